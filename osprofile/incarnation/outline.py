@@ -33,7 +33,7 @@ _IF_EMPTY: Final = r"^\z"
 _GROUP_OR_ESCAPE: Final = re.compile(r"\$1|\\(.)")
 _JOB_TEMPLATES: Final = frozenset(
     {
-        "START", "FIND_JOB", "GET_JOB_STATUS", "HOLD", "RESUME", "SIGNAL", "ABORT", "EVENTS", "TASK_ID",
+        "START", "FIND_JOB", "GET_JOB_STATUS", "USAGE", "HOLD", "RESUME", "SIGNAL", "ABORT", "EVENTS", "TASK_ID",
         *filter(None, JOB_SCRIPT_PARTS),
     }
 )  # fmt: skip

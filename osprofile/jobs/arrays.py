@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, final
 
 from osprofile.errors import ValueRefusedError, quote_value
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
@@ -81,6 +81,14 @@ _CAUSE_TEXTS: Final = {
 
 
 @final
+class UsageOfTasks(TypedDict):
+    """What tasks took together: seconds of processor time, and bytes of memory."""
+
+    cpu_time: float | None
+    max_memory: int | None
+
+
+@final
 class _Outcome(NamedTuple):
     """What counts of a task's status for its array. Tasks that are alike are counted together."""
 
@@ -142,6 +150,7 @@ def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobSt
     if not states or states - TERMINAL_STATES:
         state = next((state for state in _LIVE_STATES if state in states), JobState.UNKNOWN)
         return JobStatus(array_id, state, reason=_describe_live_tasks(outcomes))
+    tasks = list(tasks)
     started, ended = zip(*((task.started, task.ended) for task in tasks), strict=True)
     status = JobStatus(
         array_id,
@@ -149,6 +158,7 @@ def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobSt
         reason=_describe_ends(outcomes),
         started=min(filter(None, started), default=None),
         ended=max(filter(None, ended), default=None),
+        **sum_usage(tasks),
     )
     if all(outcome.is_success for outcome in outcomes):
         return status._replace(state=JobState.DONE, exit_code=0, reason="")
@@ -161,6 +171,14 @@ def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobSt
             cause=causes.pop() if len(causes) == 1 else None,
         )
     return status
+
+
+def sum_usage(tasks: Iterable[JobStatus]) -> UsageOfTasks:
+    """Return the processor time of tasks together, if it is known of all, and the largest memory of one."""
+    tasks = list(tasks)
+    times = [task.cpu_time for task in tasks if task.cpu_time is not None]
+    memory = max((task.max_memory for task in tasks if task.max_memory is not None), default=None)
+    return {"cpu_time": sum(times) if times and len(times) == len(tasks) else None, "max_memory": memory}
 
 
 def _describe_live_tasks(outcomes: Counter[_Outcome]) -> str:

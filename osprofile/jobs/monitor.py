@@ -191,9 +191,12 @@ def _is_stale_event(registration: _Registration, timestamp: float, state: JobSta
 
 def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobStatus:
     """Return a job's new status, with gaps filled from the last one."""
+    if new.state is JobState.QUEUED and last.state is not JobState.QUEUED:
+        # It is queued again after a run: the next one begins anew, perhaps elsewhere.
+        last = last._replace(started=None, hosts=(), cpu_time=None, max_memory=None)
     started, ended = new.started or last.started, new.ended
     if started is None and new.state is JobState.RUNNING:
-        started = timestamp
+        started = timestamp - (new.elapsed or 0.0)
     if ended is None and new.state.is_terminal:
         ended = timestamp
     if ended is not None and new.elapsed is not None:

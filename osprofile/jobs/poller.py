@@ -35,6 +35,7 @@ _END_POLL_INTERVAL: Final = 1.0
 """Seconds between two queries for a job that ended according to the log, but not to the batch system."""
 _END_QUERY_ATTEMPTS: Final = 3
 """After so many answers without an end, the log's own event is reported."""
+_WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
 _QUERIES_PER_GRACE_PERIOD: Final = 4
 """How often a missing job is queried during the grace period."""
 
@@ -311,6 +312,13 @@ class JobPoller:
             elif isinstance(status, JobStatus) and status.state in TERMINAL_STATES - {JobState.LOST}:
                 del self._logged_ends[job_id]
                 self._report_status(status._replace(job_id=job_id), end.event.timestamp)
+            elif isinstance(status, JobStatus) and (
+                status.state in _WAITING_STATES
+                or (status.state is JobState.RUNNING and end.attempts_left <= 0)
+            ):
+                # A log also reports the end of a run after which the job is queued again, and runs again.
+                del self._logged_ends[job_id]
+                self._report_status(status._replace(job_id=job_id), self._clock.next_timestamp())
             elif end.attempts_left <= 0:
                 del self._logged_ends[job_id]
                 self._report_status(end.event.status, end.event.timestamp)
@@ -378,7 +386,9 @@ class JobPoller:
 
     def _report_status(self, status: JobStatus, timestamp: float) -> None:
         watched = self._watched[status.job_id]
-        if watched.running_since is None and status.state is JobState.RUNNING:
+        if status.state is JobState.QUEUED:
+            watched.running_since = None
+        elif watched.running_since is None and status.state is JobState.RUNNING:
             watched.running_since = self._clock.monotonic()
         if watched.grace.aborted_at:
             status = apply_removal(status)

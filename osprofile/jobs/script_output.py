@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
+USAGE_TEMPLATE: Final = "USAGE"
 POLL_INTERVAL_FIELD: Final = "POLL_INTERVAL"
 POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""
@@ -40,6 +41,7 @@ ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
 _NUMBER_LIMIT: Final = 2**31
 """Exit codes, signals and seconds are smaller; larger numbers are ignored."""
 _MAX_SIZE_DIGITS: Final = 18
+_SIGXCPU: Final = 24
 
 
 @final
@@ -327,8 +329,9 @@ def interpret_exit(
 ) -> tuple[JobState, int | None, int | None, EndCause | None]:
     """Return the state, exit code, signal and cause of a job from those that the batch system reports.
 
-    With a cause, the job is FAILED; else a known exit code decides between DONE and FAILED. Without a separate signal (0: none), 129 to 192
-    is signal n-128 as in a shell, and 257 to 320 is signal n-256, as some batch systems report it. A
+    With a cause, the job is FAILED; else a known exit code decides between DONE and FAILED. Without a
+    separate signal (0: none), 129 to 192 is signal n-128 as in a shell, and 257 to 320 is signal n-256, as
+    some batch systems report it. SIGXCPU is how a kernel ends what has used up its processor time. A
     negative exit code is a failure of the batch system itself. Other states have neither code nor signal.
     """
     if state not in {JobState.DONE, JobState.FAILED}:
@@ -336,7 +339,8 @@ def interpret_exit(
     if signal is None and code is not None:
         signal = next((code - base for base in (128, 256) if base < code <= base + 64), None)
     if cause or signal:
-        return JobState.FAILED, None, signal or None, cause or EndCause.SIGNAL
+        by_signal = EndCause.TIME if signal == _SIGXCPU else EndCause.SIGNAL
+        return JobState.FAILED, None, signal or None, cause or by_signal
     if code is not None and 0 <= code <= 255:
         return JobState.DONE, code, None, None
     return state, None, None, None

@@ -26,7 +26,7 @@ from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
 from osprofile.jobs.description import build_request
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
 from osprofile.jobs.process import run_process
-from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE
+from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
 from osprofile.jobs.shell import (
     SHELL_TEMPLATE,
     build_script,
@@ -273,6 +273,22 @@ class ScriptRunner:
             status for status in statuses.values() if self.find_task_index(job_id, status.job_id) is not None
         ]
         return summarize_tasks(job_id, tasks) if tasks else next(iter(statuses.values()))
+
+    async def query_usage(self, job_id: str) -> Mapping[str, JobStatus]:
+        """Return what a job took, by USAGE: a status for it, or one for each task, of which only the usage counts.
+
+        Nothing is returned if the profile has no USAGE, or nobody knows.
+        """
+        if USAGE_TEMPLATE not in self.profile.templates:
+            return {}
+        script = self._render_script(USAGE_TEMPLATE, JOB_ID=job_id)
+        try:
+            text = await self._run_script(USAGE_TEMPLATE, script)
+        except ScriptFailedError as error:
+            if error.exit_status == UNKNOWN_JOB_EXIT_STATUS:
+                return {}
+            raise
+        return dict(self._single_job_reader.read_statuses(text))
 
     def find_task_index(self, array_id: str, job_id: str) -> int | None:
         """Return the index of a job that is a task of an array by its id, which may have a longer form."""

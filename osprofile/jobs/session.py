@@ -61,6 +61,10 @@ class Job:
         """Return the status of the job, which is queried now unless its end is recorded."""
         return self.session.status(self.id)
 
+    def usage(self) -> JobStatus:
+        """Return the status of the job with what it took, or takes until now: time, processor time and memory."""
+        return self.session.query_usage(self.id)
+
     def wait(self, timeout: float | None = None) -> JobStatus:
         """Wait until the job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
         return self.session.wait(self.id, timeout)
@@ -290,6 +294,10 @@ class JobSession:
         """
         ids = None if job_ids is None else list(job_ids)
         return self.run(lambda target: target.statuses(ids, max_age=max_age))
+
+    def query_usage(self, job_id: str) -> JobStatus:
+        """Return a job's status with what it took, or takes until now; see `TargetSystem.query_usage`."""
+        return self.run(lambda target: target.query_usage(job_id))
 
     def get_cached_status(self, job_id: str) -> JobStatus | None:
         """Return the last known status of a watched job, without a query; None for any other job."""

@@ -110,13 +110,13 @@ class JobStatus(NamedTuple):
     submitted: float | None = None
     """When it was submitted."""
     started: float | None = None
-    """When it began; if the batch system does not report it, when it was first seen running."""
+    """When its last run began; if the batch system does not report it, when it was first seen running."""
     ended: float | None = None
     """When it ended."""
     queue: str = ""
     """The queue; empty if the batch system does not report it with the state."""
     elapsed: float | None = None
-    """The run time of an ended job in seconds, if the batch system reports it."""
+    """Its run time in seconds, if the batch system reports it."""
     cpu_time: float | None = None
     """The processor time of all its processes in seconds, if it is known."""
     max_memory: int | None = None

@@ -107,7 +107,8 @@ _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET
   history = CASE state WHEN ? THEN history ELSE substr(coalesce(history, '') || ?, -{_MAX_HISTORY}) END,
   state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
-  submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
+  submitted = coalesce(?, submitted), ended = coalesce(?, ended),
+  started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
   cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?,
   missing_since = NULL
 WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
@@ -386,13 +387,23 @@ class Store:
         values = (
             status.state.value, f"{status.state.value} {_get_state_time(status):.3f}\n",
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
-            " ".join(status.hosts), status.reason, status.submitted, status.started, status.ended,
-            status.cause, status.elapsed, status.cpu_time, status.max_memory,
+            " ".join(status.hosts), status.reason, status.submitted, status.ended,
+            status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
             target,
         )  # fmt: skip
         for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
             batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
             self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(batch))})", (*values, *batch))
+
+    def record_usage(self, target: str, status: JobStatus) -> None:
+        """Record what an ended job took, as far as its status tells."""
+        usage = (status.elapsed, status.cpu_time, status.max_memory)
+        self._execute_change(
+            "UPDATE job SET elapsed = coalesce(?, elapsed), cpu_time = coalesce(?, cpu_time),"  # noqa: S608  # a constant
+            " max_memory = coalesce(?, max_memory)"
+            f" WHERE target = ? AND job_id = ? AND NOT {_LIVE_CONDITION}",
+            (*usage, target, status.job_id),
+        )
 
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
         """Record that this process runs ABORT for a job and its tasks, or that its ABORT has ended."""

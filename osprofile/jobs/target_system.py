@@ -27,6 +27,7 @@ from osprofile.errors import (
     quote_value,
 )
 from osprofile.incarnation.context import get_user_name
+from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.recorder import StatusRecorder
@@ -224,6 +225,27 @@ class TargetSystem:
         self._watcher.handle_event(JobEvent(timestamp, reported_status))
         self._poller.report_next_answer(job_id)
         return self._watcher.get_current_status(job_id, reported_status)
+
+    async def query_usage(self, job_id: str) -> JobStatus:
+        """Return a job's status with what it took, or takes until now: the batch system is asked by USAGE.
+
+        A profile without USAGE has only what the status itself tells. What an ended job took is recorded.
+        Of an array, `cpu_time` is that of all tasks together, and `max_memory` that of one task. Raises what
+        `status` raises.
+        """
+        status = await self.status(job_id)
+        usages = await self._scripts.query_usage(status.job_id)
+        tasks = {task.status.job_id: task.status for task in self.store.list_tasks(self.name, status.job_id)}
+        for known in (status, *tasks.values()):
+            if known.state.is_terminal and (usage := usages.get(known.job_id)) is not None:
+                self.store.record_usage(self.name, usage)
+        if (usage := usages.get(status.job_id)) is not None:
+            return _merge_usage(status, usage)
+        if not usages:
+            return status
+        known_tasks = tasks or dict(usages)
+        merged = [_merge_usage(task, usages.get(task_id, task)) for task_id, task in known_tasks.items()]
+        return status._replace(**sum_usage(merged))
 
     def _find_recorded_end(self, job_id: str) -> JobStatus | None:
         """Return the status of a job that has ended by the record, else None."""
@@ -528,6 +550,14 @@ class TargetSystem:
     def query_count(self) -> int:
         """The number of queries for all jobs so far."""
         return self._scripts.query_count
+
+
+def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:
+    return status._replace(
+        elapsed=status.elapsed if usage.elapsed is None else usage.elapsed,
+        cpu_time=status.cpu_time if usage.cpu_time is None else usage.cpu_time,
+        max_memory=status.max_memory if usage.max_memory is None else usage.max_memory,
+    )
 
 
 async def _catch_error(submission: Coroutine[Any, Any, str]) -> str | OSProfileError:

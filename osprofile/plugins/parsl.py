@@ -310,7 +310,9 @@ def _convert_status(
     exit_code, message = status.exit_code, status.reason or None
     if status.state is osprofile.JobState.DONE:
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
-    elif status.limit_exceeded and _has_used_walltime(status, walltime):
+    elif status.cause is osprofile.EndCause.TIME or (
+        status.cause is osprofile.EndCause.LIMIT and _has_used_walltime(status, walltime)
+    ):
         state = JobState.TIMEOUT
     else:
         state = _STATES[status.state]

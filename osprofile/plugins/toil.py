@@ -491,6 +491,19 @@ def _list_models(requirer: Requirer) -> set[str]:
     return {accelerator["model"] for accelerator in requirer.accelerators if accelerator.get("model")}
 
 
+def _find_limit(
+    status: osprofile.JobStatus, walltime: str | None, run_time: float | None
+) -> BatchJobExitReason:
+    """Return which limit ended a job; FAILED if nothing tells it."""
+    is_memory = status.cause is osprofile.EndCause.MEMORY
+    if is_memory or _MEMORY.search(f"{status.native_state} {status.reason}"):
+        return BatchJobExitReason.MEMLIMIT
+    has_used_walltime = walltime and run_time is not None and run_time >= float(walltime) - WALLTIME_TOLERANCE
+    if status.cause is osprofile.EndCause.TIME or has_used_walltime:
+        return BatchJobExitReason.TIMELIMIT
+    return BatchJobExitReason.FAILED
+
+
 def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None) -> UpdatedBatchJobInfo:
     """Return Toil's end of a job. Its exit status is 0 only if the program ended with 0."""
     exit_status, reason = EXIT_STATUS_UNAVAILABLE_VALUE, BatchJobExitReason.FAILED
@@ -505,10 +518,7 @@ def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None)
     elif status.state is osprofile.JobState.LOST:
         reason = BatchJobExitReason.LOST
     elif status.limit_exceeded:
-        if _MEMORY.search(f"{status.native_state} {status.reason}"):
-            reason = BatchJobExitReason.MEMLIMIT
-        elif walltime and run_time is not None and run_time >= float(walltime) - WALLTIME_TOLERANCE:
-            reason = BatchJobExitReason.TIMELIMIT
+        reason = _find_limit(status, walltime, run_time)
     elif status.signal is not None:
         exit_status = 128 + status.signal  # as a shell tells it
     return UpdatedBatchJobInfo(

@@ -32,7 +32,7 @@ STATES: Final = {
 """The states of the profile by the facts that have the batch system's words for them."""
 
 _ENDS: Final = ("done", "failed", "limit", "removed")
-_RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/LIMIT", "removed": "REMOVED"}
+_RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/TIME", "removed": "REMOVED"}
 """The words that a job's own record uses."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")

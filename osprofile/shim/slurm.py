@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_name, quote_value
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import EndCause, JobState
 from osprofile.shim import quantities
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
@@ -80,8 +80,11 @@ _CANCELLED, _TIMEOUT, _NODE_FAIL = (
     _State("TO", "TIMEOUT"),
     _State("NF", "NODE_FAIL"),
 )
+_OUT_OF_MEMORY, _PREEMPTED = _State("OOM", "OUT_OF_MEMORY"), _State("PR", "PREEMPTED")
 _LIVE_STATES: Final = (_PENDING, _RUNNING, _SUSPENDED)
-_STATES: Final = (*_LIVE_STATES, _COMPLETED, _FAILED, _CANCELLED, _TIMEOUT, _NODE_FAIL)
+_STATES: Final = (
+    *_LIVE_STATES, _COMPLETED, _FAILED, _CANCELLED, _TIMEOUT, _NODE_FAIL, _OUT_OF_MEMORY, _PREEMPTED,
+)  # fmt: skip
 _OTHER_STATES: Final = frozenset(
     {
         "CF",
@@ -90,14 +93,12 @@ _OTHER_STATES: Final = frozenset(
         "COMPLETING",
         "ST",
         "STOPPED",
-        "PR",
-        "PREEMPTED",
         "BF",
         "BOOT_FAIL",
         "DL",
         "DEADLINE",
     }
-    | {"OOM", "OUT_OF_MEMORY", "RQ", "REQUEUED", "RS", "RESIZING", "RV", "REVOKED", "SO", "STAGE_OUT"}
+    | {"RQ", "REQUEUED", "RS", "RESIZING", "RV", "REVOKED", "SO", "STAGE_OUT"}
 )
 """States of Slurm that no job has here."""
 
@@ -107,7 +108,7 @@ def _get_state(status: JobStatus) -> _State:
         # An end that is not known is no success.
         return _COMPLETED if status.exit_code == 0 else _FAILED
     if status.state is JobState.FAILED:
-        return _TIMEOUT if status.limit_exceeded else _FAILED
+        return _FAILURE_BY_CAUSE.get(status.cause, _FAILED) if status.cause else _FAILED
     if status.state is JobState.HELD:
         return _SUSPENDED if has_started(status) else _PENDING
     if status.state is JobState.UNKNOWN:
@@ -115,6 +116,13 @@ def _get_state(status: JobStatus) -> _State:
     return _STATE_BY_STATE[status.state]
 
 
+_FAILURE_BY_CAUSE: Final = {
+    EndCause.TIME: _TIMEOUT,
+    EndCause.LIMIT: _TIMEOUT,
+    EndCause.MEMORY: _OUT_OF_MEMORY,
+    EndCause.NODE: _NODE_FAIL,
+    EndCause.PREEMPTED: _PREEMPTED,
+}
 _STATE_BY_STATE: Final = {
     JobState.QUEUED: _PENDING,
     JobState.RUNNING: _RUNNING,
@@ -362,6 +370,7 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "JobID": lambda _, e: _format_id(e),
     "JobIDRaw": lambda _, e: _format_id(e),
     "JobName": lambda _, e: e.record.name,
+    "MaxRSS": lambda _, e: "" if e.status.max_memory is None else f"{e.status.max_memory // 1024}K",
     "NodeList": lambda _, e: ",".join(e.status.hosts) or "None assigned",
     "Partition": lambda _, e: e.status.queue,
     "Start": lambda _, e: _format_time(e.status.started, "Unknown"),
@@ -369,6 +378,9 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "Submit": lambda _, e: _format_time(e.record.status.submitted, "Unknown"),
     "Timelimit": lambda _, e: (
         quantities.format_clock(e.record.walltime) if e.record.walltime else "Partition_Limit"
+    ),
+    "TotalCPU": lambda _, e: (
+        "" if e.status.cpu_time is None else quantities.format_clock(int(e.status.cpu_time))
     ),
     "User": lambda c, _: c.user_name,
 }

@@ -4,5 +4,6 @@ gpe_status=$?
 "${gpe_end:-:}"
 <SITE_CLEANUP>
 <SH_TMP_REMOVAL>
-printf '%s\n' "$gpe_status" > .gpe_exit_status.new && mv -f .gpe_exit_status.new .gpe_exit_status
+<SH_MEASURE>
+printf '%s\n' "$gpe_status" > .gpe_exit_status.new && mv -f .gpe_exit_status.new .gpe_exit_status; "${gpe_measure:-:}"
 exit "${gpe_exit:-$gpe_status}"

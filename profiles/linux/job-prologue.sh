@@ -7,14 +7,14 @@ if gpe_me=${gpe_task_id:-$gpe_id} && [ -n "$gpe_id" ]; then # the first job that
 fi
 <SH_ARRAY>
 command exec > .gpe_job.out 2>&1 && trap 'gpe_status=$?; [ -e .gpe_exit_status ] || echo "$gpe_status" > .gpe_exit_status' EXIT || kill -s KILL "$$"
-rm -f "${gpe_task:+../../}.gpe_job_id.$gpe_me" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit
+rm -f "${gpe_task:+../../}.gpe_job_id.$gpe_me" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit .gpe_usage
 export GPE_JOB_ID="$gpe_me" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_NODES="${gpe_nodes:-}" GPE_QUEUE="${gpe_queue:-}" GPE_PROJECT="${gpe_project:-}"
 export GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
 [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
 trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS # this shell outlives a signal for the whole job, to record its end
 "${gpe_begin:-:}"
 <SITE_SETUP>
-gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>' gpe_node_file='<NODE_FILE/'/'\\''>' gpe_tmp_dir='<TMP_DIR/'/'\\''>'
+gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>' gpe_node_file='<NODE_FILE/'/'\\''>' gpe_tmp_dir='<TMP_DIR/'/'\\''>' gpe_uptime=; { read -r gpe_uptime < /proc/uptime; } 2> /dev/null
 <SH_NODE_FILE>
 <SH_TMP_DIR>
 ( # the program's own shell

@@ -31,7 +31,7 @@ gpe_qstat() {
   if (sub1 == 92 && code == "" && job["depend"] ~ /(^|,)after(ok|notok|any):/) sub1 = "dependency"
   if (id ~ /\[\]/) { array = id; whole = sub1 }
   if (id ~ /\[[0-9]+\]/ && job["array_index"] == "") {
-    code = ""; job["exec_host"] = ""; job["resources_used.walltime"] = ""
+    code = ""; job["exec_host"] = ""; job["resources_used.walltime"] = ""; job["resources_used.cput"] = ""; job["resources_used.mem"] = ""
     parent = id
     sub(/\[[0-9]+/, "[", parent)
     if (parent == array) sub1 = whole
@@ -40,6 +40,7 @@ gpe_qstat() {
   }
   if (state == "X") state = "F" # an ended task, while its array has not ended
   print id "|" job["Job_Owner"] "|" state "|" sub1 "|" \
-    code "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
+    code "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" \
+    job["resources_used.walltime"] "," job["resources_used.cput"] "," job["resources_used.mem"] "|" job["comment"]
 }'
 }

@@ -9,6 +9,12 @@ function hosts(list, n, i, part, seen, all) {
   }
   return all
 }
+function seconds(text, t) { return split(text, t, ":") == 3 ? t[1] * 3600 + t[2] * 60 + t[3] : "" }
+function bytes(text, unit) { # 204800kb
+  unit = text
+  gsub(/[0-9]/, "", unit)
+  return text ~ /^[0-9]+(b|kb|mb|gb|tb)$/ ? sprintf("%.0f", (text + 0) * 1024 ^ ((index("b kbmbgbtb", unit) - 1) / 2)) : ""
+}
 function first(file, line) { line = ""; getline line < file; close(file); return line }
 function left(name, line, dir) {
   dir = $1
@@ -37,7 +43,10 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
   } else if ($4 == "held" || ($4 == 22 && $8 == "s")) sub1 = $4
   if ($6 != "") more = more " host=" hosts($6)
   if ($7 != "") more = more " queue=" $7
-  if (split($9, t, ":") == 3) more = more " elapsed=" t[1] * 3600 + t[2] * 60 + t[3]
+  split($9, used, ",")
+  if (seconds(used[1]) != "") more = more " elapsed=" seconds(used[1])
+  if (seconds(used[2]) != "") more = more " cpu=" seconds(used[2])
+  if (bytes(used[3]) != "") more = more " memory=" bytes(used[3])
   reason = $10
   for (i = 11; i <= NF; i++) reason = reason "|" $i
   if (sub1 == "dependency") reason = "DEPENDENCY"

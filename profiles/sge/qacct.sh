@@ -17,13 +17,25 @@ function seconds(t, n, i, s) { # 90, 90.5s, 0:1:30
   for (i = 1; i <= split(t, n, ":"); i++) s = s * 60 + n[i]
   return s
 }
-function over(name, used, t) { # did it use up what it asked for?
+function bytes(t, unit) { # 4.832KB, 1G, 512
+  unit = t
+  gsub(/[0-9.]/, "", unit)
+  return t * 1024 ^ index("KMGT", toupper(substr(unit, 1, 1)))
+}
+function asked(name, t) { # the value of a request, or nothing
   t = " " job["category"] ","
   gsub(/ /, ",", t)
   at = index(t, "," name "=")
-  if (!at) return 0
+  if (!at) return ""
   t = substr(t, at + length(name) + 2)
-  return used >= seconds(substr(t, 1, index(t, ",") - 1))
+  return substr(t, 1, index(t, ",") - 1)
+}
+function find_limit(t) { # the limit that it has used up, of those it asked for
+  slots = job["slots"] > 1 ? job["slots"] : 1
+  if ((t = asked("h_rt")) != "" && seconds(job["ru_wallclock"]) >= seconds(t)) return "time"
+  if ((t = asked("h_cpu")) != "" && (seconds(job["cpu"]) + 0.5) / slots >= seconds(t)) return "time"
+  if ((t = asked("h_vmem")) != "" && bytes(job["maxvmem"]) / slots >= bytes(t)) return "memory"
+  return ""
 }
 function record(when, one) {
   one = job["jobnumber"] (job["taskid"] ~ /^[0-9]+$/ ? "." job["taskid"] : "")
@@ -31,15 +43,22 @@ function record(when, one) {
   when = submitted(job["qsub_time"])
   if (since != "" && when && when < day(from[1], from[2], from[3]) - 5) return
   failed = job["failed"] + 0
+  if (failed == 24 || failed == 25) return # it runs again
   code = job["exit_status"] + 0
   part = failed
   more = ""
-  if (failed == 37) {}
-  else if (code == 152 || (code == 137 && (over("h_rt", seconds(job["ru_wallclock"])) || over("h_cpu", (seconds(job["cpu"]) + 0.5) / job["slots"]))))
-    part = "limit"
+  limit = code == 152 ? "time" : code == 137 || failed == 37 ? find_limit() : ""
+  if (limit != "") part = limit
+  else if (failed == 37) {}
   else if (failed == 0 || failed == 100 && code > 128) more = " exit=" code
   if (job["hostname"] ~ /^[A-Za-z0-9.-]+$/) more = more " host=" job["hostname"]
-  if (part == "limit") more = more " reason=over its limit: " job["category"]
+  if (failed != 21 && job["start_time"] !~ /^-/) { # it has run
+    more = more " elapsed=" seconds(job["ru_wallclock"]) sprintf(" cpu=%.2f", job["cpu"])
+    # qacct takes the largest memory of a process for bytes, but it is in KiB
+    memory = bytes(job["ru_maxrss"]) * 1024
+    if (memory > 0) more = more sprintf(" memory=%.0f", memory)
+  }
+  if (limit != "") more = more " reason=over its limit: " job["category"]
   else if (failed) more = more " reason=" job["failed"]
   last[one] = one " ended/" part more
 }

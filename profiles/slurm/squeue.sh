@@ -27,7 +27,7 @@ NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next }
     used = t[n] + 60 * t[n - 1] + (n > 2 ? 3600 * t[n - 2] : 0) + (days ? 86400 * t[1] : 0)
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
-  if ($5 == "DependencyNeverSatisfied") $5 = "DEPENDENCY"
+  if ($5 == "DependencyNeverSatisfied") { $5 = "DEPENDENCY"; if (state == "CANCELLED") state = state "/dependency" }
   if ($5 != "" && $5 != "None") more = more " reason=" $5
   print $1 " " state more
   found = 1

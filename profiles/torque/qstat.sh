@@ -35,7 +35,8 @@ function done() {
     sub(/[WT]/, "Q", letter)
     if (index("CRSQH", letter) >= index("CRSQH", whole[array])) { whole[array] = letter; holds[array] = job["Hold_Types"]; owner[array] = job["Job_Owner"] }
   } else if (id ~ /\[\]/) told[id]
-  print id "|" job["Job_Owner"] "|" job["job_state"] "|" held "|" job["exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
+  print id "|" job["Job_Owner"] "|" job["job_state"] "|" held "|" job["exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" \
+    job["resources_used.walltime"] "," job["resources_used.cput"] "," job["resources_used.mem"] "|" job["comment"]
 }
 /^Job Id:/ { done(); id = $0; sub(/^Job Id:[ \t]*/, "", id); split("", job); slurm = 0; held = ""; next }
 /^(    |\t)[A-Za-z_.]+ = / {

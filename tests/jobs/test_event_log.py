@@ -177,6 +177,37 @@ def test_an_end_that_the_batch_system_cannot_be_asked_for(
     asyncio.run(main())
 
 
+def test_the_end_of_a_run_after_which_a_job_runs_again(
+    toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm, for one, writes down such ends as it does a job's own."""
+    monkeypatch.setattr(poller, "_END_POLL_INTERVAL", 0.05)
+    log = make_log()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await wait_until_reliable(target)
+            queued, running = [await target.submit(shell("true")) for _ in range(2)]
+            for job in (queued, running):
+                toy.state(job, "GO")
+            await target.poll()
+            events = target.events()
+            toy.state(queued, "WAIT")
+            for job in (queued, running):  # the one waits for its next run, the other one has begun it
+                log.write_event(job, 4, 1)
+            event = await anext(events)
+            assert (event.job_id, event.state) == (queued, Q)
+            await asyncio.sleep(1)
+            assert target.monitor.get_status(running).state is R
+            for job in (queued, running):
+                toy.state(job, "END 5")
+                log.write_event(job, 8, 5)
+            ends = [await target.wait(job) for job in (queued, running)]
+            assert [(s.state, s.exit_code) for s in ends] == [(D, 5), (D, 5)]
+
+    asyncio.run(main())
+
+
 def test_events_before_the_submission_has_returned(make_log: Callable[..., Log]) -> None:
     log = make_log()
 

@@ -170,6 +170,21 @@ def test_laws(events: list[tuple[int, JobState]]) -> None:
     assert any(s.is_terminal for _, s in events) == any(s.is_terminal for s in probe.states)
 
 
+def test_a_job_that_is_queued_again_runs_anew() -> None:
+    probe = MonitorProbe()
+    probe.monitor.register("1", None, JobStatus("1", U, submitted=0.5))
+    probe.feed(2, R, hosts=("n1",))
+    probe.feed(3, Q, queue="long")
+    assert probe.monitor.get_status("1") == JobStatus("1", Q, submitted=0.5, queue="long")
+    probe.feed(9, R, hosts=("n2",), elapsed=1.5)
+    probe.feed(11, H, hosts=("n2",))  # suspended, not queued again
+    probe.feed(12, R, hosts=("n2",))
+    assert probe.monitor.get_status("1") == JobStatus(
+        "1", R, hosts=("n2",), submitted=0.5, started=7.5, queue="long"
+    )
+    assert probe.states == [R, Q, R, H, R]
+
+
 def test_two_sources_of_one_life() -> None:
     """A poller and a log report the same changes, interleaved: each is published once, in order."""
     life = [(1.0, Q), (2.0, R), (3.0, H), (4.0, R), (5.0, D)]

@@ -40,6 +40,7 @@ JUDGED = [
     ((D, None, 128, None), (D, 128, None, None)),
     ((D, None, 137, None), (F, None, 9, EndCause.SIGNAL)),
     ((F, None, 143, 15), (F, None, 15, EndCause.SIGNAL)),
+    ((D, None, 152, None), (F, None, 24, EndCause.TIME)),
     ((D, None, 192, None), (F, None, 64, EndCause.SIGNAL)),
     ((F, None, 193, None), (D, 193, None, None)),
     ((D, None, 255, None), (D, 255, None, None)),

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
+from tests.profiles.conftest import find_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,11 +30,14 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 USER = os.environ.get("LAB_USER", "griduser")
+NODE = os.uname().nodename.partition(".")[0]
+"""Slurm's only one."""
 PROFILES = Path(__file__).parents[2] / "profiles"
 INCARNATE = Path(sys.executable).with_name("incarnate")
 STARTED: set[Path] = set()
 """The links to the directories of all jobs, to remove in the end."""
-ENDED = {"DONE", "FAILED", "FAILED/LIMIT", "REMOVED", "LOST"}
+ENDED = {tag for tag in JOB_STATE_TAGS if parse_state_tag(tag)[0].is_terminal}
+"""The tags of STATE that are ends."""
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
@@ -104,7 +109,7 @@ class Lab:
     def status(self, line: str) -> Status:
         """Read a line of GET_JOB_STATUS."""
         (status,) = StatusOutputReader(self.resolved).read_statuses(line).values()
-        state = "FAILED/LIMIT" if status.limit_exceeded else status.state.value
+        state = find_tag(status)
         return Status(status.job_id, state, line, status.signal)
 
     def start_found(self, *options: str, **fields: str) -> Job:
@@ -196,6 +201,22 @@ def lab_of(site: Path) -> Callable[[str], Lab]:
 def lab(request: pytest.FixtureRequest, lab_of: Callable[[str], Lab]) -> Lab:
     """Give each of the profiles for this machine's Slurm."""
     return lab_of(request.param)
+
+
+def call(*words: str) -> str:
+    """Run a command as root, and give its output."""
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def node() -> Iterator[None]:
+    """Leave Slurm's node in service after a test."""
+    yield
+    end = time.monotonic() + 30
+    while call("sinfo", "-h", "-n", NODE, "-p", "debug", "-o", "%T").strip() not in {"idle", "mixed"}:
+        subprocess.run(["scontrol", "update", f"NodeName={NODE}", "State=RESUME"], check=False)
+        assert time.monotonic() < end
+        time.sleep(0.5)
 
 
 @pytest.fixture

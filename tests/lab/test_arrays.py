@@ -41,7 +41,7 @@ BY_DIGIT = {
     5: ("DONE", 127, None), 6: ("DONE", 127, None), 7: ("FAILED", None, 10),
 }  # fmt: skip
 SPECIAL = {
-    OVER: ("FAILED/LIMIT", None, None),
+    OVER: ("FAILED/TIME", None, None),
     REMOVED_RUNNING: ("REMOVED", None, None),
     AGAIN: ("DONE", 9, None),
     REMOVED_WAITING: ("REMOVED", None, None),

@@ -91,8 +91,8 @@ ENDS: dict[str, tuple[str, dict[str, str], str]] = {
     "kill -s TERM $$": ("FAILED", {}, " exit=143"),
     # the job script too, so that it leaves no exit status
     "kill -s KILL $PPID $$": ("FAILED", {}, " exit=137"),
-    "sleep 60": ("FAILED/LIMIT", {"WALLTIME": "1"}, "h_rt"),
-    "while :; do :; done": ("FAILED/LIMIT", {"CPUTIME": "1"}, " reason="),
+    "sleep 60": ("FAILED/TIME", {"WALLTIME": "1"}, "h_rt"),
+    "while :; do :; done": ("FAILED/TIME", {"CPUTIME": "1"}, " reason="),
 }
 
 

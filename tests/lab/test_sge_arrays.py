@@ -102,7 +102,7 @@ def expected_end(index: int) -> tuple[str, str]:
     if index in {1, SIZE - 2, SIZE - 1}:
         return "REMOVED", "removed"
     if index in {2, 3}:
-        return "FAILED/LIMIT", "h_rt"
+        return "FAILED/TIME", "h_rt"
     return MIXED_ENDS.get(f"{index:04}"[-2:], ("DONE", "exit=0"))
 
 

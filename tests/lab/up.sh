@@ -49,6 +49,10 @@ touch "$log/jobcomp.log"
 chown slurm:slurm "$log/jobcomp.log"
 chmod 0644 "$log/jobcomp.log"
 if [ -n "${LAB_FRESH:-}" ] && ! alive "$run/slurmctld.pid" slurmctld; then rm -rf "${state:?}"/*; fi
+# a job that takes more memory than it asked for is ended, where the kernel's first kind of control groups is mounted
+task=task/none
+printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes > /etc/slurm/cgroup.conf
+! grep -q ' /sys/fs/cgroup/memory cgroup rw' /proc/mounts || task=task/cgroup
 changed=
 if [ -z "${LAB_KEEP_CONF:-}" ] || [ ! -s "$conf" ]; then
   cat > "$conf.new" << END
@@ -68,19 +72,27 @@ StateSaveLocation=$state
 SlurmdSpoolDir=$spool
 SwitchType=switch/none
 MpiDefault=none
-# no cgroups, no systemd
+# no systemd
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
+TaskPlugin=$task
+# usage is measured
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/filetxt
 JobCompLoc=$log/jobcomp.log
 # many small jobs at once, turned over quickly
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
+# memory is a limit only where it is allocated; a job that asks for none gets enough, so that memory keeps none from running
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerNode=4000
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,default_queue_depth=1000,partition_job_depth=0
 PriorityType=priority/basic
+# a job of the partition urgent takes the place of others, which run again later, or are ended
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+JobRequeue=1
 SlurmdParameters=config_overrides
 PropagateResourceLimits=NONE
 ReturnToService=2
@@ -99,6 +111,7 @@ GresTypes=gpu
 NodeName=$host NodeAddr=127.0.0.1 CPUs=${LAB_CPUS:-64} RealMemory=1000000 Gres=gpu:fake:4 Feature=fast,avx State=UNKNOWN
 PartitionName=debug Nodes=$host Default=YES MaxTime=INFINITE DefaultTime=1:00:00 State=UP
 PartitionName=short Nodes=$host Default=NO  MaxTime=10:00 DefaultTime=5:00 State=UP
+PartitionName=urgent Nodes=$host Default=NO MaxTime=10:00 DefaultTime=5:00 PriorityTier=10 PreemptMode=OFF State=UP
 END
   # files stand for the devices: the jobs of the lab open none
   touch "$run/gpu0" "$run/gpu1" "$run/gpu2" "$run/gpu3"

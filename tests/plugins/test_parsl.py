@@ -268,6 +268,8 @@ OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndC
         (LAST._replace(state=osprofile.JobState.FAILED, signal=15), JobState.FAILED, 143),
         (LAST._replace(state=osprofile.JobState.FAILED, exit_code=0), JobState.FAILED, 0),
         (OVER_LIMIT, JobState.TIMEOUT, None),
+        (OVER_LIMIT._replace(cause=osprofile.EndCause.TIME, elapsed=30.0), JobState.TIMEOUT, None),
+        (OVER_LIMIT._replace(cause=osprofile.EndCause.MEMORY, elapsed=601.0), JobState.FAILED, None),
         (OVER_LIMIT._replace(elapsed=601.0), JobState.TIMEOUT, None),
         (OVER_LIMIT._replace(elapsed=30.0), JobState.FAILED, None),  # of memory
         (OVER_LIMIT._replace(started=100.0, ended=120.0), JobState.FAILED, None),

@@ -241,6 +241,8 @@ OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndC
         (LAST._replace(state=osprofile.JobState.FAILED, signal=15), 143, REASON.FAILED),
         (LAST._replace(state=osprofile.JobState.FAILED, exit_code=0), 255, REASON.FAILED),
         (OVER_LIMIT, 255, REASON.FAILED),
+        (OVER_LIMIT._replace(cause=osprofile.EndCause.TIME), 255, REASON.TIMELIMIT),
+        (OVER_LIMIT._replace(cause=osprofile.EndCause.MEMORY, elapsed=601.0), 255, REASON.MEMLIMIT),
         (OVER_LIMIT._replace(elapsed=601.0), 255, REASON.TIMELIMIT),
         (OVER_LIMIT._replace(started=100.0, ended=700.0), 255, REASON.TIMELIMIT),
         (OVER_LIMIT._replace(elapsed=30.0), 255, REASON.FAILED),

@@ -16,6 +16,7 @@ from osprofile import javaregex
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern, parse_job_id
 from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
 PROFILES = Path(__file__).parents[2] / "profiles"
 CUT = 75
 """START does not know whether a job was submitted."""
-ENDED = {"DONE", "FAILED", "FAILED/LIMIT", "REMOVED", "LOST"}
+ENDED = {tag for tag in JOB_STATE_TAGS if parse_state_tag(tag)[0].is_terminal}
+"""The tags of STATE that are ends."""
+
+
+def find_tag(status: JobStatus) -> str:
+    """Give the tag of STATE for a status: its state, and the cause if the batch system tells one."""
+    tag = f"{status.state}/{status.cause}"
+    return tag if tag in JOB_STATE_TAGS else status.state.value
 
 
 def quoted(*words: str) -> str:
@@ -151,7 +159,7 @@ class Target:
 
 
 def _status(status: JobStatus) -> Status:
-    state = "FAILED/LIMIT" if status.limit_exceeded else status.state.value
+    state = find_tag(status)
     return Status(
         status.job_id, state, status.exit_code, status.signal, status.native_state, status.reason or None
     )

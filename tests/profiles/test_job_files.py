@@ -110,7 +110,7 @@ def test_it_is_removed_after_abort_and_after_the_wall_time(linux: Target, scratc
     linux.ok("ABORT", JOB_ID=job.id)
     assert [*scratch.iterdir()] == []
     job = linux.start(**script("exec sleep 600"), TMP_DIR=str(scratch), WALLTIME="1")
-    assert job.wait().state == "FAILED/LIMIT"
+    assert job.wait().state == "FAILED/TIME"
     assert [*scratch.iterdir()] == []
 
 

@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,9 +17,10 @@ import pytest
 
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate, storage_path
+from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import PROFILES, exports, quoted
+from tests.profiles.conftest import ENDED, PROFILES, exports, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -301,10 +303,57 @@ def test_an_abort_beside_another_one(linux: Target, tmp_path: Path) -> None:
 
 
 def test_how_long_a_job_ran(linux: Target) -> None:
+    """Of a job that an older version has started, or on a machine without perl, by the times of its files."""
     job = linux.start(**script("touch -d @1000 .gpe_host"))
     job.wait()
     os.utime(job.directory / ".gpe_exit_status", (1000, 1075))
-    assert " elapsed=75" in linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
+    for usage in ("", None):
+        if usage is None:
+            (job.directory / ".gpe_usage").unlink()
+        else:
+            (job.directory / ".gpe_usage").write_text(usage)
+        assert linux.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} exited exit=0 elapsed=75\n"
+
+
+BUSY = "x = b'a' * (100 << 20)\nimport time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.5)"
+
+
+@pytest.mark.parametrize("how", ["exit", "signal", "limit", "array"])
+def test_what_a_job_took(linux: Target, how: str) -> None:
+    text = BUSY if how != "signal" else f"{BUSY}\nimport os; os.kill(os.getpid(), 9)"
+    fields = {"limit": {"WALLTIME": "4"}, "array": {"ARRAY": "3"}}.get(how, {})
+    if how == "limit":
+        text += "; time.sleep(60)"
+    job = linux.start(EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", text), **fields)
+    job_id = f"{job.id}_3" if how == "array" else job.id
+    while (status := linux.statuses("", JOB_ID=job_id)[job_id]).state not in ENDED:
+        time.sleep(0.05)
+    told = StatusOutputReader(linux.profile).read_statuses(linux.ok("GET_JOB_STATUS", JOB_ID=job_id))[job_id]
+    assert told.max_memory is not None, status
+    assert told.cpu_time is not None
+    assert told.elapsed is not None
+    assert 100 <= told.max_memory / (1 << 20) <= 140
+    assert 0.4 <= told.cpu_time <= 0.8
+    assert told.elapsed >= 0.9
+    usage = StatusOutputReader(linux.profile).read_statuses(linux.ok("USAGE", JOB_ID=job_id))[job_id]
+    assert (usage.cpu_time, usage.max_memory) == (told.cpu_time, told.max_memory)
+
+
+def test_what_a_running_job_takes(linux: Target) -> None:
+    job = linux.start(
+        EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", f"{BUSY}\nopen('up', 'w'); time.sleep(60)")
+    )
+    while not (job.directory / "up").exists():
+        time.sleep(0.05)
+    usage = StatusOutputReader(linux.profile).read_statuses(linux.ok("USAGE", JOB_ID=job.id))[job.id]
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert usage.max_memory is not None
+    assert usage.cpu_time is not None
+    assert usage.elapsed is not None
+    assert 100 <= usage.max_memory / (1 << 20) <= 140
+    assert 0.4 <= usage.cpu_time <= 0.8
+    assert "cpu=" in linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
+    assert "unknown job" in linux.fails("USAGE", JOB_ID="1-2-00000000")
 
 
 def test_a_poll_costs_by_the_jobs_that_live(linux: Target) -> None:
@@ -403,7 +452,7 @@ def test_a_signal_leaves_the_wall_time(linux: Target, number: int) -> None:
         time.sleep(0.02)
     linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(number)))
     assert job.status().state == "RUNNING"
-    assert job.wait().state == "FAILED/LIMIT"
+    assert job.wait().state == "FAILED/TIME"
 
 
 @pytest.mark.parametrize("field", ["STDOUT", "STDERR"])
@@ -438,7 +487,7 @@ def test_jobs_of_an_older_version(linux: Target) -> None:
 def test_the_wall_time_ends_a_job(linux: Target) -> None:
     job = linux.start(**script("sleep 60 & sleep 60"), WALLTIME="1")
     status = job.wait()
-    assert (status.state, status.word) == ("FAILED/LIMIT", "limit")
+    assert (status.state, status.word) == ("FAILED/TIME", "limit")
     assert "wall time of 1 s" in (status.reason or "")
     assert gone(job)
 
@@ -452,7 +501,7 @@ def test_a_job_within_its_wall_time_leaves_no_watch_behind(linux: Target) -> Non
 def test_the_processor_time_ends_a_job(linux: Target) -> None:
     job = linux.start(**script("while :; do :; done"), CPUTIME="1")
     status = job.wait()
-    assert (status.state, status.signal) == ("FAILED", signal.SIGXCPU)
+    assert (status.state, status.signal) == ("FAILED/TIME", signal.SIGXCPU)
 
 
 def test_start_in_a_directory_with_a_job_starts_nothing(linux: Target) -> None:

@@ -320,13 +320,13 @@ BJOBS = {
     "8|-|EXIT|137|hostA|TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF":
         ("EXIT", "FAILED", None, 9),
     "9|-|EXIT|140|hostA|TERM_RUNLIMIT: job killed after reaching LSF run time limit":
-        ("EXIT/TERM_RUNLIMIT", "FAILED/LIMIT", None, None),
+        ("EXIT/TERM_RUNLIMIT", "FAILED/TIME", None, None),
     "10|-|EXIT|1|hostA|TERM_MEMLIMIT: job killed after reaching LSF memory usage limit":
-        ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
+        ("EXIT/TERM_MEMLIMIT", "FAILED/MEMORY", None, None),
     "11|-|EXIT|152|hostA|TERM_CPULIMIT: job killed after reaching LSF CPU usage limit":
-        ("EXIT/TERM_CPULIMIT", "FAILED/LIMIT", None, None),
+        ("EXIT/TERM_CPULIMIT", "FAILED/TIME", None, None),
     "27|-|EXIT|-|-|TERM_ORPHAN_SYSTEM: The orphan job was automatically terminated by LSF":
-        ("EXIT/TERM_ORPHAN_SYSTEM", "REMOVED", None, None),
+        ("EXIT/TERM_ORPHAN_SYSTEM", "REMOVED/DEPENDENCY", None, None),
     f"12|-|EXIT|130|hostA|{OWNER}": ("EXIT/TERM_OWNER", "REMOVED", None, None),
     "13|-|EXIT|143|hostA|TERM_ADMIN: job killed by root or LSF administrator":
         ("EXIT/TERM_ADMIN", "REMOVED", None, None),
@@ -430,7 +430,7 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         (EXITED.format(143), {}, ("EXIT", "FAILED", None, 15)),
         (SIGNAL, {}, ("EXIT", "FAILED", None, 9)),
         (SIGNAL.replace("by signal", "by LSF signal"), {}, ("EXIT", "FAILED", None, 9)),
-        (EXITED.format(1) + "\n" + MEMLIMIT, {}, ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None)),
+        (EXITED.format(1) + "\n" + MEMLIMIT, {}, ("EXIT/TERM_MEMLIMIT", "FAILED/MEMORY", None, None)),
         (
             SIGNAL + f"Thu Mar 13 17:32:06: Completed <exit>; {OWNER}.\n",
             {},
@@ -441,7 +441,7 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         ("", {}, None),
         # what the job left counts, but for a signal that may have been a limit
         (EXITED.format(3), {"exit_status": "7\n"}, ("exited", "DONE", 7, None)),
-        (SIGNAL + MEMLIMIT, {"exit_status": "137\n"}, ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None)),
+        (SIGNAL + MEMLIMIT, {"exit_status": "137\n"}, ("EXIT/TERM_MEMLIMIT", "FAILED/MEMORY", None, None)),
         ("", {"exit_status": "143\n"}, ("exited", "FAILED", None, 15)),
         ("", {"removed": "\n"}, ("removed", "REMOVED", None, None)),
     ],

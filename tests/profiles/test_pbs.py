@@ -426,7 +426,7 @@ def test_starts_at_the_same_time_submit_one_job(pbs: Target, server: Server) -> 
         ({"state": "F", "substate": 93, "exit": 255}, ("F/93", "DONE", 255, None)),
         ({"state": "F", "substate": 93, "exit": 137}, ("F/93", "FAILED", None, 9)),
         ({"state": "F", "substate": 93, "exit": 271}, ("F/93", "FAILED", None, 15)),
-        ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED/LIMIT", None, None)),
+        ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED/TIME", None, None)),
         ({"state": "F", "substate": 91, "exit": 271}, ("F/91", "REMOVED", None, None)),
         ({"state": "F", "substate": 91}, ("F/91", "REMOVED", None, None)),
         ({"state": "F", "substate": 92}, ("F", "FAILED", None, None)),
@@ -456,7 +456,13 @@ def test_a_job_whose_condition_cannot_hold_is_removed(pbs: Target, server: Serve
     assert server.options(job)[2:4] == ["-W", f"depend={kind}:1.pbs0"]
     server.set(job, state="F", substate=92)
     status = job.status()
-    assert (*outcome(status), status.reason) == ("F/dependency", "REMOVED", None, None, "DEPENDENCY")
+    assert (*outcome(status), status.reason) == (
+        "F/dependency",
+        "REMOVED/DEPENDENCY",
+        None,
+        None,
+        "DEPENDENCY",
+    )
     server.set(job, substate=91)
     assert outcome(job.status()) == ("F/91", "REMOVED", None, None)
 
@@ -737,7 +743,7 @@ def test_the_ends_of_tasks(pbs: Target, server: Server, nohistory: bool) -> None
         tasks[3].id: ("F/93", "DONE"),
         tasks[4].id: ("F/deleted", "REMOVED"),
         tasks[5].id: ("F/91", "REMOVED"),
-        tasks[6].id: ("F/-29", "FAILED/LIMIT"),
+        tasks[6].id: ("F/-29", "FAILED/TIME"),
     }
     assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == live
     assert {task.id: (task.status().word, task.status().state) for task in tasks[1:]} == live
@@ -814,7 +820,7 @@ def test_an_array_whose_condition_cannot_hold_is_removed(pbs: Target, server: Se
     server.set(array, state="F", substate=92)
     statuses = [*pbs.statuses("", JOB_ID=array.id).values(), get_task(array, 2).status()]
     assert [status.id for status in statuses] == ["1[1].pbs0", "1[2].pbs0", "1[2].pbs0"]
-    assert {(status.state, status.reason) for status in statuses} == {("REMOVED", "DEPENDENCY")}
+    assert {(status.state, status.reason) for status in statuses} == {("REMOVED/DEPENDENCY", "DEPENDENCY")}
 
 
 def test_the_nodes_of_a_job(pbs: Target, server: Server) -> None:

@@ -112,8 +112,8 @@ def test_removed_before_it_began_and_while_it_ran(records: Records, array: str, 
 def test_the_reason_of_a_removal(records: Records) -> None:
     directory = records.make("12")
     (directory / ".gpe_removed").write_text("DEPENDENCY\n")
-    assert records.record("12") == "12 removed reason=DEPENDENCY\n"
-    assert records.record("12_3") == "12_3 removed reason=DEPENDENCY\n"
+    assert records.record("12") == "12 removed/dependency reason=DEPENDENCY\n"
+    assert records.record("12_3") == "12_3 removed/dependency reason=DEPENDENCY\n"
 
 
 HOLDS, NEVER, LATER = 0, 1, 2

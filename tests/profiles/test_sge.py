@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -47,13 +48,18 @@ slots        {slots}
 failed       {failed}
 exit_status  {code}
 ru_wallclock {wall}s
+ru_maxrss    4.832KB
 cpu          {cpu}s
+maxvmem      {vmem}
 category     {category}
 """  # noqa: W291
 ENDED = {
     "id": "7", "task": "undefined", "host": "vm", "when": "Sat Nov 21 12:20:03 2126", "failed": "0    ", "slots": "1",
-    "code": "0                   ", "wall": "4", "cpu": "0.007", "category": "NONE",
+    "code": "0                   ", "wall": "4", "cpu": "0.007", "category": "NONE", "vmem": "3.457MB",
 }  # fmt: skip
+
+
+USAGE = re.compile(" elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+")
 
 
 def listed(*jobs: dict[str, str]) -> str:
@@ -270,7 +276,7 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     commands.set("qacct", "".join(accounts))
     (job.directory / ".gpe_tasks/10/.gpe_removed").write_text("removed\n")
     told = (line.partition(" ") for line in sge.ok("GET_JOB_STATUS", JOB_ID="7").splitlines())
-    lines = {name: words for name, _, words in told}
+    lines = {name: USAGE.sub("", words) for name, _, words in told}
     killed = "ended/100 exit=137 host=vm reason=100 : assumedly after job"
     assert lines == {
         "7.1": "exited exit=3",
@@ -286,7 +292,7 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     }
     assert commands.args("qacct") == ["-j 7"]
     assert len(commands.args("qstat")) == 1
-    assert sge.ok("GET_JOB_STATUS", JOB_ID="7.6") == f"7.6 {killed}\n"
+    assert USAGE.sub("", sge.ok("GET_JOB_STATUS", JOB_ID="7.6")) == f"7.6 {killed}\n"
     assert commands.args("qacct")[1:] == ["-j 7 -t 6"]
     assert "does not know job 7.8;" in sge.fails("GET_JOB_STATUS", JOB_ID="7.8")
 
@@ -340,7 +346,7 @@ def words_of(job: Job) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("limit", "text", "expected"),
     [
-        ("1", "ulimit -t 1; while :; do :; done", ("limit", "FAILED/LIMIT", None, None)),
+        ("1", "ulimit -t 1; while :; do :; done", ("limit", "FAILED/TIME", None, None)),
         ("1", "kill -s KILL $$", ("exited", "FAILED", None, 9)),
         ("", "kill -s KILL $$", ("exited", "FAILED", None, 9)),
     ],
@@ -433,20 +439,31 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
         ({"code": "137 (Killed)"}, ("ended/0", "FAILED", None, 9)),
         (KILLED, ("ended/100", "FAILED", None, 9)),
         ({**KILLED, "failed": LIMIT}, ("ended/37", "FAILED/LIMIT", None, None)),
-        ({**KILLED, "category": "-l h_rt=4"}, ("ended/limit", "FAILED/LIMIT", None, None)),
+        ({**KILLED, "category": "-l h_rt=4"}, ("ended/time", "FAILED/TIME", None, None)),
         ({**KILLED, "category": "-l h_rt=5"}, ("ended/100", "FAILED", None, 9)),
         ({**KILLED, "category": "-l s_h_rt=4"}, ("ended/100", "FAILED", None, 9)),
         (
             {**KILLED, "category": "-l h_cpu=0:1:0,h_rt=90 -q x", "cpu": "59.99"},
-            ("ended/limit", "FAILED/LIMIT", None, None),
+            ("ended/time", "FAILED/TIME", None, None),
         ),
         (
             {**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"},
             ("ended/100", "FAILED", None, 9),
         ),
-        ({"code": "152 (CPU)"}, ("ended/limit", "FAILED/LIMIT", None, None)),
+        (
+            {**KILLED, "category": "-l h_vmem=100M", "vmem": "100.2MB"},
+            ("ended/memory", "FAILED/MEMORY", None, None),
+        ),
+        (
+            {**KILLED, "failed": LIMIT, "category": "-l h_vmem=1G -pe smp 2", "slots": "2", "vmem": "2.1GB"},
+            ("ended/memory", "FAILED/MEMORY", None, None),
+        ),
+        ({**KILLED, "category": "-l h_vmem=100M", "vmem": "99.1MB"}, ("ended/100", "FAILED", None, 9)),
+        ({"code": "152 (CPU)"}, ("ended/time", "FAILED/TIME", None, None)),
         ({"failed": "28  : changing into working directory"}, ("ended/28", "FAILED", None, None)),
-        ({"failed": "25  : rescheduling", "code": "99"}, ("ended/25", "FAILED", None, None)),
+        # it runs again: that is no end
+        ({"failed": "25  : rescheduling", "code": "99"}, None),
+        ({"failed": "24  : migrating"}, None),
         ({"when": "11/21/2126 12:20:03.123", "code": "3"}, ("ended/0", "DONE", 3, None)),
         # another job that had the number long ago, or another user's
         ({"when": "Sat Nov 21 12:20:03 2020"}, None),
@@ -475,7 +492,9 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
     leave(sge, "7", job="#!/bin/sh\n")
     first = record(failed="25  : rescheduling", code="99")
     commands.set("qacct", first + record(code="3", host="n2") + record(owner="somebody"))
-    assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 ended/0 exit=3 host=n2\n"
+    assert (
+        sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 ended/0 exit=3 host=n2 elapsed=4 cpu=0.01 memory=5066719\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_torque(torque: Target, commands: Commands) -> None:
         "33.server.example": ("R", "RUNNING", None, None),
         "34.server.example": ("C/exit", "DONE", 3, None),
         "35.server.example": ("C/removed", "REMOVED", None, None),
-        "36.server.example": ("C/-11", "FAILED", None, None),
+        "36.server.example": ("C/-11", "FAILED/TIME", None, None),
         "38.server.example": ("Q", "QUEUED", None, None),
     }
     assert torque.statuses()["33.server.example"].reason == "a | b"
@@ -193,7 +193,7 @@ def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
         "5": ("unknown/exit", "UNKNOWN", None, None),
         "6": ("C/removed", "REMOVED", None, None),
         "7": ("unknown", "UNKNOWN", None, None),
-        "8": ("F/dependency", "REMOVED", None, None),
+        "8": ("F/dependency", "REMOVED/DEPENDENCY", None, None),
         "9": ("F/deleted", "REMOVED", None, None),
     }
 
@@ -237,13 +237,13 @@ SQUEUE = {
     "10|FAILED|4021|n1|JobLaunchFailure|": ("FAILED", "FAILED", None, None),
     "11|FAILED|7:0|n1|NonZeroExitCode|": ("FAILED/exit", "DONE", 7, None),
     "12|CANCELLED|15|n1|None|": ("CANCELLED", "REMOVED", None, None),
-    "13|TIMEOUT|0|n1|TimeLimit|": ("TIMEOUT", "FAILED/LIMIT", None, None),
-    "14|NODE_FAIL|0|n1|NodeDown|": ("NODE_FAIL", "FAILED", None, None),
-    "15|OUT_OF_MEMORY|32000|n1|OutOfMemory|": ("OUT_OF_MEMORY", "FAILED/LIMIT", None, None),
+    "13|TIMEOUT|0|n1|TimeLimit|": ("TIMEOUT", "FAILED/TIME", None, None),
+    "14|NODE_FAIL|0|n1|NodeDown|": ("NODE_FAIL", "FAILED/NODE", None, None),
+    "15|OUT_OF_MEMORY|32000|n1|OutOfMemory|": ("OUT_OF_MEMORY", "FAILED/MEMORY", None, None),
     "16|SUSPENDED|0|n1|None|": ("SUSPENDED", "HELD", None, None),
     "17|REVOKED|0|n1|None|": ("REVOKED", "UNKNOWN", None, None),
     "18_3|FAILED|0|n1|BadConstraints|": ("FAILED", "FAILED", None, None),
-    "19|PREEMPTED|0|n1|None|": ("PREEMPTED", "FAILED", None, None),
+    "19|PREEMPTED|0|n1|None|": ("PREEMPTED", "FAILED/PREEMPTED", None, None),
 }
 
 
@@ -266,7 +266,7 @@ INVALID = "slurm_load_jobs error: Invalid job id specified\n"
         ({}, "5|CANCELLED by 1001|0:15|n1|None\n", ("CANCELLED", "REMOVED", None, None)),
         ({"exit_status": "7\n"}, "", ("exited", "DONE", 7, None)),
         ({"exit_status": "143\n"}, "", ("exited", "FAILED", None, 15)),
-        ({"exit_status": "143\n"}, "5|TIMEOUT|0:0|n1|\n", ("TIMEOUT", "FAILED/LIMIT", None, None)),
+        ({"exit_status": "143\n"}, "5|TIMEOUT|0:0|n1|\n", ("TIMEOUT", "FAILED/TIME", None, None)),
         ({"exit_status": "143\n", "removed": "\n"}, "", ("removed", "REMOVED", None, None)),
         ({}, "15|COMPLETED|0:0|n1|None\n", None),
     ],
@@ -365,7 +365,7 @@ def test_an_array_that_slurm_has_forgotten(slurm: Target, commands: Commands) ->
     commands.set("sacct", lines)
     assert tell_tasks(slurm) == {
         **FORGOTTEN,
-        "5_2": ("TIMEOUT", "FAILED/LIMIT", None),
+        "5_2": ("TIMEOUT", "FAILED/TIME", None),
         "5_4": ("FAILED/exit", "DONE", 3),
         "5_11": ("CANCELLED", "REMOVED", None),
     }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import slurm
 from osprofile.shim.command_line import UsageError
 from tests.hunting import rounds
@@ -136,6 +136,29 @@ def test_live_states() -> None:
     assert [code(state) for state in JobState if state not in {JobState.UNKNOWN, JobState.HELD}] == [
         "PD", "R", "F", "F", "CA", "NF",
     ]  # fmt: skip
+
+
+def test_causes_and_usage() -> None:
+    failed = JobStatus("x", JobState.FAILED)
+    assert {cause: slurm._get_state(failed._replace(cause=cause)).name for cause in (None, *EndCause)} == {
+        None: "FAILED",
+        EndCause.TIME: "TIMEOUT",
+        EndCause.MEMORY: "OUT_OF_MEMORY",
+        EndCause.LIMIT: "TIMEOUT",
+        EndCause.PREEMPTED: "PREEMPTED",
+        EndCause.NODE: "NODE_FAIL",
+        EndCause.DEPENDENCY: "FAILED",
+        EndCause.USER: "FAILED",
+        EndCause.SIGNAL: "FAILED",
+    }
+
+
+def test_what_a_job_took(place: Place) -> None:
+    number = place.ok("sbatch", "--parsable", "--wrap", "exit 0").strip()
+    wait_until(lambda: "COMPLETED" in place.ok("sacct", "-nP", "-o", "State", "-j", number))
+    cpu, memory = place.ok("sacct", "-nP", "-o", "TotalCPU,MaxRSS", "-j", number).strip().split("|")
+    assert cpu == "00:00:00"
+    assert int(memory.removesuffix("K")) > 500
 
 
 def test_ended_jobs_are_forgotten_by_squeue_and_not_by_sacct(place: Place) -> None:
@@ -280,7 +303,7 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
     [
         ("squeue", ["--json"]), ("squeue", ["-o", "%Q"]), ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
         ("squeue", ["1"]), ("squeue", ["-A", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--hurry", "1"]),
-        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "MaxRSS"]), ("sacct", ["-j", "1.batch"]), ("sacct", ["1"]),
+        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "MaxVMSize"]), ("sacct", ["-j", "1.batch"]), ("sacct", ["1"]),
         ("sacct", ["-S", "now-2days"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
     ],
 )  # fmt: skip

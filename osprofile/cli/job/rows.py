@@ -146,10 +146,16 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "submitted": status.submitted,
         "started": status.started,
         "ended": status.ended,
+        **_encode_usage(status),
         "array": (record.array if record is not None else "") or None,
         "array_id": record.array_id if record is not None else None,
         "tasks": list(map(_encode_task, row.tasks)) or None,
     }
+
+
+def _encode_usage(status: JobStatus) -> dict[str, float | None]:
+    """Return what a job took for JSON: seconds, and bytes of memory."""
+    return {"elapsed": status.elapsed, "cpu_time": status.cpu_time, "max_memory": status.max_memory}
 
 
 def _encode_task(record: JobRecord) -> dict[str, Any]:
@@ -168,6 +174,7 @@ def _encode_task(record: JobRecord) -> dict[str, Any]:
         "reason": status.reason or None,
         "started": status.started,
         "ended": status.ended,
+        **_encode_usage(status),
     }
 
 

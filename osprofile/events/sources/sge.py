@@ -16,7 +16,7 @@ is the kind of line:
 With `--extended`, `deleted` is failed, 0, but no event if the job was delivered before or the
 scheduler is the initiator, because acct then shows the end. Further events of job_log are:
 
-    restart, migrate, released      pending
+    restart, migrate, released      pending; and acct, if failed is 24 or 25: the job runs again
     held, suspended                 suspended
     unsuspended                     active
 
@@ -65,6 +65,8 @@ EXTENDED_SUFFIXES: Final = {
     "suspended": SUSPENDED_SUFFIX,
     "unsuspended": ACTIVE_SUFFIX,
 }
+_RESCHEDULED: Final = {24, 25}
+"""Values of failed of a run after which the job runs again: migrating, rescheduling."""
 _ANY_FIELD: Final = ":[^:\\n]*+"
 _LINE_TEMPLATE: Final = (
     r"\n([0-9]{10}|[0-9]{1,9}(?=:))[^:\n]*+:(?:"
@@ -178,6 +180,8 @@ class ExtendedLineParser(TimedLineParser):
         else:
             name = f"{ended_job}.{ended_task or '0'}"
             suffix = _format_account_suffix(account)
+            if suffix and parse_leading_integer(account) in _RESCHEDULED:
+                suffix = PENDING_SUFFIX
             if suffix:
                 self._running_tasks.discard(name)
         prefix = self.prefixes.format_prefix(when)

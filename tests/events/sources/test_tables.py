@@ -268,6 +268,7 @@ CASES = {
     "sge sent": Case("sge", sge_log("sent") + sge_log("finished"), ""),
     "sge ended": Case("sge", sge_acct("0", "3"), "5.0 8 3"),
     "sge failed": Case("sge", sge_acct("100", "137"), "5.0 4 100"),
+    "sge rescheduled": Case("sge", sge_acct("25", "0"), "5.0 4 25", "5.0 1 0"),
     "sge task": Case("sge", sge_acct("0", "0", "12"), "5.12 8 0"),
     "sge goes on": Case("sge", sge_acct("0", "-1"), ""),
     "sge no task": Case("sge", f"{WHEN}:acct:q:h:g:a:r:5:sge:0:1:2:3:0:4\n", "5.0 8 4"),

@@ -1,0 +1,29 @@
+id='<JOB_ID/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_JOB_DIR>
+<SH_RECORD>
+<SH_PROCESSES>
+<SH_TASKS>
+usage() { # ID: of a job or a task: what it took, or what its processes take now
+  gpe_find_leaders "$1"
+  gpe_job_dir "$1" || :
+  since=$gpe_dir/.gpe_host
+  case $gpe_dir in */.gpe_tasks/*) since=$gpe_dir/.gpe_session ;; esac
+  if [ -z "$gpe_leaders" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || ! since=$(stat -c %Y "$since" 2> /dev/null); then
+    gpe_record "$1"
+    return
+  fi
+  # shellcheck disable=SC2086
+  for pid in $(gpe_processes "$1" $gpe_leaders); do
+    cat "/proc/$pid/stat" "/proc/$pid/status" 2> /dev/null
+  done | LC_ALL=C awk -v id="$1" -v seconds="$(($(date +%s) - since))" '
+/^[0-9]+ \(.*\) [A-Za-z] / { sub(/.*\) /, ""); for (i = 12; i <= 15; i++) ticks += $i }
+$1 == "VmHWM:" && $3 == "kB" { memory += $2 }
+END { printf "%s running elapsed=%d cpu=%d.%02d memory=%.0f\n", id, seconds, ticks / 100, ticks % 100, memory * 1024 }'
+}
+gpe_job_dir "$id" || { printf 'USAGE: unknown job %s\n' "$id" >&2; exit 1; }
+if [ -d "$gpe_dir/.gpe_tasks" ]; then
+  for task in "$gpe_dir"/.gpe_tasks/*; do usage "${id}_${task##*/}" || :; done
+else
+  usage "$id" || { printf 'USAGE: job %s has not begun, or left nothing\n' "$id" >&2; exit 1; }
+fi
