@@ -342,6 +342,7 @@ class JobPoller:
             log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
             return False
         missing: dict[str, MissingPeriod | None] = {}
+        _log_failures({j: a for j in missing_ids if isinstance(a := answers.get(j), OSProfileError)})
         for job_id in missing_ids:
             watched = self._watched.get(job_id)
             if watched is None or watched.watched_since >= began_at:  # the id now belongs to another job
@@ -367,7 +368,6 @@ class JobPoller:
         watched.next_query = now + grace_period / _QUERIES_PER_GRACE_PERIOD
         answer = answers.get(job_id)
         if isinstance(answer, OSProfileError):
-            log.warning("job %s stays as it is: %s", job_id, answer)
             return
         status = answer or statuses.get(job_id)
         if answer is not None and answer.state is not JobState.LOST:
@@ -393,6 +393,15 @@ class JobPoller:
         if watched.grace.aborted_at:
             status = apply_removal(status)
         self._on_event(JobEvent(timestamp, status))
+
+
+def _log_failures(failures: Mapping[str, OSProfileError]) -> None:
+    """Log one warning for the jobs whose queries have failed: the reason is mostly the same for all."""
+    for job_id, error in list(failures.items())[:1]:
+        if len(failures) == 1:
+            log.warning("job %s stays as it is: %s", job_id, error)
+        else:
+            log.warning("job %s and %d more stay as they are: %s", job_id, len(failures) - 1, error)
 
 
 def _is_live_array(array_id: str | None, *answers: Mapping[str, JobStatus | OSProfileError]) -> bool:

@@ -72,6 +72,19 @@ def test_a_failed_query_for_a_watched_job_makes_it_neither_missing_nor_lost(
     assert f"job 1 stays as it is: GET_JOB_STATUS failed (exit status 9): {WORDS}" in caplog.text
 
 
+def test_failed_queries_of_several_jobs_are_one_warning(toy: Toy, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            jobs = await submit(toy, target, 3)
+            for job in jobs:
+                fail_queries(toy, job)
+            await target.poll()
+
+    asyncio.run(main())
+    (told,) = (record.getMessage() for record in caplog.records)
+    assert told.startswith("job 1 and 2 more stay as they are: GET_JOB_STATUS failed (exit status 9)")
+
+
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_failed_query_is_told_in_its_words(toy: Toy, recorded: bool) -> None:
     """However it is asked for, and whether the record knows the job or not."""

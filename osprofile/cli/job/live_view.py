@@ -16,7 +16,7 @@ import termios
 import time
 import tty
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
@@ -35,6 +35,7 @@ from osprofile.jobs.state import JobState
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
+    from rich.live import Live
     from rich.table import Table
 
     from osprofile.cli.job.session import TargetSelection
@@ -49,6 +50,8 @@ _RECORD_INTERVAL: Final = 5.0
 """Seconds between two looks into the record for jobs that others have submitted."""
 _MAX_OUTCOMES: Final = 6
 """Lines that count ended jobs; the rarest outcomes are counted together."""
+_DRAW_INTERVAL: Final = 0.75
+"""Seconds, in addition to REFRESH_INTERVAL, until a table without changes is drawn again."""
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 
 
@@ -112,6 +115,7 @@ class _JobView:
         """By job; the id is that which the events have."""
         self.readers: list[asyncio.Task[None]] = []
         """The tasks that read the events of the target systems."""
+        self.changed = asyncio.Event()
         self._records: dict[JobReference, JobRecord | None] = {}
         self._folded_at: dict[JobReference, float] = {}
         self._streams: dict[str, EventStream] = {}
@@ -162,6 +166,7 @@ class _JobView:
 
     def _update(self, job: JobReference, status: JobStatus, moment: float) -> None:
         self.statuses[job] = status
+        self.changed.set()
         if status.state.is_terminal:
             self._live_count -= 1
             self._folded_at[job] = time.monotonic() + FOLD_DELAY
@@ -254,7 +259,7 @@ async def _show_table(view: _JobView, stop: asyncio.Event) -> AsyncIterator[None
             redirect_stdout=False, redirect_stderr=False,
         ) as live,
     ):  # fmt: skip
-        refresh_task = asyncio.ensure_future(_refresh(live))
+        refresh_task = asyncio.ensure_future(_refresh(live, view))
         try:
             yield
         finally:
@@ -262,10 +267,15 @@ async def _show_table(view: _JobView, stop: asyncio.Event) -> AsyncIterator[None
             await asyncio.gather(refresh_task, return_exceptions=True)
 
 
-async def _refresh(live: Any) -> None:
+async def _refresh(live: Live, view: _JobView) -> None:
+    """Draw the table at each change, and once a second for the times in it."""
     while True:
+        view.changed.clear()
         live.refresh()
         await asyncio.sleep(REFRESH_INTERVAL)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DRAW_INTERVAL):
+                await view.changed.wait()
 
 
 @final

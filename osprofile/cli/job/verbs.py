@@ -349,9 +349,11 @@ def show(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Show everything about jobs: state, cause, usage, files, the fields as submitted, the states.
+    """Show everything about jobs.
 
-    Times are local ones. If the target system does not answer, the last known state is shown.
+    That is the state, its cause, times, what the job took, its files, the fields as submitted, and the
+    history of its states. Times are local ones. If the target system does not answer, the last known
+    state is shown.
 
     Exit codes: 0 shown; 1 a target system did not answer, or has no such file; 2 a job is not known.
 
@@ -382,10 +384,11 @@ def output(
     profiles: ProfilesOption = [],
     store: StoreOption = None,
 ) -> int:
-    """Print what jobs have written to their standard output, wherever they run.
+    """Print what jobs have written.
 
-    Several jobs, and the tasks of an array, get a line with the id above their output. With
-    --follow, a job that waits is waited for; an interrupt does not end the jobs.
+    It is their standard output, wherever they run. Several jobs, and the tasks of an array, get a line
+    with the id above their output. With --follow, a job that waits is waited for; an interrupt does not
+    end the jobs.
 
     Exit codes: 0 printed; 1 there is no such file, or a target system did not answer; 2 a job is
     not known.
@@ -419,10 +422,11 @@ def watch(
     profiles: ProfilesOption = [],
     store: StoreOption = None,
 ) -> int:
-    """Show the states of jobs as they change, until all have ended; the key q ends it.
+    """Follow the states of jobs in a table.
 
-    Jobs that have ended are soon only counted. Where standard output is no terminal, each change is a
-    line: the time, the job, the state, how it ended, the reason. The jobs are not affected.
+    It ends when all jobs have ended, or with the key q. Jobs that have ended are soon only counted.
+    Where standard output is no terminal, each change is a line: the time, the job, the state, how it
+    ended, the reason. The jobs are not affected.
 
     Exit codes: 0 all jobs have ended, or q or an interrupt ended the view; 2 a job is not known.
 

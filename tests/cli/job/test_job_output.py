@@ -181,7 +181,9 @@ def test_a_lost_connection_is_tried_again(machine: Machine) -> None:
 
 def test_a_large_file(machine: Machine) -> None:
     """A file with a hole of 1 GB: its last lines come at once; a part of it is not kept in memory."""
-    job_id = machine.submit("--wait", "sh", "-c", "truncate -s 1G stdout; printf 'a\\nb\\n' >> stdout")
+    job_id = machine.submit(
+        "--wait", "sh", "-c", "cd $GPE_WORKING_DIRECTORY; truncate -s 1G stdout; printf 'a\\nb\\n' >> stdout"
+    )
     begun = time.monotonic()
     assert read_bytes("--tail", "1", job_id) == b"b\n"
     assert time.monotonic() - begun < 10

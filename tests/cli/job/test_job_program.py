@@ -48,7 +48,9 @@ def here(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(machine: Machine, *words: str) -> Ended:
     """Run a job to its end; what is printed has its own output, not its id."""
     ended = machine.run("job", "submit", "-p", "here", "--wait", *words)
-    path = machine.directories[-1] / "stdout" if machine.directories else Path("/none")
+    # Directories of the same second are not in order.
+    latest = max(machine.directories, key=lambda path: path.stat().st_ctime_ns, default=Path("/none"))
+    path = latest / "stdout"
     return replace(ended, out=path.read_bytes().decode() if path.exists() else "")
 
 
