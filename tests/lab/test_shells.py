@@ -5,6 +5,7 @@ The other profiles' scripts are made of the same pieces.
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from typing import TYPE_CHECKING
@@ -50,11 +51,12 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     job = linux.start(**fields)
     assert ended(job.wait()) == ("DONE", 3, None)
     assert job.read("stdout") == HOSTILE
+    assert re.fullmatch(r"elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+\n", job.read(".gpe_usage"))
     assert linux.start(job.directory, **fields).id == job.id
     left = {path.name for path in job.directory.iterdir()}
     assert left == {
         ".gpe_answer", ".gpe_error", ".gpe_exit_status", ".gpe_host", ".gpe_job", ".gpe_job.out", ".gpe_job_id",
-        ".gpe_lock", ".gpe_started", ".gpe_submitting", "stdout", "stderr",
+        ".gpe_lock", ".gpe_started", ".gpe_submitting", ".gpe_usage", "stdout", "stderr",
     }  # fmt: skip
 
 
