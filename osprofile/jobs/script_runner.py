@@ -281,7 +281,10 @@ class ScriptRunner:
         """
         if USAGE_TEMPLATE not in self.profile.templates:
             return {}
-        script = self._render_script(USAGE_TEMPLATE, JOB_ID=job_id)
+        try:
+            script = self._render_script(USAGE_TEMPLATE, JOB_ID=job_id)
+        except IncarnationError:  # the id is malformed, so unknown
+            return {}
         try:
             text = await self._run_script(USAGE_TEMPLATE, script)
         except ScriptFailedError as error:

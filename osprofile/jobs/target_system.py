@@ -234,6 +234,8 @@ class TargetSystem:
         `status` raises.
         """
         status = await self.status(job_id)
+        if status.state.is_terminal and None not in (status.elapsed, status.cpu_time, status.max_memory):
+            return status
         usages = await self._scripts.query_usage(status.job_id)
         tasks = {task.status.job_id: task.status for task in self.store.list_tasks(self.name, status.job_id)}
         for known in (status, *tasks.values()):

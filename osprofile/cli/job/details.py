@@ -18,9 +18,10 @@ from osprofile.cli.job import rows
 from osprofile.cli.job.rows import SUBMITTING, JobRow
 from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, run_cancellable
 from osprofile.cli.terminal import supports_colours
-from osprofile.errors import OSProfileError, TargetError, escape_unprintable, quote_name
+from osprofile.errors import OSProfileError, ScriptFailedError, TargetError, escape_unprintable, quote_name
 from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
+from osprofile.jobs.script_output import USAGE_TEMPLATE
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
@@ -114,7 +115,7 @@ def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
 async def _query_row(session: CommandSession, job: JobReference, failures: ErrorReporter) -> JobRow:
     """Return the row of a job, with its last known state if the target system does not answer."""
     try:
-        status = await job.target.status(job.job_id)
+        status = await _query_usage(job)
     except OSProfileError as error:
         record = session.store.find_job(job.target.name, job.job_id)
         if record is None:
@@ -123,6 +124,16 @@ async def _query_row(session: CommandSession, job: JobReference, failures: Error
         failures.report_error(error, f"{job.target.name}: showing the last known state")
         status = record.status
     return session.build_row(job.target.name, status)
+
+
+async def _query_usage(job: JobReference) -> JobStatus:
+    """Return the status of a job with what it took, as far as that is known."""
+    try:
+        return await job.target.query_usage(job.job_id)
+    except ScriptFailedError as error:
+        if error.template != USAGE_TEMPLATE:
+            raise
+    return await job.target.status(job.job_id)
 
 
 async def _find_directory(target: TargetSystem, row: JobRow) -> str:
@@ -214,9 +225,6 @@ def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
         "directory": directory or None,
         "queue": _find_queue(status, details) or None,
         "walltime": record.walltime if record else None,
-        "elapsed": status.elapsed,
-        "cpu_time": status.cpu_time,
-        "max_memory": status.max_memory,
         "stdin": files.get("stdin"),
         "stdout": files.get("stdout"),
         "stderr": files.get("stderr"),

@@ -83,8 +83,7 @@ def test_json(machine: Machine) -> None:
     job_id = machine.submit("--wait", "-N", "demo", "-e", "A=1\x1b", "true")
     (job,) = json.loads(show(machine, "--json", job_id))
     more = [
-        "queue", "walltime", "elapsed", "cpu_time", "max_memory", "stdin", "stdout", "stderr", "application",
-        "fields", "dependencies", "history",
+        "queue", "walltime", "stdin", "stdout", "stderr", "application", "fields", "dependencies", "history",
     ]  # fmt: skip
     assert list(job) == [*KEYS, *more]
     assert {name: job[name] for name in KEYS} == machine.run_json("status", job_id)[0]
