@@ -2,7 +2,7 @@
 # A profile, the script that a request becomes, a real job on this machine, and a request that is refused.
 set -eu
 cd -- "$(dirname -- "$0")/../.."
-OSPROFILE_PROFILE=docs/demo/site OSPROFILE_STORE=$(mktemp -d "${TMPDIR:-/tmp}/osprofile-demo.XXXXXX")/jobs.db
+OSPROFILE_PROFILE=docs/demo/mysite OSPROFILE_STORE=$(mktemp -d "${TMPDIR:-/tmp}/osprofile-demo.XXXXXX")/jobs.db
 export OSPROFILE_PROFILE OSPROFILE_STORE
 trap 'rm -rf -- "${OSPROFILE_STORE%/*}"' EXIT
 bold='' dim='' plain='' gap=''
@@ -14,8 +14,8 @@ title() {
 }
 show() { printf '%s\n' "$dim\$$plain $*"; }
 
-title 'A site writes what differs from a profile that comes with osprofile: docs/demo/site/profile.xml'
-sed -n '/<idb:Field/,/<\/idb:Field/p' docs/demo/site/profile.xml
+title 'A site writes what differs from a profile that comes with osprofile: docs/demo/mysite/profile.xml'
+sed -n '/<idb:Field/,/<\/idb:Field/p' docs/demo/mysite/profile.xml
 
 title 'A request becomes a script, here one for Slurm'
 show incarnate START --profile slurm --set EXECUTABLE=/bin/date --set PROCESSES=4 --set WALLTIME=600

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Document
 
 BATCH_SYSTEM_TEMPLATES: Final = (
-    "GET_JOB_STATUS", "USAGE", "HOLD", "RESUME", "SIGNAL", "ABORT", "FIND_JOB", "LIST_NODES", "LIST_QUEUES", "EVENTS",
+    "GET_JOB_STATUS", "HOLD", "RESUME", "SIGNAL", "ABORT", "FIND_JOB", "LIST_NODES", "LIST_QUEUES", "EVENTS",
 )  # fmt: skip
 """The templates whose scripts ask a batch system about its jobs or its machine."""
 
