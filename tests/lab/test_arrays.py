@@ -185,7 +185,7 @@ def test_dependencies(lab: Lab, kind: str, code: int) -> None:
         second.wait("DONE")
         assert second.read("stdout") == "ran\n"
     else:
-        status = second.wait("REMOVED")
+        status = second.wait("REMOVED/DEPENDENCY")
         assert " reason=DEPENDENCY" in status.line
         assert not (second.directory / "stdout").exists()
     third.wait("DONE")
@@ -202,7 +202,7 @@ def test_dependencies_on_arrays_and_tasks(slurm: Lab) -> None:
     assert states(tasks) == ["QUEUED", "QUEUED"]
     (array.directory / "go").touch()
     good.wait("DONE")
-    assert " reason=DEPENDENCY" in bad.wait("REMOVED").line
-    until(lambda: states(tasks) == ["REMOVED", "REMOVED"])
+    assert " reason=DEPENDENCY" in bad.wait("REMOVED/DEPENDENCY").line
+    until(lambda: states(tasks) == ["REMOVED/DEPENDENCY", "REMOVED/DEPENDENCY"])
     assert all(" reason=DEPENDENCY" in status.line for status in tasks.statuses())
     end.wait("DONE")

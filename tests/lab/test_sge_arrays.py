@@ -227,8 +227,10 @@ def test_dependencies(sge: Lab) -> None:
     for (kind, name), job in after.items():
         met = kind == "afterany" or (kind == "afterok") == (name == "zero")
         end = job.wait()
-        assert (kind, name, end.state) == (kind, name, "DONE" if met else "REMOVED")
-        assert end.line == f"{job.id} {'exited exit=0' if met else 'removed reason=DEPENDENCY'}"
+        assert (kind, name, end.state) == (kind, name, "DONE" if met else "REMOVED/DEPENDENCY")
+        assert end.line.startswith(
+            f"{job.id} {'exited exit=0 elapsed=' if met else 'removed/dependency reason=DEPENDENCY'}"
+        )
         assert (job.directory / "stdout").exists() is met
 
 
@@ -239,7 +241,7 @@ def test_all_conditions_must_hold(sge: Lab) -> None:
     failed = sge.start(DEPENDENCY=f"afterok:{good.id}:{bad.id}")
     chained = sge.start(DEPENDENCY=f"afternotok:{failed.id}")
     assert "exit=0" in met.wait("DONE").line
-    assert failed.wait("REMOVED").line == f"{failed.id} removed reason=DEPENDENCY"
+    assert failed.wait("REMOVED/DEPENDENCY").line == f"{failed.id} removed/dependency reason=DEPENDENCY"
     assert "exit=0" in chained.wait("DONE").line
 
 
@@ -254,8 +256,10 @@ def test_arrays_and_dependencies(sge: Lab) -> None:
     go(good), go(mixed)
     assert "exit=0" in met.wait("DONE").line
     assert "exit=0" in task.wait("DONE").line
-    reach(failed, "REMOVED REMOVED")
-    assert all(status.line.endswith(" removed reason=DEPENDENCY") for status in tasks(failed).values())
+    reach(failed, "REMOVED/DEPENDENCY REMOVED/DEPENDENCY")
+    assert all(
+        status.line.endswith(" removed/dependency reason=DEPENDENCY") for status in tasks(failed).values()
+    )
 
 
 def test_a_task_that_was_deleted_behind_our_back_did_not_end_well(sge: Lab) -> None:
@@ -265,7 +269,7 @@ def test_a_task_that_was_deleted_behind_our_back_did_not_end_well(sge: Lab) -> N
     reach(array, "RUNNING QUEUED QUEUED")
     commands(f"qdel {array.id}.2\n")
     go(array)
-    assert failed.wait("REMOVED").line.endswith(" reason=DEPENDENCY")
+    assert failed.wait("REMOVED/DEPENDENCY").line.endswith(" reason=DEPENDENCY")
     assert "exit=0" in met.wait("DONE").line
     assert [*tasks(array)] == [1, 3]
 
