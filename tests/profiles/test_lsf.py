@@ -594,3 +594,18 @@ def test_a_signal_for_an_array_reaches_the_tasks_that_run(lsf: Target, commands:
     assert commands.args("bkill") == ["-s 9 7[1] 7[3]"]
     commands.set("bjobs", "7|1|PEND|-|-|-\n")
     assert "only running jobs" in lsf.fails("SIGNAL", JOB_ID="7", SIGNAL="9")
+
+
+def test_what_lsf_tells_of_usage(lsf: Target, commands: Lsf) -> None:
+    commands.set(
+        "bjobs",
+        "7|0|RUN|3 second(s)|2.5 second(s)|200 Mbytes\n8|2|EXIT|61 second(s)|0.1 second(s)|1.5 Gbytes\n"
+        "9|0|DONE|1 second(s)|-|-\n10|0|PEND|-|-|-\n",
+    )
+    assert lsf.ok("USAGE", JOB_ID="7").splitlines() == [
+        "7 RUN elapsed=3 cpu=2.5 memory=209715200",
+        "8[2] EXIT elapsed=61 cpu=0.1 memory=1610612736",
+        "9 DONE elapsed=1",
+    ]
+    commands.set("bjobs", stderr="Job <7> is not found\n", code=255)
+    assert "knows what job 7 took" in lsf.fails("USAGE", JOB_ID="7")

@@ -611,6 +611,8 @@ def test_how_long_a_job_ran_is_what_pbs_counted(pbs: Target, server: Server) -> 
     server.run(job)
     server.set(job, walltime="26:01:03")
     assert " elapsed=93663\n" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
+    server.set(job, cput="00:02:03", mem="204800kb")
+    assert " elapsed=93663 cpu=123 memory=209715200\n" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
 
 
 def test_a_query_that_failed_is_no_unknown_job(pbs: Target, server: Server) -> None:

@@ -578,3 +578,21 @@ def test_what_stays_held_is_an_error(sge: Target, commands: Commands, state: str
         commands.set(name, "modified hold of job 7\n")
     assert reason in sge.fails("RESUME", JOB_ID="7")
     assert state in sge.fails("RESUME", JOB_ID="7")
+
+
+def test_what_grid_engine_tells_of_usage(sge: Target, commands: Commands) -> None:
+    commands.set("qacct", record(cpu="2.02", wall="5"))
+    assert sge.ok("USAGE", JOB_ID="7").split()[2:] == [
+        "exit=0", "host=vm", "elapsed=5", "cpu=2.02", "memory=5066719",
+    ]  # fmt: skip
+    commands.set("qacct", stderr="error: job id 7 not found\n", code=1)
+    assert "job id 7 not found" in sge.fails("USAGE", JOB_ID="7")
+    leave(sge, "7", exit_status="0\n", usage="elapsed=10.01 cpu=2.02 memory=209715200\n")
+    assert sge.ok("USAGE", JOB_ID="7") == "7 exited exit=0 elapsed=10.01 cpu=2.02 memory=209715200\n"
+    commands.set("qstat", listed({"id": "7", "state": "r"}))
+    usage = "usage         1:            cpu=1:00:01:02, mem=0.3 GB s, io=0.0 GB, vmem=N/A, maxvmem=209.707M"
+    script = (commands.directory / "qstat").read_text()
+    (commands.directory / "qstat").write_text(
+        script.replace("cat", f'[ "$1" != -j ] || {{ echo "{usage}"; exit; }}\ncat', 1)
+    )
+    assert sge.ok("USAGE", JOB_ID="7") == "7 r cpu=86462 memory=219893727\n"

@@ -522,3 +522,33 @@ def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
     assert torque.statuses("", JOB_ID="33[].server")["33[5].server"].state == "REMOVED"
     commands.set("qstat", TORQUE_ARRAY.format(user=user()).replace("= Q", "= R").replace("= H", "= C"))
     assert "only waiting jobs can be held" in torque.fails("HOLD", JOB_ID="33[].server")
+
+
+def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
+    """By sstat for what runs, by sacct for what has ended, and without accounting by the job's own record."""
+    commands.set("squeue", "7|RUNNING|0|n1|None|debug|1:02:03|\n")
+    commands.set("sstat", "7.extern|1000K|00:00:00|1\n7.batch|204800K|00:00:02|1\n7.0|1.5G|00:01:00|2\n")
+    commands.set("sacct", stderr="Slurm accounting storage is disabled\n", code=1)
+    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=3723 cpu=122.00 memory=1610612736\n"
+    commands.set("squeue", "7|COMPLETED|0|n1|None|debug|0:10|\n")
+    leave(slurm, "7", exit_status="0\n", usage="elapsed=10.01 cpu=2.02 memory=209715200\n")
+    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=2.02 memory=209715200\n"
+    commands.set(
+        "sacct", "7|10|00:04.020|\n7.batch|10|00:04.020|204800K\n7.0|8|1-00:00:01|409600K\n8|1|00:01|1K\n"
+    )
+    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
+    commands.set("squeue", "", INVALID, 1)
+    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
+    commands.set("sacct", "")
+    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10.01 cpu=2.02 memory=209715200\n"
+    assert "knows job 9" in slurm.fails("USAGE", JOB_ID="9")
+
+
+def test_what_tasks_of_slurm_took(slurm: Target, commands: Commands) -> None:
+    commands.set("squeue", "5_1|RUNNING|0|n1|None|debug|0:03|\n5_2|COMPLETED|0|n1|None|debug|0:10|\n")
+    commands.set("sstat", "6.batch|100K|00:00:01|1\n")
+    commands.set("sacct", "5_2|10|00:04.020|\n5_2.batch|10|00:04.020|200K\n")
+    assert slurm.ok("USAGE", JOB_ID="5").splitlines() == [
+        "5_1 usage elapsed=3 cpu=1.00 memory=102400",
+        "5_2 usage elapsed=10 cpu=4.02 memory=204800",
+    ]
