@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.incarnation.plan import Plan
+    from osprofile.jobs.store import JobRecord
     from osprofile.profile.model import Profile
 
 Suggestion = tuple[str, str]
@@ -67,7 +68,17 @@ def _load_plan(params: Mapping[str, Any]) -> Plan:
 
 
 def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Return the ids of the recorded jobs that have not ended.
+    """Return the ids of the recorded jobs that have not ended."""
+    return [suggestion for record, suggestion in _list_jobs(params) if not record.status.state.is_terminal]
+
+
+def suggest_recorded_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the ids of the recorded jobs, also of those that have ended."""
+    return [suggestion for _, suggestion in _list_jobs(params)]
+
+
+def _list_jobs(params: Mapping[str, Any]) -> list[tuple[JobRecord, Suggestion]]:
+    """Return the recorded jobs with their ids.
 
     The shell inserts them as they are: an id with a `;` would be two commands, and is left out.
     """
@@ -79,9 +90,9 @@ def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
     path = params.get("store") or default_store_path()
     if not os.path.exists(path):
         return []
-    records = [r for r in Store(path).list_all_jobs() if r.is_submitted and not r.status.state.is_terminal]
+    records = [record for record in Store(path).list_all_jobs() if record.is_submitted]
     records = [r for r in records if re.fullmatch(r"[A-Za-z0-9\[\]_.:+=,@%/-]+", r.status.job_id)]
-    return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
+    return [(r, (r.status.job_id, " ".join(filter(None, (r.name, r.target))))) for r in records]
 
 
 def suggest_formats(_params: Mapping[str, Any]) -> list[Suggestion]:
@@ -127,6 +138,7 @@ COMPLETERS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Suggestion]]]]
     "assignments": suggest_assignments,
     "used-fields": suggest_used_fields,
     "jobs": suggest_jobs,
+    "recorded-jobs": suggest_recorded_jobs,
     "formats": suggest_formats,
     "codes": suggest_codes,
     "cases": suggest_cases,

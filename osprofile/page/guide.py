@@ -103,6 +103,7 @@ def _name_file(file: str) -> list[Node | str]:
 def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node]:
     rows = [
         ("incarnate job list", "shows your jobs, their states and exit codes."),
+        ("incarnate job output JOB", "prints what it has written; with -f, also what it will write."),
         ("incarnate job wait JOB", "waits for the job with this id, and exits with its exit code."),
         ("incarnate job abort JOB", "removes it."),
     ]
@@ -115,7 +116,7 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
     where: list[Node | str] = ["Each job has a directory of its own below ", directory, "."]
     if codes:
         where += [" Its output is there, in the files ", *codes, "."]
-    where += [" ", build_code("incarnate job list --json"), " names the directory."]
+    where += [" ", build_code("incarnate job show JOB"), " names the directory, and all else about the job."]
     yield make_node("p", *where)
 
 

@@ -16,12 +16,25 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from osprofile.cli import common
 from osprofile.cli.job import rows
 from osprofile.cli.job.rows import SUBMITTING, JobRow
-from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, run_cancellable
+from osprofile.cli.job.session import (
+    CommandSession,
+    ErrorReporter,
+    JobReference,
+    print_warning,
+    run_cancellable,
+)
 from osprofile.cli.terminal import supports_colours
-from osprofile.errors import OSProfileError, ScriptFailedError, TargetError, escape_unprintable, quote_name
+from osprofile.errors import (
+    IncarnationError,
+    OSProfileError,
+    OutputError,
+    ScriptFailedError,
+    TargetError,
+    escape_unprintable,
+    quote_name,
+)
 from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
-from osprofile.jobs.script_output import USAGE_TEMPLATE
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
@@ -113,27 +126,37 @@ def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
 
 
 async def _query_row(session: CommandSession, job: JobReference, failures: ErrorReporter) -> JobRow:
-    """Return the row of a job, with its last known state if the target system does not answer."""
+    """Return the row of a job, with what is recorded of it if the target system does not answer."""
+    record = session.store.find_job(job.target.name, job.job_id)
+    has_ended = record is not None and record.status.state.is_terminal
+    if record is not None and has_ended and record.status.cpu_time is not None:
+        return session.build_row(job.target.name, record.status, record)
     try:
         status = await _query_usage(job)
     except OSProfileError as error:
-        record = session.store.find_job(job.target.name, job.job_id)
         if record is None:
             error.hint = error.hint or session.suggest_other_targets(job)
             raise
-        failures.report_error(error, f"{job.target.name}: showing the last known state")
+        if has_ended:
+            _warn_of_usage(job, error)
+        else:
+            failures.report_error(error, f"{job.target.name}: showing the last known state")
         status = record.status
     return session.build_row(job.target.name, status)
 
 
 async def _query_usage(job: JobReference) -> JobStatus:
-    """Return the status of a job with what it took, as far as that is known."""
+    """Return the status of a job, with what it took unless that query alone fails."""
     try:
         return await job.target.query_usage(job.job_id)
-    except ScriptFailedError as error:
-        if error.template != USAGE_TEMPLATE:
-            raise
-    return await job.target.status(job.job_id)
+    except (IncarnationError, OutputError, ScriptFailedError) as error:
+        status = await job.target.status(job.job_id)
+        _warn_of_usage(job, error)
+        return status
+
+
+def _warn_of_usage(job: JobReference, error: OSProfileError) -> None:
+    print_warning(f"{job.target.name}: what the job took is not known: {error.message}")
 
 
 async def _find_directory(target: TargetSystem, row: JobRow) -> str:

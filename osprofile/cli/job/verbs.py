@@ -338,7 +338,9 @@ def show(
     *,
     jobs: Annotated[
         list[str],
-        Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...", "jobs"),
+        Argument(
+            "Ids of jobs, or working directories of interrupted submissions.", "JOB...", "recorded-jobs"
+        ),
     ] = [],
     script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
     profile: RecordedProfileOption = None,
@@ -371,7 +373,9 @@ def show(
 
 def output(
     *,
-    jobs: JobsArgument = [],
+    jobs: Annotated[
+        list[str], Argument("The ids of the jobs, as job submit printed them.", "JOB...", "recorded-jobs")
+    ] = [],
     follow: Annotated[
         bool, Option(("--follow", "-f"), "Print what comes, too, until the jobs have ended.")
     ] = False,

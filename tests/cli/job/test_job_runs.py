@@ -27,8 +27,8 @@ ENDS = [
 ]  # fmt: skip
 KEYS = [
     "id", "profile", "cluster", "host", "target", "state", "stale", "word", "exit_code", "signal", "limit",
-    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended",
-    "elapsed", "cpu_time", "max_memory", "array", "array_id", "tasks",
+    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "elapsed",
+    "cpu_time", "max_memory", "array", "array_id", "tasks",
 ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     )  # fmt: skip
     assert machine.run("job", "wait", job_id).code == 4
     text = show(machine, job_id)
-    directory = machine.directories[1]
+    (directory,) = (d for d in machine.directories if (d / ".gpe_job_id").read_text().strip() == job_id)
     first = re.search(r"\d+-\d+-[0-9a-f]{8}(?=, DONE 3)", text)
     assert first is not None
     text = text.replace(job_id, "JOB").replace(first[0], "FIRST").replace(str(directory), "DIRECTORY")
@@ -83,7 +83,8 @@ def test_json(machine: Machine) -> None:
     job_id = machine.submit("--wait", "-N", "demo", "-e", "A=1\x1b", "true")
     (job,) = json.loads(show(machine, "--json", job_id))
     more = [
-        "queue", "walltime", "stdin", "stdout", "stderr", "application", "fields", "dependencies", "history",
+        "queue", "walltime", "stdin", "stdout", "stderr", "application",
+        "fields", "dependencies", "history",
     ]  # fmt: skip
     assert list(job) == [*KEYS, *more]
     assert {name: job[name] for name in KEYS} == machine.run_json("status", job_id)[0]
@@ -153,6 +154,24 @@ def test_a_target_that_does_not_answer(machine: Machine) -> None:
     assert ended.err.startswith("incarnate: here@far:22: showing the last known state: ")
     assert f"job {job_id}\n  state " in ended.out
     assert "\n  host            far:22\n" in ended.out
+    (machine.root / "down").unlink()
+
+
+def test_what_a_job_took(machine: Machine) -> None:
+    job_id = machine.submit("--host", "far", "--wait", "sh", "-c", "x=$(seq 100000); sleep 1")
+    text = show(machine, job_id)
+    assert re.search(r"\n  processor time  [0-9.]+ s\n  largest memory  [0-9.]+ [KM]iB\n", text)
+    (machine.root / "down").touch()
+    assert show(machine, job_id) == text  # what an ended job took is recorded
+    (machine.root / "down").unlink()
+    db = sqlite3.connect(default_store_path())
+    with db:
+        db.execute("UPDATE job SET cpu_time = NULL")
+    db.close()
+    (machine.root / "down").touch()
+    ended = machine.run("job", "show", job_id)
+    assert ended.code == 0
+    assert ended.err.startswith("incarnate: warning: here@far: what the job took is not known: ")
     (machine.root / "down").unlink()
 
 
@@ -232,6 +251,8 @@ def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
     assert all(c == "\n" or c.isprintable() for c in out)
     assert json.loads(out)[0]["key"] == hostile
     machine.add("says", template("GET_JOB_STATUS", SAYS.format(word="weird", reason="x"), FIELDS))
-    text = show(machine, "-p", "says", "7")
+    ended = machine.run("job", "show", "-p", "says", "7")
+    assert ended.code == 0, ended.err
+    text = ended.out
     assert all(c == "\n" or c.isprintable() for c in text)
     assert "reason          the batch system's state is weird: \\x1b[2J[bold]x\\x9b\n" in text

@@ -392,3 +392,18 @@ def test_an_error_names_its_job_and_is_told_once(capfd: pytest.CaptureFixture[st
     failures.report_error(error, "pbs")
     assert capfd.readouterr().err == "incarnate: pbs: no answer\n"
     assert failures.exit_code == 1
+
+
+def test_completion_of_job_ids(tmp_path: Path) -> None:
+    """`job show` and `job output` are also for jobs that have ended."""
+    path = tmp_path / ".local/state/osprofile/jobs.db"
+    store = Store(str(path))
+    store.adopt_job("linux", JobStatus("81", JobState.RUNNING))
+    store.adopt_job("linux", JobStatus("82", JobState.DONE, exit_code=0))
+    store.adopt_job("linux", JobStatus("8;id", JobState.DONE, exit_code=0))
+    store.close()
+    for verb in ("show", "output"):
+        assert completions(f"incarnate job {verb} 8", tmp_path) == {"81", "82"}
+    for verb in ("watch", "abort", "wait"):
+        assert completions(f"incarnate job {verb} 8", tmp_path) == {"81"}
+    assert completions("incarnate job wat", tmp_path) == {"watch"}
