@@ -70,9 +70,15 @@ def test_a_page_asks_no_other_host_and_fits(
         assert wide <= 0
 
 
+def open_search(page: Page) -> None:
+    """Open the search, and wait for its index: the theme's search complains about queries before."""
+    page.keyboard.press("/")
+    expect(page.locator(".md-search-result__meta")).to_contain_text("Type to start searching")
+
+
 def test_the_search_finds_a_field(browser: Browser, manual: str) -> None:
     with opened(browser, manual) as page:
-        page.keyboard.press("/")
+        open_search(page)
         page.keyboard.type("OSP605")
         found = page.locator(".md-search-result__link").first
         expect(found).to_contain_text("The rules of")
@@ -81,7 +87,7 @@ def test_the_search_finds_a_field(browser: Browser, manual: str) -> None:
 
 def test_a_new_batch_system_is_the_first_hit(browser: Browser, manual: str) -> None:
     with opened(browser, manual) as page:
-        page.keyboard.press("/")
+        open_search(page)
         page.keyboard.type("new batch system")
         found = page.locator(".md-search-result__link").first
         expect(found).to_contain_text("A new batch system")
