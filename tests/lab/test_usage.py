@@ -88,11 +88,12 @@ def test_how_long_a_job_ran(site: Path, profile: str) -> None:
             return usage
 
     status = asyncio.run(main())
-    assert status.elapsed is not None or profile == "torque"  # Slurm's qstat does not tell it
+    is_told = profile != "torque"  # Slurm's qstat does not tell it: there, it is the time between two polls
+    assert is_told == (status.elapsed is not None)
     assert status.ended is not None
     assert status.started is not None
     run_time = status.elapsed or round(status.ended - status.started)
-    assert 3 <= run_time <= 4
+    assert 3 <= run_time < (6 if is_told else 12)
 
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "sge"])
