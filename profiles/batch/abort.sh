@@ -16,6 +16,9 @@ if gpe_job_dir "$id" && (umask 077; set -C; printf 'removed\n' > "$gpe_dir/.gpe_
   if [ -e "$gpe_dir/.gpe_exit_status" ]; then rm -f "$gpe_noted"; printf 'ABORT: job %s has already ended\n' "$id" >&2; exit 1; fi
 fi
 words=$(gpe_cancel "$id" 2>&1) && exit
+# A job that is just being started may be refused, because it neither waits nor runs: ask a second time.
+sleep 1
+words=$(gpe_cancel "$id" 2>&1) && exit
 [ -z "$gpe_noted" ] || rm -f "$gpe_noted"
 printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
 exit 1

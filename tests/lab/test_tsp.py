@@ -160,6 +160,24 @@ def test_a_job_is_removed_as_it_begins(tsp: Spooler) -> None:
         assert job.wait().state == "REMOVED"
 
 
+def test_a_job_that_is_just_being_started_is_removed_at_the_second_try(tsp: Spooler) -> None:
+    """Between waiting and running, `tsp -r` and `tsp -k` both refuse it ("strange PID received: 0")."""
+    refuse_first = tsp.home.parent / "bin" / "tsp"
+    real, mark = shutil.which("tsp"), tsp.home / "refused"
+    refuse_first.write_text(
+        f"""#!/bin/sh
+case $1 in -k) if mkdir '{mark}' 2> /dev/null; then echo 'Error: strange PID received: 0' >&2; exit 255; fi ;; esac
+exec {real} "$@"
+"""
+    )
+    refuse_first.chmod(0o755)
+    job = tsp.start(**script("sleep 600"))
+    job.wait("RUNNING")
+    assert tsp.ok("ABORT", JOB_ID=job.id) == ""
+    assert mark.exists()
+    assert job.wait().state == "REMOVED"
+
+
 def test_the_end_of_a_job_is_no_removal(tsp: Spooler) -> None:
     job = tsp.start(**script("exit 4"))
     job.wait("DONE")
