@@ -465,7 +465,7 @@ class ScriptRunner:
 
 
 def _build_interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
-    output = result.stderr.decode("utf-8", "replace").strip()
+    output = result.stderr.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
     cause = f"its shell was killed by signal {result.killing_signal}"
     if not result.killing_signal:
         cause = "the connection failed"
