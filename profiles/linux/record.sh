@@ -6,7 +6,7 @@ gpe_record() { # ID: prints how the job ended, from the files in its working dir
   # of an older version: a job of linux writes .gpe_host as it begins
   # shellcheck disable=SC2046
   [ -n "$gpe_used" ] || [ ! -e "$gpe_dir/.gpe_host" ] || [ ! -e "$gpe_dir/.gpe_exit_status" ] || set -- "$1" $(stat -c %Y "$gpe_dir/.gpe_host" "$gpe_dir/.gpe_exit_status")
-  [ "$#" -lt 3 ] || gpe_used=" elapsed=$(($3 - $2))"
+  [ "$#" -lt 3 ] || gpe_used=" elapsed=$(($3 - $2)) ended=$3"
   # a task without an end of its own was removed with its array
   [ -e "$gpe_dir/.gpe_removed" ] || [ -e "$gpe_dir/.gpe_limit" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=${gpe_dir%/.gpe_tasks/*}
   if [ -e "$gpe_from/.gpe_removed" ]; then

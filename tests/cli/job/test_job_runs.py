@@ -27,7 +27,7 @@ ENDS = [
 ]  # fmt: skip
 KEYS = [
     "id", "profile", "cluster", "host", "target", "state", "stale", "word", "exit_code", "signal", "limit",
-    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "elapsed",
+    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "end_reported", "elapsed",
     "cpu_time", "max_memory", "array", "array_id", "tasks",
 ]  # fmt: skip
 
