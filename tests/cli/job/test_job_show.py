@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import time
@@ -251,6 +252,7 @@ def test_a_job_that_nobody_watched(machine: Machine) -> None:
     (job,) = json.loads(show(machine, "--json", job_id))
     assert moment <= job["ended"] <= moment + 1
     assert job["end_reported"]
+    assert job["hosts"] == [socket.gethostname()]
     assert job["started"] == pytest.approx(job["ended"] - job["elapsed"])
     text = show(machine, job_id)
     assert "before" not in text
