@@ -313,7 +313,10 @@ def test_how_long_a_job_ran(linux: Target) -> None:
             (job.directory / ".gpe_usage").unlink()
         else:
             (job.directory / ".gpe_usage").write_text(usage)
-        assert linux.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} exited exit=0 host={socket.gethostname()} elapsed=75 ended=1075\n"
+        assert (
+            linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
+            == f"{job.id} exited exit=0 host={socket.gethostname()} elapsed=75 ended=1075\n"
+        )
 
 
 BUSY = "x = b'a' * (100 << 20)\nimport time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.5)"
