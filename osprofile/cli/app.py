@@ -62,13 +62,13 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
     try:
         code = app(words, prog_name="incarnate", standalone_mode=False)
     except ClickException as error:
-        hint = suggest_option(error.option_name) if isinstance(error, NoSuchOption) else ""
-        if hint and words[:2] == ["job", "submit"]:
-            error.possibilities = None
-            error.show()
+        hint = ""
+        if isinstance(error, NoSuchOption) and words[:2] == ["job", "submit"]:
+            hint = suggest_option(error.option_name)
+            error.possibilities = None if hint else error.possibilities
+        error.show()
+        if hint:
             print_message(f"    hint: {hint}")
-        else:
-            error.show()
         return usage_exit_code(words)
     except SystemExit as end:  # of a completion call
         code = end.code

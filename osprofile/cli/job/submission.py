@@ -56,7 +56,7 @@ async def _submit_job(
 ) -> int:
     local = description
     async with CommandSession(selection) as session:
-        target = _open_target(session, description)
+        target = _open_target(session, description, key)
         try:
             if runs_scripts_here(target.profile, selection.context):
                 local = localize_description(target.profile, description)
@@ -83,7 +83,7 @@ async def _submit_job(
     return 0
 
 
-def _open_target(session: CommandSession, description: JobDescription) -> TargetSystem:
+def _open_target(session: CommandSession, description: JobDescription, key: str) -> TargetSystem:
     """Return the selected target system, for a job with a program; warn of words that mean something else elsewhere."""
     if description.name and description.name.isdigit():
         hint = "-N is the job's name; for nodes use --nodes"
@@ -94,7 +94,8 @@ def _open_target(session: CommandSession, description: JobDescription) -> Target
         if not error.hint.startswith("did you mean"):
             error.hint += "; for a partition or queue use --queue"
         raise
-    require_program(target.profile, description)
+    if session.store.find_by_key(target.name, key) is None:  # the program of a recorded submission is known
+        require_program(target.profile, description)
     return target
 
 

@@ -110,7 +110,7 @@ def test_a_refused_deed_is_told_in_the_batch_system_s_words(machine: Machine) ->
     assert machine.run("job", "wait", job_id).code == 0
     ended = machine.run("job", "abort", job_id, running)
     assert (ended.code, ended.out) == (1, "")
-    assert f"ABORT: job {job_id} has already ended" in ended.err
+    assert ended.err == f"incarnate: job {job_id}: has already ended\n"
     assert [job["state"] for job in machine.run_json("status", job_id, running)] == ["DONE", "REMOVED"]
 
 
