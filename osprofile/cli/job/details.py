@@ -297,7 +297,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
     yield "signal", rows.format_signal(status.signal)
     tasks = format_counts(count_tasks(task.status for task in row.tasks)) if row.tasks else ""
-    yield "reason", "" if row.reason == tasks else " ".join(row.reason.split())
+    yield _find_reason(row, tasks)
     if record is not None:
         yield "name", record.name
         yield "key", record.key or ""
@@ -321,6 +321,14 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "directory", directory
     yield from _find_files(session, job).items()
     yield "application", details.application or ""
+
+
+def _find_reason(row: JobRow, tasks: str) -> tuple[str, str]:
+    """Return a label and the reason of the state; nothing if it only repeats the numbers of an array's tasks."""
+    reason = "" if row.reason == tasks else " ".join(row.reason.split())
+    if row.submission_state or row.status.state not in {JobState.QUEUED, JobState.HELD}:
+        return "reason", reason
+    return "waits" if reason.startswith("not before ") else "waits for", reason.removeprefix("waits for ")
 
 
 def _describe_dependency(found: Mapping[str, Any]) -> str:

@@ -242,6 +242,18 @@ def test_times_that_nobody_saw(machine: Machine, monkeypatch: pytest.MonkeyPatch
     assert machine.run("job", "list", "--all").out.split("0:01:30")[2:]
 
 
+def test_what_a_job_waits_for(machine: Machine) -> None:
+    store = Store(default_store_path())
+    store.adopt_job("here", JobStatus("1", JobState.REMOVED, reason="by hand"))
+    store.close()
+    assert "\n  reason          by hand\n" in show(machine, "1")
+    first = machine.submit("sleep", "100")
+    waiting = machine.submit("--after", first, "true")
+    text = show(machine, waiting)
+    assert f"\n  state           QUEUED (waiting)\n  waits for       afterok:{first}\n" in text
+    assert "reason" not in text
+
+
 def test_a_job_that_nobody_watched(machine: Machine) -> None:
     job_id = machine.submit("sleep", "0.5")
     (usage,) = (d / ".gpe_usage" for d in machine.directories)
