@@ -33,7 +33,7 @@ from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.recorder import StatusRecorder
-from osprofile.jobs.script_output import get_poll_interval
+from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
@@ -92,9 +92,12 @@ class TargetSystem:
             message = f"max_parallel_scripts: {max_parallel_scripts} is less than 1"
             raise ValueError(message)
         timing = timing or Timing()
-        if timing.min_poll_interval is None:
-            timing = replace(timing, min_poll_interval=get_poll_interval(profile))
-        self.timing = timing
+        min_interval, max_interval = get_poll_intervals(profile)
+        self.timing = replace(
+            timing,
+            min_poll_interval=timing.min_poll_interval or min_interval,
+            max_poll_interval=timing.max_poll_interval or max_interval,
+        )
         """The times."""
         self.store = store or Store()
         """The record."""

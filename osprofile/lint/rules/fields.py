@@ -201,7 +201,7 @@ RULES: Final = (
     Rule(
         "OSP406", "error", "a time that is not a number of seconds",
         "TIME_LIMIT is a fixed field of a template, or a global one: a script that takes longer is killed. "
-        "POLL_INTERVAL of GET_JOB_STATUS is the shortest time between two queries for all jobs.",
+        "POLL_INTERVAL and MAX_POLL_INTERVAL of GET_JOB_STATUS are the shortest and the longest time between two queries for all jobs.",
         format_template("hold", format_fixed_field("TIME_LIMIT", "1m")),
         format_template("hold", format_fixed_field("TIME_LIMIT", "60")),
     ),
