@@ -19,7 +19,7 @@ import osprofile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LIMIT = 4.0
+LIMIT = 10.0
 """The end is noticed twice: by the exit status, and by what the job took."""
 
 
