@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.lint import lint_file
 from osprofile.lint.rules.rule import format_field, format_global_fields, format_profile, format_template
 from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOUR = "<idb:Default>3600</idb:Default>"
 MAX = "<idb:Max>7200</idb:Max>"
