@@ -291,7 +291,7 @@ def _format_chain(chain: Sequence[Document]) -> str:
 
 
 def _format_names(chain: Sequence[Document]) -> str:
-    return " -> ".join(document.name or document.file for document in chain)
+    return " -> ".join(document.name for document in chain)
 
 
 def read_profile_bytes(path: str) -> bytes:
