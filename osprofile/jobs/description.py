@@ -183,6 +183,14 @@ def build_request(description: JobDescription) -> dict[str, str]:
     return request
 
 
+def list_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Return what differs in two requests: attributes of JobDescription, and names of other fields."""
+    attributes = {name: attribute for attribute, name in FIELD_BY_ATTRIBUTE.items()}
+    attributes[DEPENDENCY_FIELD] = "dependencies"
+    names = [*attributes, *sorted((first.keys() | second.keys()) - attributes.keys())]
+    return [attributes.get(name, name) for name in names if first.get(name) != second.get(name)]
+
+
 def quote_shell_words(words: Sequence[str]) -> str:
     """Return a text that a POSIX shell splits into exactly these words.
 

@@ -290,7 +290,7 @@ class Store:
                 hint = "each job needs its own: give another directory, or none"
                 if key is not None and self.find_by_key(target, key) is not None:
                     message = f"another process has begun to submit the job with the key {key}"
-                    hint = "try again when it has ended"
+                    hint = "repeat the submission with the same key when that has ended"
                     raise SubmissionBusyError(message, hint=hint) from None
                 raise StoreError(message, hint=hint) from None
         return self._select_records("number = ?", (number,))[0]
