@@ -448,6 +448,10 @@ class Store:
         """Return the job of a working directory."""
         return self._select_one("target = ? AND directory = ?", (target, directory))
 
+    def find_key_on_all_targets(self, key: str) -> list[JobRecord]:
+        """Return the jobs with this key, on any target."""
+        return self._select_records("key = ?", (key,))
+
     def find_on_all_targets(self, job_id: str) -> list[JobRecord]:
         """Return the jobs with this id, on any target."""
         return self._select_records("job_id = ?", (job_id,))
