@@ -23,6 +23,7 @@ from osprofile.errors import (
     quote_name,
 )
 from osprofile.jobs.description import build_request, list_differences
+from osprofile.jobs.quantities import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -150,7 +151,7 @@ class JobSubmitter:
             script=prepared.script,
             key=key,
             name=description.name or "",
-            walltime=description.walltime,
+            walltime=parse_duration(request.get("WALLTIME", "")),
             array=prepared.array,
             stdout=prepared.stdout,
             stderr=prepared.stderr,
