@@ -29,7 +29,7 @@ GROUPS = {
 }  # fmt: skip
 """The verbs of two words, by their first word."""
 SECTIONS = {
-    "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim"),
+    "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim", "login"),
     "Scripts": ("render", "trace", "deploy"),
     "Profiles": ("profiles", "show", "fields", "page"),
     "Writing profiles": ("new", "schema", "lint", "explain", "check", "diff"),
