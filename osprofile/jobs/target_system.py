@@ -125,6 +125,7 @@ class TargetSystem:
             ).resolve_dependencies,
             on_reused=self._watcher.lose_reused_job,
             on_recorded=self._watcher.record_statuses,
+            busy_timeout=self.timing.script_timeout,
         )
 
     async def __aenter__(self) -> Self:
@@ -150,7 +151,9 @@ class TargetSystem:
         """Submit a job, watch it from then on, and return its id.
 
         `key` is the caller's name for the submission: with the same key, no job is submitted twice, and
-        an interrupted submission is completed. If START fails, FIND_JOB finds out whether the job was
+        an interrupted submission is completed. A warning is logged if the request of that job was another. While
+        another process submits that job, this waits, at most `timing.script_timeout`; then it raises
+        `SubmissionBusyError`. If START fails, FIND_JOB finds out whether the job was
         submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
         `recover_submissions`, finds out. After any other error, this call has not submitted the job.
 

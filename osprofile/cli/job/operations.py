@@ -170,6 +170,7 @@ async def _list_jobs(
 ) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
+        job_ids = list(map(session.resolve_key, job_ids))
         names = dict.fromkeys(record.target for record in session.store.list_all_jobs())
         selected = [name for name in names if session.is_selected(name)]
         refreshed = dict(
