@@ -82,7 +82,6 @@ class JobSubmitter:
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._is_pruned = False
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
@@ -100,7 +99,7 @@ class JobSubmitter:
         request = build_request(description)
         description = await self._resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
-        self._prune_store()
+        self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)  # as many as come, or more
         record = self._store.begin_submission(
             self._target,
             prepared.directory,
@@ -115,12 +114,6 @@ class JobSubmitter:
             application=description.application,
         )
         return await self._run_submission(record)
-
-    def _prune_store(self) -> None:
-        """Delete old jobs from the record, once in each process that submits."""
-        if not self._is_pruned:
-            self._is_pruned = True
-            self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)
 
     async def recover_submissions(self, *, resubmit: bool) -> list[RecoveredSubmission]:
         """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""
