@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SCHEMA_VERSION: Final = 1
-LOCK_TIMEOUT: Final = 20.0
+LOCK_TIMEOUT: Final = 60.0
 """Seconds to wait while another process writes."""
 _SCHEMA: Final = """
 CREATE TABLE job (
@@ -97,7 +97,7 @@ _ADDED_INDEXES: Final = {
     "job_array": "(target, array_id) WHERE array_id IS NOT NULL",
     "job_unsubmitted": "(target) WHERE job_id IS NULL",
     "job_live": f"(target) WHERE array_id IS NULL AND {_LIVE_CONDITION}",
-    "job_ended": f"({_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
+    "job_ended": f"(target, {_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
 }
 """Indexes that the first versions did not have. A query uses one only if it repeats the words of its condition."""
 # Not a column: a change of a job's state would write the request again.
@@ -514,17 +514,16 @@ class Store:
         )
         return self._select_records(condition, _list_values(target))
 
-    def list_recent_jobs(self, since: float, target: str | None = None) -> list[JobRecord]:
+    def list_recent_jobs(self, target: str, since: float) -> list[JobRecord]:
         """Return the jobs that have not ended, or not before `since` (s since 1970), oldest first.
 
-        Also those that are being submitted. Arrays without their tasks; without `target`, of all targets.
+        Also those that are being submitted; arrays without their tasks.
         """
-        matched = f"{_match_target(target)} AND array_id IS NULL"
-        # Two queries, each with its index; the `+` keeps the second one from using that by target.
-        live = f"SELECT number FROM job WHERE {matched} AND {_LIVE_CONDITION}"  # noqa: S608  # constants
-        ended = f"SELECT number FROM job WHERE +{matched} AND {_ENDED_CONDITION} AND {_END_TIME} >= ?"  # noqa: S608
-        values = _list_values(target)
-        return self._select_records(f"number IN ({live} UNION ALL {ended})", (*values, *values, since))
+        matched = "SELECT number FROM job WHERE target = ? AND array_id IS NULL"
+        # Not OR: each has its index.
+        live = f"{matched} AND {_LIVE_CONDITION}"
+        ended = f"{matched} AND {_ENDED_CONDITION} AND {_END_TIME} >= ?"
+        return self._select_records(f"number IN ({live} UNION ALL {ended})", (target, target, since))
 
     def list_newest_jobs(self, count: int) -> list[JobRecord]:
         """Return the last `count` jobs, on any target, oldest first; arrays without their tasks."""
@@ -541,21 +540,18 @@ class Store:
         return self._select_records("target = ? AND array_id = ?", (target, array_id))
 
     def prune_ended_jobs(self, before: float) -> int:
-        """Delete the oldest jobs that ended before a time (s since 1970), with their tasks; return how many jobs.
+        """Delete jobs that ended before a time (s since 1970), with their tasks; return how many jobs.
 
         A call deletes about _PRUNE_BATCH_SIZE jobs and tasks, so that no other process waits long.
         """
-        condition = f"array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
-        oldest = (
-            f"SELECT number, target, job_id FROM job WHERE {condition}"  # noqa: S608  # constants
-            f" ORDER BY {_END_TIME} LIMIT {_PRUNE_BATCH_SIZE}"
-        )
+        condition = f"{_match_target(None)} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
+        old = f"SELECT number, target, job_id FROM job WHERE {condition} LIMIT {_PRUNE_BATCH_SIZE}"  # noqa: S608  # constants
         with self._convert_errors():
-            if self._db.execute(oldest, (before,)).fetchone() is None:
+            if self._db.execute(old, (before,)).fetchone() is None:
                 return 0  # without the lock
             with self._db:
                 self._db.execute("BEGIN IMMEDIATE")
-                return self._delete_batch(self._db.execute(oldest, (before,)).fetchall())
+                return self._delete_batch(self._db.execute(old, (before,)).fetchall())
 
     def _delete_batch(self, jobs: Sequence[sqlite3.Row]) -> int:
         """Delete jobs with their tasks, until there were _PRUNE_BATCH_SIZE; return how many jobs."""

@@ -263,7 +263,7 @@ class Client:
         target = self.settings.target
         all_records = since == -math.inf  # those of unknown times, too
         records = (
-            self.store.list_all_jobs(target) if all_records else self.store.list_recent_jobs(since, target)
+            self.store.list_all_jobs(target) if all_records else self.store.list_recent_jobs(target, since)
         )
         return (record for record in records if record.is_submitted and _KEY.fullmatch(record.key or ""))
 

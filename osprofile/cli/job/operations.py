@@ -168,8 +168,7 @@ async def _list_jobs(
         since = 0.0 if include_old or job_ids else time.time() - RECENT_PERIOD
         job_rows = [
             _build_row(session, record, refreshed[record.target])
-            for record in _list_records(session.store, job_ids, since)
-            if record.target in refreshed
+            for record in _list_records(session.store, selected, job_ids, since)
         ]
     folds = not (include_old or job_ids or json)
     for name, answer in refreshed.items():
@@ -197,14 +196,18 @@ class _Answer:
     error: OSProfileError | None = None
 
 
-def _list_records(store: Store, job_ids: Sequence[str], since: float) -> list[JobRecord]:
+def _list_records(
+    store: Store, targets: Sequence[str], job_ids: Sequence[str], since: float
+) -> list[JobRecord]:
     """Return the records of the jobs with these ids; without ids, of those that have not ended before `since`."""
-    if job_ids:
-        records = (
-            record for job_id in dict.fromkeys(job_ids) for record in store.find_on_all_targets(job_id)
-        )
-        return sorted((r for r in records if r.array_id is None), key=lambda record: record.number)
-    return store.list_recent_jobs(since) if since else store.list_all_jobs()
+    records: list[JobRecord] = []
+    for target in targets:
+        if job_ids:
+            found = [store.find_job(target, job_id) for job_id in dict.fromkeys(job_ids)]
+            records += [r for r in found if r is not None and r.array_id is None]
+        else:
+            records += store.list_recent_jobs(target, since) if since else store.list_all_jobs(target)
+    return sorted(records, key=lambda record: record.number)
 
 
 async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[str]) -> _Answer:
