@@ -133,6 +133,7 @@ class TargetSystem:
     async def close(self) -> None:
         """Stop watching. The jobs go on."""
         await self._watcher.close()
+        await self._scripts.close()
         if self._owns_store:
             self.store.close()
 
