@@ -509,8 +509,9 @@ class Store:
 
         Without `target`, those of all targets.
         """
+        # The `+`: SQLite would read all ids of the target.
         condition = (
-            f"{_match_target(target)} AND job_id IS NOT NULL AND array_id IS NULL AND {_LIVE_CONDITION}"
+            f"{_match_target(target)} AND +job_id IS NOT NULL AND array_id IS NULL AND {_LIVE_CONDITION}"
         )
         return self._select_records(condition, _list_values(target))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -508,6 +509,12 @@ def test_a_record_without_requests_and_histories(tmp_path: Path) -> None:
 # A record of many jobs
 
 
+GOOD_STEP = re.compile(
+    r"INTEGER PRIMARY KEY|job_(live|unsubmitted) \(target=\?\)|\(target=\? AND (\w+=|<expr>[<>])\?\)"
+    r"|COVERING INDEX job_directory( \(target>\?\))?$"
+)
+
+
 def use_every_query(store: Store) -> None:
     """Call each method of a record that lists, finds or changes some of its jobs."""
     begun = store.begin_submission("t", "/d", script="s", key="k", array="1-2", request={"A": "1"})
@@ -552,10 +559,8 @@ def test_no_query_reads_all_jobs(tmp_path: Path) -> None:
     assert len(queries) > 25
     for query in queries:
         for *_, step in store._db.execute(f"EXPLAIN QUERY PLAN {query}"):
-            assert not step.startswith(("SCAN job", "SCAN whole")), query
-            assert not step.endswith(
-                ("job_directory (target=?)", "job_id (target=?)", "job_key (target=?)")
-            ), query
+            if re.search(r"\b(job|whole|request)\b", step):
+                assert GOOD_STEP.search(step), query
 
 
 def test_lists_of_all_targets_and_of_one() -> None:
