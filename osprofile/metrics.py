@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 log: Final = logging.getLogger("osprofile.metrics")
+OPTION_HELP: Final = "write metrics for Prometheus to FILE.prom, or serve them at 127.0.0.1:PORT"
+OPTION_METAVAR: Final = "FILE|127.0.0.1:PORT"
 WRITE_INTERVAL: Final = 5.0
 """Seconds between two writes of a metrics file."""
 SUMMARY_INTERVAL: Final = 3600.0
@@ -75,18 +77,18 @@ class Metrics:
         self._histograms: defaultdict[tuple[str, _Labels], _Histogram] = defaultdict(_Histogram)
         self._targets: weakref.WeakSet[TargetMetrics] = weakref.WeakSet()
 
-    def add(self, name: str, amount: float = 1.0, **labels: str) -> None:
+    def add(self, name: str, amount: float = 1.0, /, **labels: str) -> None:
         """Add to a counter."""
         key = name, tuple(labels.items())
         with self._lock:
             self._values[key] += amount
 
-    def set(self, name: str, value: float, **labels: str) -> None:
+    def set(self, name: str, value: float, /, **labels: str) -> None:
         """Set a gauge."""
         with self._lock:
             self._values[name, tuple(labels.items())] = value
 
-    def observe(self, name: str, seconds: float, **labels: str) -> None:
+    def observe(self, name: str, seconds: float, /, **labels: str) -> None:
         """Count a duration."""
         key = name, tuple(labels.items())
         with self._lock:
@@ -164,7 +166,7 @@ class TargetMetrics:
 
     def add(self, name: str, **labels: str) -> None:
         """Add 1 to a counter."""
-        METRICS.add(name, target=self.name, **labels)
+        METRICS.add(name, 1.0, target=self.name, **labels)
 
     def set(self, name: str, value: float) -> None:
         """Set a gauge."""

@@ -32,6 +32,7 @@ from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import EndCause, JobState, JobStatus
+from osprofile.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -655,6 +656,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
+            METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {self.path}: {error}"
             hint = "free space on its disk, or see which process has it open"
             # The lower byte: SQLite has extended codes (sqlite.org/rescode.html).
@@ -665,6 +667,7 @@ class Store:
                 hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:
+            METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
             raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
 

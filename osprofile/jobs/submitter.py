@@ -86,13 +86,21 @@ class JobSubmitter:
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is None:
-            return await self._submit_new_job(description, key=None, strict=strict)
+            return await self._submit_counted(description, key=None, strict=strict)
         # Calls with the same key, one after the other; the lock goes with the last call that holds it.
         lock = self._key_locks.setdefault(key, asyncio.Lock())
         async with lock:
             record = self._store.find_by_key(self._target, key)
             if record is not None:
                 return record.status.job_id or await self._complete_submission(record)
+            return await self._submit_counted(description, key=key, strict=strict)
+
+    async def _submit_counted(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+        metrics = self._scripts.metrics
+        with (
+            metrics.count_result("osprofile_submissions_total"),
+            metrics.time("osprofile_submission_duration_seconds"),
+        ):
             return await self._submit_new_job(description, key=key, strict=strict)
 
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
