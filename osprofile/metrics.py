@@ -36,7 +36,6 @@ _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 _FILE_MODE: Final = 0o644  # another user reads it
 _ADDRESS: Final = re.compile(r"(127(?:\.[0-9]{1,3}){3}|localhost):([0-9]{1,5})")
 _HELP: Final = {
-    "osprofile_build_info": ("gauge", "The version of osprofile; always 1."),
     "osprofile_events_total": ("counter", "Events that were written."),
     "osprofile_job_states_total": ("counter", "Changes of watched jobs, by the new state."),
     "osprofile_last_event_timestamp_seconds": ("gauge", "When events were last written."),
@@ -250,9 +249,6 @@ def export_metrics(destination: Destination) -> Iterator[None]:
     A file is deleted at the end: one that is old is that of a process that was killed. What cannot be
     written or served is logged once; the body runs nevertheless.
     """
-    from osprofile import __version__
-
-    METRICS.set("osprofile_build_info", 1.0, version=__version__)
     METRICS.set("osprofile_start_timestamp_seconds", time.time())
     stopping = threading.Event()
     with contextlib.ExitStack() as stack:
@@ -291,7 +287,8 @@ def _report(path: str, stopping: threading.Event) -> None:
 
 def _end_report(path: str, stopping: threading.Event) -> None:
     stopping.set()
-    log.info("in all: %s", METRICS.summarize())
+    if METRICS.sum("osprofile_scripts_total"):
+        log.info("in all: %s", METRICS.summarize())
     if path:
         with _writing, contextlib.suppress(OSError):
             os.unlink(path)
