@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import getpass
 import logging
 import os
 import re
-import tempfile
 import threading
 import time
 import weakref
@@ -238,6 +236,8 @@ def parse_destination(text: str) -> Destination:
         raise SettingError(
             message, hint="node_exporter reads only files of that name; other hosts may not connect"
         )
+    import getpass
+
     path = text.replace("{pid}", str(os.getpid())).replace("{user}", getpass.getuser().replace("/", "_"))
     return Destination(path=os.path.abspath(path))
 
@@ -296,6 +296,8 @@ def _end_report(path: str, stopping: threading.Event) -> None:
 
 def _write_file(path: str, text: str) -> None:
     """Replace a file: a reader finds the old numbers or the new ones."""
+    import tempfile
+
     descriptor, new_path = tempfile.mkstemp(".tmp", f".{os.path.basename(path)}.", os.path.dirname(path))
     try:
         with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
