@@ -18,6 +18,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError, SettingError, quote_value
+from osprofile.files import atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -270,7 +271,7 @@ def _report(path: str, stopping: threading.Event) -> None:
             try:
                 with _writing:
                     if not stopping.is_set():
-                        _write_file(path, METRICS.format())
+                        _write_file(path)
                 is_reported = False
             except OSError as error:
                 if not is_reported:
@@ -294,20 +295,9 @@ def _end_report(path: str, stopping: threading.Event) -> None:
             os.unlink(path)
 
 
-def _write_file(path: str, text: str) -> None:
-    """Replace a file: a reader finds the old numbers or the new ones."""
-    import tempfile
-
-    descriptor, new_path = tempfile.mkstemp(".tmp", f".{os.path.basename(path)}.", os.path.dirname(path))
-    try:
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            os.fchmod(descriptor, _FILE_MODE)
-            file.write(text)
-        os.replace(new_path, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(new_path)
-        raise
+def _write_file(path: str) -> None:
+    atomic_write(path, METRICS.format().encode("utf-8", "backslashreplace"))
+    os.chmod(path, _FILE_MODE)
 
 
 def _serve_numbers(destination: Destination, stack: contextlib.ExitStack) -> None:
