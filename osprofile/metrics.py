@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError, SettingError, quote_value
 from osprofile.files import atomic_write
@@ -32,6 +32,9 @@ SUMMARY_INTERVAL: Final = 3600.0
 """Seconds between two summaries in the log."""
 _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Upper limits (s) of the classes in which durations are counted."""
+_MAX_CONNECTIONS: Final = 16
+_REQUEST_TIMEOUT: Final = 10.0
+"""Seconds that a reader may be silent."""
 _FILE_MODE: Final = 0o644  # another user reads it
 _ADDRESS: Final = re.compile(r"(127(?:\.[0-9]{1,3}){3}|localhost):([0-9]{1,5})")
 _HELP: Final = {
@@ -305,9 +308,13 @@ def _serve_numbers(destination: Destination, stack: contextlib.ExitStack) -> Non
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     class Handler(BaseHTTPRequestHandler):
-        timeout = 10.0
+        timeout = _REQUEST_TIMEOUT
 
         def do_GET(self) -> None:  # the name is that of http.server
+            host = self.headers.get("Host", "").rpartition(":")[0]
+            if host not in {destination.host, "localhost", "127.0.0.1"}:  # the name of another site
+                self.send_error(403)
+                return
             data = METRICS.format().encode("utf-8", "backslashreplace")
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
@@ -320,6 +327,19 @@ def _serve_numbers(destination: Destination, stack: contextlib.ExitStack) -> Non
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+        free_slots = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+
+        def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as in socketserver
+            if self.free_slots.acquire(blocking=False):
+                super().process_request(request, client_address)
+            else:
+                self.shutdown_request(request)
+
+        def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+            try:
+                super().process_request_thread(request, client_address)
+            finally:
+                self.free_slots.release()
 
         def handle_error(self, *_: object) -> None:
             """Log nothing: the reader has gone."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import socket
 import threading
 from typing import TYPE_CHECKING
 
@@ -139,3 +141,30 @@ def test_a_port_that_is_taken(caplog: pytest.LogCaptureFixture) -> None:
         port = int(message.partition("127.0.0.1:")[2].partition("/")[0])
         with export_metrics(Destination(host="127.0.0.1", port=port)):
             assert f"metrics are not served at 127.0.0.1:{port}: Address already in use" in caplog.messages
+
+
+def test_strange_and_slow_readers(caplog: pytest.LogCaptureFixture) -> None:
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(caplog.at_level("INFO"))
+        stack.enter_context(export_metrics(Destination(host="127.0.0.1")))
+        port = int(caplog.messages[0].partition("127.0.0.1:")[2].partition("/")[0])
+
+        def ask(request: str) -> bytes:
+            with socket.create_connection(("127.0.0.1", port), 60) as connection:
+                connection.sendall(request.encode())
+                return b"".join(iter(lambda: connection.recv(65536), b""))
+
+        good = f"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
+        assert ask(good).startswith(b"HTTP/1.0 200 OK\r\n")
+        assert b" 403 " in ask(good.replace("127.0.0.1:", "site.example.org:"))
+        assert b" 501 " in ask(good.replace("GET", "POST"))
+        assert ask("\r\n") == b""
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", port), 60)) for _ in range(20)]
+        for connection in slow[16:]:
+            assert connection.recv(1) == b""  # refused
+        for connection in slow:
+            connection.close()
+        while True:  # until the server has seen that they are gone
+            with contextlib.suppress(ConnectionError):
+                if ask(good).startswith(b"HTTP/1.0 200 OK\r\n"):
+                    break
