@@ -477,6 +477,8 @@ def _build_interruption_error(label: str, result: ProcessResult) -> ScriptCutErr
     if not result.killing_signal:
         cause = "the connection failed"
     message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
+    if "Permission denied (" in output:  # of ssh, which was not let in
+        message += " (use a key or an agent, or log in once with: incarnate login HOST)"
     return ScriptCutError(message, hint="it is not known whether it did its work; it can be repeated")
 
 

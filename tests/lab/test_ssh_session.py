@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 from osprofile.errors import ScriptCutError
 from osprofile.jobs.state import JobState
 from tests.hunting import rounds
 from tests.jobs.conftest import shell
-from tests.lab.conftest import USER
+from tests.lab.conftest import INCARNATE, USER
 from tests.lab.proxy import Proxy
 from tests.lab.test_ssh import CLIENT, profile, run, server, slurms, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
@@ -24,6 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["profile", "server", "target_of"]
 CLUSTER = {"host": "cluster", "SSH:PORT": "", "USER_NAME": USER}
+LOGIN_SITE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="SHELL">
+    <idb:Invocation name="SSH">
+      <idb:Body><![CDATA[ssh -F {here}/config -T<SSH:CONTROL_PATH/(?s)^(.+)\z/S$1> -o BatchMode=yes -- <SSH:HOST> sh -s]]></idb:Body>
+    </idb:Invocation>
+    <idb:Invocation name="LOGIN">
+      <idb:Body><![CDATA[ssh -F {here}/config -fN -o ControlMaster=yes -o ControlPath=<SSH:CONTROL_PATH> -- <SSH:HOST>]]></idb:Body>
+    </idb:Invocation>
+    <idb:Field name="SSH:CONTROL_PATH" isSettable="false"><idb:Default/></idb:Field>
+  </idb:Template>
+</osp:Profile>
+"""  # noqa: E501
 POINTS = 12
 """At so many points of a submission, in each direction, the connection is cut; see `rounds`."""
 
@@ -103,3 +120,44 @@ def test_a_connection_that_is_cut_anywhere_in_a_submission(
         assert cut_count > points
 
     asyncio.run(asyncio.wait_for(main(), 400))
+
+
+def test_a_login_by_hand_serves_all_scripts(server: Server, tmp_path: Path) -> None:
+    """Here a key stands for what a person would type: when it is gone, only the open connection is left."""
+    home, site = server.here / "home", tmp_path / "site"  # not tmp_path: the path of a socket has to be short
+    home.mkdir()
+    site.mkdir()
+    (site / "profile.xml").write_text(LOGIN_SITE.format(here=server.here))
+    use_port(server, server.port)
+    store = ["--store", str(tmp_path / "jobs.db")]
+
+    def incarnate(*words: str) -> tuple[int, str]:
+        log = tmp_path / "log"  # no pipe: the ssh in the background would keep it open
+        with log.open("w") as out:
+            done = subprocess.run(
+                [INCARNATE, *words], env={**os.environ, "HOME": str(home), "OSPROFILE_PROFILE": str(site)}, check=False,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=60,
+            )  # fmt: skip
+        return done.returncode, log.read_text()
+
+    def submit() -> tuple[int, str]:
+        words = ["--host", "cluster", "--context", f"USER_NAME={USER}", "--wait", *store]
+        return incarnate("job", "submit", *words, "--", "sh", "-c", "exit 7")
+
+    assert incarnate("login", "cluster", "--check") == (1, "cluster: no connection is open\n")
+    code, text = opened = incarnate("login", "cluster")
+    assert (code, "the connection is open; to end it: ssh -O exit -o ControlPath=" in text) == (0, True), text
+    (server.here / "key").rename(server.here / "no key")
+    assert incarnate("login", "cluster", "--check") == (0, "cluster: the connection is open\n")
+    assert incarnate("login", "cluster") == (0, "cluster: the connection is already open\n")
+    code, text = submit()
+    assert code == 7, text
+    end = opened[1].partition("to end it: ")[2].split()
+    subprocess.run(end, check=True, capture_output=True)
+    assert incarnate("login", "cluster", "--check")[0] == 1
+    code, text = submit()
+    assert "Permission denied" in text
+    assert "log in once with: incarnate login HOST" in text
+    assert code == 125
+    code, text = incarnate("login", "cluster")
+    assert (code, "the login failed (exit status 255 of ssh" in text) == (1, True), text
