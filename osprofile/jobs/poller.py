@@ -101,6 +101,7 @@ class JobPoller:
         self._logged_ends: dict[str, _LoggedEnd] = {}
         self._backoff = PollBackoff(timing)
         self._watched: dict[str, WatchedJob] = {}
+        scripts.metrics.gauges["osprofile_watched_jobs"] = self._watched.__len__
         self._last_statuses = _NO_STATUSES
         self._unreported_since: dict[str, float] = {}
         """By job id: the answer to the next query that starts after this time is reported in any case."""
@@ -233,6 +234,7 @@ class JobPoller:
         """
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
+        metrics = self._scripts.metrics
         earliest_start = max(self._clock.monotonic() - max_age, self._valid_since)
         async with self._poll_lock:
             if self._last_began_at >= earliest_start:
@@ -241,10 +243,16 @@ class JobPoller:
                 return self._last_statuses
             timestamp, began_at = self._clock.next_timestamp(), self._clock.monotonic()
             try:
-                statuses = await self._scripts.query_all_jobs()
+                with (
+                    metrics.count_result("osprofile_polls_total"),
+                    metrics.time("osprofile_poll_duration_seconds"),
+                ):
+                    statuses = await self._scripts.query_all_jobs()
             except OSProfileError:
                 self._backoff.record_failure()
                 raise
+            metrics.set("osprofile_listed_jobs", len(statuses))
+            metrics.set("osprofile_last_poll_timestamp_seconds", timestamp)
             self._on_answer()
             if self._backoff.failure_count:
                 # Nothing was known during the outage: all grace periods begin anew.

@@ -42,7 +42,8 @@ from osprofile.jobs.shell import (
     wrap_script,
 )
 from osprofile.jobs.shell_session import ShellSessionPool, find_shell
-from osprofile.jobs.target_names import format_link_directory
+from osprofile.jobs.target_names import format_link_directory, format_target_name
+from osprofile.metrics import TargetMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,12 +102,16 @@ class ScriptRunner:
     ) -> None:
         self.profile = profile
         self.context = dict(context)
+        self.metrics = TargetMetrics(format_target_name(profile, self.context))
+        """The numbers of the target system."""
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
         command = self._build_shell_command()
         is_far = bool(self.context.get("SSH:HOST")) and find_shell(command) is not None
         self._sessions = ShellSessionPool(self._build_shell_command) if is_far else None
         """The open shells of another host; None: each script starts a shell of its own."""
+        if self._sessions is not None:
+            self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
         self.has_find_template = FIND_TEMPLATE in profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
@@ -452,24 +457,26 @@ class ScriptRunner:
             script = mark_exit_status(script)
         if limit is None:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
-        async with self._free_slots if needs_slot else contextlib.nullcontext():
-            try:
-                result = await self._run_in_shell(wrap_script(script), limit, stdout)
-            except (ScriptError, OutputError) as error:
-                error.message = f"{label}: {error.message}"
-                raise
-        result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
-        # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
-        if is_over_ssh and status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
-            # of the shell on the other host: 128, or in some shells 256 or 384, and the signal
-            result = replace(result, killing_signal=result.exit_code & 0x7F)
-        if result.killing_signal or (
-            result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
-        ):
-            raise _build_interruption_error(label, result)
-        if result.exit_code != 0:
-            raise _build_failure_error(template, label, result)
-        return result
+        with self.metrics.count_result("osprofile_scripts_total", template=template):
+            async with self._free_slots if needs_slot else contextlib.nullcontext():
+                try:
+                    with self.metrics.time("osprofile_script_duration_seconds", template=template):
+                        result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                except (ScriptError, OutputError) as error:
+                    error.message = f"{label}: {error.message}"
+                    raise
+            result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
+            # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
+            if is_over_ssh and status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
+                # of the shell on the other host: 128, or in some shells 256 or 384, and the signal
+                result = replace(result, killing_signal=result.exit_code & 0x7F)
+            if result.killing_signal or (
+                result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
+            ):
+                raise _build_interruption_error(label, result)
+            if result.exit_code != 0:
+                raise _build_failure_error(template, label, result)
+            return result
 
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""

@@ -310,10 +310,8 @@ class JobSession:
         """Return the jobs of the record on this target system, oldest first, without a query."""
 
         async def list_ids(target: TargetSystem) -> list[str]:
-            if not include_ended:
-                records = target.store.list_live_jobs(target.name)
-            else:
-                records = [r for r in target.store.list_all_jobs() if r.target == target.name]
+            list_records = target.store.list_all_jobs if include_ended else target.store.list_live_jobs
+            records = list_records(target.name)
             return [record.status.job_id for record in records if record.is_submitted]
 
         return [Job(self, job_id) for job_id in self.run(list_ids)]

@@ -91,12 +91,11 @@ class JobSubmitter:
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._is_pruned = False
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is None:
-            return await self._submit_new_job(description, key=None, strict=strict)
+            return await self._submit_counted(description, key=None, strict=strict)
         # Calls with the same key, one after the other; the lock goes with the last call that holds it.
         lock = self._key_locks.setdefault(key, asyncio.Lock())
         async with lock:
@@ -109,7 +108,7 @@ class JobSubmitter:
             try:
                 record = self._store.find_by_key(self._target, key)
                 if record is None:
-                    return await self._submit_new_job(description, key=key, strict=strict)
+                    return await self._submit_counted(description, key=key, strict=strict)
                 job_id = record.status.job_id or await self._complete_submission(record)
             except SubmissionBusyError:
                 if time.monotonic() >= deadline:
@@ -140,11 +139,19 @@ class JobSubmitter:
                 "differs" if len(different) == 1 else "differ",
             )
 
+    async def _submit_counted(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+        metrics = self._scripts.metrics
+        with (
+            metrics.count_result("osprofile_submissions_total"),
+            metrics.time("osprofile_submission_duration_seconds"),
+        ):
+            return await self._submit_new_job(description, key=key, strict=strict)
+
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         request = build_request(description)
         description = await self._resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
-        self._prune_store()
+        self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)  # as many as come, or more
         record = self._store.begin_submission(
             self._target,
             prepared.directory,
@@ -159,12 +166,6 @@ class JobSubmitter:
             application=description.application,
         )
         return await self._run_submission(record)
-
-    def _prune_store(self) -> None:
-        """Delete old jobs from the record, once in each process that submits."""
-        if not self._is_pruned:
-            self._is_pruned = True
-            self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)
 
     async def recover_submissions(self, *, resubmit: bool) -> list[RecoveredSubmission]:
         """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""

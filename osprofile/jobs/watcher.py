@@ -359,6 +359,7 @@ class JobWatcher:
             self.handle_event(event)
 
     def _publish_event(self, event: JobEvent, _key: Hashable) -> None:
+        self._scripts.metrics.add("osprofile_job_states_total", state=event.state.value)
         for stream in self._streams:
             stream.push_event(event)
         if self.arrays.find_array(event.job_id) is not None:

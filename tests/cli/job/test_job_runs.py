@@ -616,7 +616,7 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     (machine.root / "profiles" / "other.xml").unlink()
     ended = machine.run("job", "list")
     assert ended.code == 1
-    line = ended.err.splitlines()[0]
+    (line,) = (line for line in ended.err.splitlines() if line.startswith("incarnate: other "))
     assert line.startswith("incarnate: other does not answer (3 jobs as last known): there is no profile")
     assert line.endswith("; to forget them: incarnate job forget --force other")
     assert [line.split()[2][-1] for line in ended.out.splitlines()[1:]] == ["G", "?", "?", "?"]
