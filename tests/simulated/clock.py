@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 BEGIN: Final = 2_000_000_000.0
 """When simulated time begins (s since 1970)."""
-MONOTONIC_BEGIN: Final = 1000.0
+_read_clock: Final = time.monotonic
 _PATIENCE: Final = 5.0
 """Real seconds for which a process at work waits before it looks again at what it waits for."""
+_REAL_SHARE: Final = 1e-3
+"""Seconds that one second of real time adds to what processes read: for them, no two moments are equal."""
 _DOUBLE: Final = struct.Struct("d")
 
 
@@ -48,11 +50,11 @@ class Time:
 
     def wall_clock(self) -> float:
         """Return the time as `time.time` does."""
-        return BEGIN + self.now
+        return BEGIN + self.now + _read_clock() * _REAL_SHARE
 
     def monotonic(self) -> float:
         """Return the time as `time.monotonic` does."""
-        return MONOTONIC_BEGIN + self.now
+        return self.now + _read_clock() * _REAL_SHARE
 
 
 class Participant:
@@ -85,15 +87,18 @@ class Participant:
     def leave(self) -> None:
         """Say that time need not wait for this process any more."""
         self._say(bye=True)
+        self.connection.close()
 
     async def sleep(self, seconds: float) -> None:
         """Sleep within an event loop that runs in real time, as the client of a simulated process does."""
         self.fall_asleep(self.time.now + seconds)
         self.connection.setblocking(False)
-        while int(await asyncio.get_running_loop().sock_recv(self.connection, 64)) != self._sleep:
-            pass
-        self.connection.setblocking(True)
-        self.wake_up()
+        try:
+            while int(await asyncio.get_running_loop().sock_recv(self.connection, 64)) != self._sleep:
+                pass
+        finally:
+            self.connection.setblocking(True)
+            self.wake_up()
 
 
 class _Selector(selectors.EpollSelector):

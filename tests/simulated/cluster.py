@@ -237,7 +237,11 @@ class Cluster:
         job.is_over, job.ended = True, self.time.now
         status = {"exit": 0, "code": job.code, "signal": 128 + job.code}.get(job.end)
         # One that is killed may be able to write how its program ended, or not.
-        if job.end in {"time", "preempted", "cancelled", "memory"} and job.has_run and self.random.random() < 0.5:
+        if (
+            job.end in {"time", "preempted", "cancelled", "memory"}
+            and job.has_run
+            and self.random.random() < 0.5
+        ):
             status = 137 if job.end == "memory" else 143
         if status is not None and job.directory:
             job.status_file = status
@@ -271,25 +275,31 @@ class Cluster:
 
     # Commands
 
-    def run(self, session: str, user: str, directory: str, command: str, words: list[str]) -> tuple[int, str, str]:
+    def run(
+        self, session: str, user: str, directory: str, command: str, words: list[str]
+    ) -> tuple[int, str, str]:
         """Carry out a command; return its exit code, its output and its error output."""
         self.counts[command] = self.counts.get(command, 0) + 1
         if command == "sbatch":
             return self._sbatch(user, directory, words)
-        if command == "sacct" and not self.options.accounting:
-            return 1, "", "Slurm accounting storage is disabled"
+        if command == "sacct":
+            return self._sacct(session, words)
         if self.outage == "refused":
             return 1, "", _REFUSED
-        if command == "scancel":
-            job = self._find(words[-1])
-            if job is None or job.is_forgotten:
-                return 1, "", "scancel: error: Kill job error on job id: Invalid job id specified"
-            self._cancel(job)
-            return 0, "", ""
-        if command == "sacct":
-            job = self._find(words[words.index("-j") + 1])
-            return 0, self._list([job] if job is not None else [], _format_account, session), ""
-        return self._squeue(session, user, words)
+        return self._scancel(words) if command == "scancel" else self._squeue(session, user, words)
+
+    def _scancel(self, words: list[str]) -> tuple[int, str, str]:
+        job = self._find(words[-1])
+        if job is None or job.is_forgotten:
+            return 1, "", "scancel: error: Kill job error on job id: Invalid job id specified"
+        self._cancel(job)
+        return 0, "", ""
+
+    def _sacct(self, session: str, words: list[str]) -> tuple[int, str, str]:
+        if not self.options.accounting or self.outage == "refused":
+            return 1, "", "Slurm accounting storage is disabled"
+        job = self._find(words[words.index("-j") + 1])
+        return 0, self._list([job] if job is not None else [], _format_account, session), ""
 
     def _sbatch(self, user: str, directory: str, words: list[str]) -> tuple[int, str, str]:
         fate = self.random.random()
@@ -427,6 +437,14 @@ class Server:
             self._lose(connection)
             return
         message = json.loads(data)
+        if {"hello", "sleep", "awake", "bye"} & message.keys():
+            self._note(connection, message)
+        else:  # the answer is a file: it may be long
+            (self.root / "reply").write_text(json.dumps(self._control(message)))
+            connection.send(b"ready")
+
+    def _note(self, connection: socket.socket, message: dict[str, Any]) -> None:
+        """Note what a participant says."""
         if "hello" in message:
             self._names[connection], self._pids[connection] = message["hello"], message["pid"]
             rate = 1 / self.cluster.options.kill_interval
@@ -436,22 +454,18 @@ class Server:
             self._sleeping[connection] = message["sleep"], message["until"]
         elif "awake" in message:
             self._sleeping.pop(connection, None)
-        elif "bye" in message:
+        else:
             self._expected.discard(self._names[connection])
             self._lose(connection)
-        elif "fill" in message:
-            self._reply(connection, self.cluster.fill(message["user"], message["fill"]))
-        elif "truth" in message:
-            self._reply(connection, self._tell_truth())
-        elif "options" in message:
-            for name, value in message["options"].items():
-                setattr(self.cluster.options, name, value)
-            self._reply(connection, None)
 
-    def _reply(self, connection: socket.socket, value: object) -> None:
-        """Answer a control message by a file: it may be long."""
-        (self.root / "reply").write_text(json.dumps(value))
-        connection.send(b"ready")
+    def _control(self, message: dict[str, Any]) -> object:
+        """Carry out what a test asks for."""
+        if "fill" in message:
+            return self.cluster.fill(message["user"], message["fill"])
+        if "advance" in message:
+            self.cluster.advance(self.cluster.time.now + message["advance"])
+            return self.cluster.time.now
+        return self._tell_truth()
 
     def _tell_truth(self) -> dict[str, Any]:
         cluster = self.cluster

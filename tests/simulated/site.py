@@ -84,7 +84,7 @@ def run_site(users: Sequence[str], **options: object) -> Iterator[Site]:
     profile = root / "profiles" / "simulated"
     profile.mkdir(parents=True)
     text = Path(__file__).with_name("profiles").joinpath("simulated", "profile.xml").read_text()
-    (profile / "profile.xml").write_text(text.replace("/var/tmp", str(root / "work")))  # noqa: S108
+    (profile / "profile.xml").write_text(text.replace("/var/tmp", str(root / "work")))
     words = [sys.executable, "-m", "tests.simulated.cluster", str(root), json.dumps(options)]
     process = subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

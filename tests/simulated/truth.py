@@ -14,7 +14,7 @@ from osprofile.jobs.script_output import interpret_exit
 from osprofile.jobs.state import EndCause, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import Store
@@ -22,32 +22,41 @@ if TYPE_CHECKING:
 End = tuple[JobState, int | None, int | None, EndCause | None]
 
 
-def list_faults(truth: dict[str, Any], target: str, user: str, store: Store, keys: Iterable[str]) -> list[str]:
-    """Return what is wrong in a user's record: a wrong, lost or doubled job."""
+def list_faults(
+    truth: dict[str, Any],
+    keys: Iterable[str],
+    told: Mapping[str, tuple[str, object]],
+    convert: Callable[[End], object] = lambda end: end,
+) -> list[str]:
+    """Return what is wrong about the jobs of these keys: wrong, lost or doubled jobs.
+
+    `told` has the id and the end of each job by its key; `convert` makes such an end of a true one.
+    """
     faults = []
     by_name = defaultdict(list)
     for job in truth["jobs"]:
-        if job["user"] == user:
-            by_name[job["name"]].append(job)
-    records = {record.name: record for record in store.list_all_jobs() if record.target == target}
+        by_name[job["name"]].append(job)
     for key in keys:
         jobs = by_name[key]
-        record = records.get(key)
-        if record is None or not record.status.job_id:
+        if key not in told:
             faults.append(f"{key} is lost: {jobs}")
             continue
+        job_id, end = told[key]
         have_run = [job for job in jobs if job["has_run"]]
         if len(have_run) > 1:
             faults.append(f"{key} is doubled: {jobs}")
-        own = [job for job in jobs if str(job["number"]) == record.status.job_id]
+        own = [job for job in jobs if str(job["number"]) == job_id]
         if not own or any(job not in own for job in have_run):
-            faults.append(f"{key} is not job {record.status.job_id}: {jobs}")
-            continue
-        told = get_end(record.status)
-        allowed = list_ends(own[0], truth["deaths"])
-        if told not in allowed:
-            faults.append(f"{key}, job {record.status.job_id}: {told}, not one of {allowed}: {own[0]}")
+            faults.append(f"{key} is not job {job_id}: {jobs}")
+        elif end not in (allowed := [*map(convert, list_ends(own[0], truth["deaths"]))]):
+            faults.append(f"{key}, job {job_id}: {end}, not one of {allowed}: {own[0]}")
     return faults
+
+
+def read_ends(store: Store, target: str) -> dict[str, tuple[str, object]]:
+    """Return the ids and the ends of a record's jobs by their names."""
+    records = [record for record in store.list_all_jobs() if record.target == target and record.is_submitted]
+    return {record.name: (record.status.job_id, get_end(record.status)) for record in records}
 
 
 def get_end(status: JobStatus) -> End:
