@@ -50,7 +50,7 @@ class BlahClient:
         self, site: Site, user: str, plan: Sequence[dict[str, Any]], every: float = 2 * HOUR
     ) -> None:
         self._plan, self._every = plan, every
-        self._participant = Participant(site.root, f"client of {user}")
+        self.participant = Participant(site.root, f"client of {user}")
         config = site.root / "homes" / user / "blahpd.toml"
         config.write_text(SETTINGS)
         program = (sys.executable, "-m", "tests.simulated.daemon", str(site.root), user)
@@ -68,9 +68,9 @@ class BlahClient:
         await self.daemon.start()
         while len(self.ends) < len(self._plan):
             await self._unless_killed(self._do_round())
-            await self._unless_killed(self._participant.sleep(self._every))
+            await self._unless_killed(self.participant.sleep(self._every))
         await self.daemon.end()
-        self._participant.leave()
+        self.participant.leave()
 
     async def _unless_killed(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something to its end, or until the daemon is killed; then start another one."""
@@ -88,7 +88,7 @@ class BlahClient:
             task.result()
 
     async def _do_round(self) -> None:
-        now = self._participant.time.now
+        now = self.participant.time.now
         due = [job for job in self._plan if job["submitted"] <= now and job["key"] not in self.ids]
         await asyncio.gather(*(self._submit(job["key"]) for job in due))
         live = [job for job in self._plan if job["key"] in self.ids and job["key"] not in self.ends]

@@ -152,7 +152,7 @@ class Cluster:
         at, options = 0.0, self.options
         while True:
             # Between two, there is time to see that all is well.
-            at += options.outage_duration * 4 + self.random.expovariate(1 / options.outage_interval)
+            at += options.outage_duration * 4 + options.outage_interval * self.random.expovariate(1)
             duration = self.random.uniform(0, options.outage_duration)
             yield at, at + duration, self.random.choice(("refused", "refused", "empty", "cut"))
             at += duration
@@ -188,7 +188,7 @@ class Cluster:
 
     def _queue(self, job: Job) -> None:
         self._enter(job, "PENDING")
-        wait = self.random.expovariate(1 / self.options.wait)
+        wait = self.options.wait * self.random.expovariate(1)
         event = self._end if job.end == "withdrawn" else self._begin
         self.at(self.time.now + wait, job, event)
 
@@ -201,7 +201,7 @@ class Cluster:
             self.at(self.time.now, job, self._end)
             return
         job.has_run = True
-        run = self.random.expovariate(1 / self.options.run)
+        run = self.options.run * self.random.expovariate(1)
         self.at(self.time.now + run, job, self._requeue if job.runs_left > 1 else self._end)
 
     def _is_wanted(self, job: Job) -> bool:
