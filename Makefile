@@ -107,6 +107,7 @@ lab: $(VENV)/.dev
 	$(BIN)/python benchmarks/jobs.py $(BENCH)
 	$(BIN)/python benchmarks/events.py $(BENCH)
 	$(BIN)/python benchmarks/blah.py $(BENCH)
+	$(BIN)/python benchmarks/far.py $(BENCH)
 
 bench: $(VENV)/.dev
 	for script in render load start scripts ninfg ptp arrays; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done

@@ -8,7 +8,8 @@ import typer
 from typer.core import TyperGroup
 
 from osprofile.cli import completion
-from osprofile.cli.common import GROUPS, SECTIONS, run_verb, usage_exit_code
+from osprofile.cli.common import GROUPS, SECTIONS, print_message, run_verb, usage_exit_code
+from osprofile.cli.job.directives import suggest_option
 from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, has_rest_argument, read_parameters
 
 HELP = """Run jobs on any batch system that an OS Profile (GPE XML) describes; write and check profiles.
@@ -56,12 +57,18 @@ class CommandGroup(VerbGroup):
 
 def run_app(app: typer.Typer, words: list[str]) -> int:
     """Run the application and return the exit code, also after a usage error."""
-    from typer._click.exceptions import ClickException
+    from typer._click.exceptions import ClickException, NoSuchOption
 
     try:
         code = app(words, prog_name="incarnate", standalone_mode=False)
     except ClickException as error:
+        hint = ""
+        if isinstance(error, NoSuchOption) and words[:2] == ["job", "submit"]:
+            hint = suggest_option(error.option_name)
+            error.possibilities = None if hint else error.possibilities
         error.show()
+        if hint:
+            print_message(f"    hint: {hint}")
         return usage_exit_code(words)
     except SystemExit as end:  # of a completion call
         code = end.code

@@ -29,7 +29,7 @@ GROUPS = {
 }  # fmt: skip
 """The verbs of two words, by their first word."""
 SECTIONS = {
-    "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim"),
+    "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim", "login"),
     "Scripts": ("render", "trace", "deploy"),
     "Profiles": ("profiles", "show", "fields", "page"),
     "Writing profiles": ("new", "schema", "lint", "explain", "check", "diff"),
@@ -172,12 +172,13 @@ def run_verb(verb: Callable[..., int], arguments: Mapping[str, Any], first_word:
     try:
         return verb(**arguments)
     except OSProfileError as error:
+        suggestion = suggest_command(first_word) if first_word and isinstance(error, NotFoundError) else ""
         if isinstance(error, NoProfileError) and first_word.islower():  # templates have capital letters
-            error.message = (
-                f"{quote_name(first_word)} is not a command; for a template, a profile must be given"
-            )
-        if first_word and isinstance(error, NotFoundError):
-            error.hint = f"{suggest_command(first_word)} {error.hint}".strip()
+            what = "" if suggestion else "; for a template, a profile must be given"
+            error.message = f"{quote_name(first_word)} is not a command{what}"
+            error.hint = suggestion or error.hint
+        else:
+            error.hint = f"{suggestion} {error.hint}".strip()
         print_error(error)
         return error_exit_code(verb, arguments, error.exit_code)
     except BrokenPipeError as error:

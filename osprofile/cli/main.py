@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 
 GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
+_VERBS_BY_OTHER_WORD: Final = {
+    **dict.fromkeys(("cancel", "kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "abort"),
+    **dict.fromkeys(
+        ("delete", "remove", "rm"), "abort, which ends a job, or forget, which deletes its record"
+    ),
+    **dict.fromkeys(("stat", "state", "query", "qstat", "poll"), "status"),
+    **dict.fromkeys(("ls", "ps", "queue", "squeue", "bjobs"), "list"),
+    **dict.fromkeys(("info", "describe", "details", "history", "sacct", "qacct"), "show"),
+    **dict.fromkeys(("log", "logs", "cat", "stdout", "tail", "peek"), "output"),
+    **dict.fromkeys(("run", "start", "sub", "sbatch", "qsub", "bsub"), "submit"),
+    **dict.fromkeys(("release", "unhold", "continue", "qrls"), "resume"),
+    **dict.fromkeys(("suspend", "pause", "qhold"), "hold"),
+}
+"""The commands of a group that are meant by words of batch systems and other tools."""
 
 
 def main() -> None:
@@ -70,9 +84,9 @@ def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
     elif verb == "help":
         return _show_help([group, *words])
     elif not verb.startswith("-"):
-        error = common.UsageError(
-            f"{group} has no command {quote_name(verb)}", hint=suggest_names(verb, GROUPS[group])
-        )
+        meant = _VERBS_BY_OTHER_WORD.get(verb)
+        hint = f"did you mean {meant}?" if meant else suggest_names(verb, GROUPS[group])
+        error = common.UsageError(f"{group} has no command {quote_name(verb)}", hint=hint)
         common.print_error(error)
         return common.usage_exit_code(words)
     return _run_typer([group, verb, *words])

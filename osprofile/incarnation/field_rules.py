@@ -37,7 +37,7 @@ PROFILE_NAME: Final = "PROFILE_NAME"
 USPACE_ROOT: Final = "USPACE_ROOT"
 """The field with the profile's UspaceRoot, below which working directories are created."""
 SPECIAL_FIELDS: Final = frozenset(
-    {"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", PROFILE_NAME, USPACE_ROOT}
+    {"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", "SSH:CONTROL_PATH", PROFILE_NAME, USPACE_ROOT}
 )
 TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"

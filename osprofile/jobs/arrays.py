@@ -158,6 +158,7 @@ def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobSt
         reason=_describe_ends(outcomes),
         started=min(filter(None, started), default=None),
         ended=max(filter(None, ended), default=None),
+        end_reported=all(task.end_reported for task in tasks),
         **sum_usage(tasks),
     )
     if all(outcome.is_success for outcome in outcomes):

@@ -65,7 +65,11 @@ def parse_event(line: bytes) -> JobEvent | None:
     job_id, code = os.fsdecode(match[2]), int(match[4])
     native_state = f"{int(match[3])}/{code}" if state.is_terminal else str(int(match[3]))
     exit_code = code if state is JobState.DONE and 0 <= code <= 255 else None
-    return JobEvent(float(match[1]), JobStatus(job_id, state, native_state, exit_code))
+    timestamp = float(match[1])
+    status = JobStatus(job_id, state, native_state, exit_code)
+    if state.is_terminal:
+        status = status._replace(ended=timestamp, end_reported=True)
+    return JobEvent(timestamp, status)
 
 
 @final

@@ -195,16 +195,22 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobSta
         # It is queued again after a run: the next one begins anew, perhaps elsewhere.
         last = last._replace(started=None, hosts=(), cpu_time=None, max_memory=None)
     started, ended = new.started or last.started, new.ended
-    if started is None and new.state is JobState.RUNNING:
-        started = timestamp - (new.elapsed or 0.0)
+    submitted = new.submitted or last.submitted
+    if new.state is JobState.RUNNING:
+        started = min(timestamp - (new.elapsed or 0.0), started or math.inf)
     if ended is None and new.state.is_terminal:
         ended = timestamp
-    if ended is not None and new.elapsed is not None:
-        # More exact than the poll that first saw RUNNING, which comes late for a short job, or never.
-        started = ended - new.elapsed
+    elif ended is not None and new.end_reported:
+        # The target system's clock may differ from ours, and may tell whole seconds.
+        ended = min(max(ended, submitted or ended, last.started or ended), timestamp)
+    if ended is not None and new.elapsed is not None and (new.end_reported or started is not None):
+        # More exact than the poll that first saw RUNNING, which comes late for a short job, or never. If nobody
+        # looked while the job ran, its end may be long ago, and its start is not known.
+        since = max(ended - new.elapsed, submitted or 0.0)
+        started = since if new.end_reported else min(since, started or since)
     return new._replace(
         hosts=new.hosts or last.hosts,
-        submitted=new.submitted or last.submitted,
+        submitted=submitted,
         started=started,
         ended=ended,
         queue=new.queue or last.queue,

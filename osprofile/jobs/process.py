@@ -74,7 +74,7 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
     return await task
 
 
-def _get_environment() -> dict[str, str] | None:
+def get_environment() -> dict[str, str] | None:
     """Return an environment with the user's HOME, which scripts need and a service may lack; None: this process's."""
     if os.environ.get("HOME"):
         return None
@@ -109,13 +109,11 @@ async def run_process(
                 stdout=subprocess.PIPE if stdout is None else stdout,
                 stderr=subprocess.PIPE if stderr is None else stderr,
                 bufsize=0,
-                env=_get_environment(),
+                env=get_environment(),
                 start_new_session=True,
             )
         except OSError as error:
-            message = f"cannot start {command[0]!r}: {error.strerror}"
-            hint = "it is the first word of the profile's SHELL"
-            raise ScriptError(message, hint=hint) from None
+            raise build_start_error(command, error) from None
     loop = asyncio.get_running_loop()
     output_overflow = asyncio.Event()
     readers = {
@@ -135,7 +133,9 @@ async def run_process(
                 (exit_task, overflow_task), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
             )
             if process.poll() is None:
-                _raise_limit_error(output_overflow, time_limit or 0, get_output(process.stderr))
+                if output_overflow.is_set():
+                    raise build_size_error()
+                raise build_timeout_error(time_limit or 0, get_output(process.stderr))
         finally:
             # Ask the process, not `exit_task`: the end of the event loop cancels that, too.
             if process.poll() is None:
@@ -169,12 +169,22 @@ def _open_memory_file(data: bytes) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _raise_limit_error(output_overflow: asyncio.Event, time_limit: float, error_output: bytes) -> None:
+def build_start_error(command: Sequence[str], error: OSError) -> ScriptError:
+    """Return the error for a command that cannot be started."""
+    message = f"cannot start {command[0]!r}: {error.strerror}"
+    return ScriptError(message, hint="it is the first word of the profile's SHELL")
+
+
+def build_size_error() -> OutputError:
+    """Return the error for a script that printed too much."""
+    return OutputError(f"printed more than {MAX_OUTPUT_SIZE // 1024 // 1024} MiB and was ended")
+
+
+def build_timeout_error(time_limit: float, error_output: bytes) -> ScriptTimeoutError:
+    """Return the error for a script that exceeded its time limit (s)."""
     error_text = error_output.decode("utf-8", "replace").strip()
-    if output_overflow.is_set():
-        raise OutputError(f"printed more than {MAX_OUTPUT_SIZE // 1024 // 1024} MiB and was ended")
     message = f"did not end within {time_limit:g} s and was ended"
-    raise ScriptTimeoutError(f"{message}; its error output: {error_text}" if error_text else message)
+    return ScriptTimeoutError(f"{message}; its error output: {error_text}" if error_text else message)
 
 
 async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]) -> None:

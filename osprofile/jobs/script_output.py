@@ -32,6 +32,7 @@ _STATUS_AFTER_ID: Final = (
     r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
     r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+(?:\.[0-9]+)?))?"
     r"(?: cpu=(?<cpu>[0-9]+(?:\.[0-9]+)?))?(?: memory=(?<memory>[0-9]+))?"
+    r"(?: ended=(?<ended>[0-9]+(?:\.[0-9]+)?))?"
     r"(?: reason=(?<reason>[^\n]*))?(?![^\n])"
 )
 """The standard line of a job after its id; it matches within lines, so that only new lines are read."""
@@ -39,7 +40,9 @@ _HOST_SEPARATOR: Final = re.compile(r"[,+\s]+")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
 ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
 _NUMBER_LIMIT: Final = 2**31
-"""Exit codes, signals and seconds are smaller; larger numbers are ignored."""
+"""Exit codes and signals are smaller; larger numbers are ignored."""
+_SECONDS_LIMIT: Final = 2**33
+"""Seconds, also since 1970, are smaller; larger numbers are ignored."""
 _MAX_SIZE_DIGITS: Final = 18
 _SIGXCPU: Final = 24
 
@@ -267,7 +270,10 @@ class StatusOutputReader:
         code, signal = _parse_number(groups.get("exit")), _parse_number(groups.get("signal"))
         state, code, signal, cause = interpret_exit(state, cause=cause, code=code, signal=signal)
         status = JobStatus("", state, native_state, code, signal, cause, hosts, reason)
+        ended = _parse_seconds(groups.get("ended")) if state.is_terminal else None
         return status._replace(
+            ended=ended,
+            end_reported=ended is not None,
             queue=groups.get("queue") or "",
             elapsed=_parse_seconds(groups.get("elapsed")),
             cpu_time=_parse_seconds(groups.get("cpu")),
@@ -309,12 +315,12 @@ def _parse_number(text: str | None) -> int | None:
 
 
 def _parse_seconds(text: str | None) -> float | None:
-    """Return a number of seconds; None for what is none, and for more than a century."""
+    """Return a number of seconds; None for what is none, and from _SECONDS_LIMIT on."""
     try:
         seconds = float(text) if text else None
     except ValueError:
         return None
-    return seconds if seconds is not None and 0 <= seconds < _NUMBER_LIMIT else None
+    return seconds if seconds is not None and 0 <= seconds < _SECONDS_LIMIT else None
 
 
 def _parse_size(text: str | None) -> int | None:

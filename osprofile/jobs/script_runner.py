@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 from collections import defaultdict
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
@@ -37,6 +38,7 @@ from osprofile.jobs.shell import (
     split_results,
     wrap_script,
 )
+from osprofile.jobs.shell_session import ShellSessionPool, find_shell
 from osprofile.jobs.target_names import format_link_directory
 
 if TYPE_CHECKING:
@@ -98,7 +100,10 @@ class ScriptRunner:
         self.context = dict(context)
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
-        self._shell_command = get_shell_command(profile, self.context)
+        command = self._build_shell_command()
+        is_far = bool(self.context.get("SSH:HOST")) and find_shell(command) is not None
+        self._sessions = ShellSessionPool(self._build_shell_command) if is_far else None
+        """The open shells of another host; None: each script starts a shell of its own."""
         self.has_find_template = FIND_TEMPLATE in profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
@@ -108,6 +113,14 @@ class ScriptRunner:
         self._machine_reader = MachineOutputReader(profile)
         self.query_count = 0
         """The number of queries for all jobs so far."""
+
+    def _build_shell_command(self) -> list[str]:
+        return get_shell_command(self.profile, self.context)
+
+    async def close(self) -> None:
+        """Close the connections to another host."""
+        if self._sessions is not None:
+            await self._sessions.close()
 
     # Submitting
 
@@ -427,12 +440,15 @@ class ScriptRunner:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
         async with self._free_slots if needs_slot else contextlib.nullcontext():
             try:
-                result = await run_process(self._shell_command, wrap_script(script), limit, stdout=stdout)
+                result = await self._run_in_shell(wrap_script(script), limit, stdout)
             except (ScriptError, OutputError) as error:
                 error.message = f"{label}: {error.message}"
                 raise
         result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
         # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
+        if is_over_ssh and status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
+            # of the shell on the other host: 128, or in some shells 256 or 384, and the signal
+            result = replace(result, killing_signal=result.exit_code & 0x7F)
         if result.killing_signal or (
             result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
         ):
@@ -441,13 +457,21 @@ class ScriptRunner:
             raise _build_failure_error(template, label, result)
         return result
 
+    async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
+        """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
+        if self._sessions is not None and stdout is None:
+            return await self._sessions.run(script, limit)
+        return await run_process(self._build_shell_command(), script, limit, stdout=stdout)
+
 
 def _build_interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
-    output = result.stderr.decode("utf-8", "replace").strip()
+    output = result.stderr.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
     cause = f"its shell was killed by signal {result.killing_signal}"
     if not result.killing_signal:
         cause = "the connection failed"
     message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
+    if "Permission denied (" in output:  # of ssh, which was not let in
+        message += " (use a key or an agent, or log in once with: incarnate login HOST)"
     return ScriptCutError(message, hint="it is not known whether it did its work; it can be repeated")
 
 

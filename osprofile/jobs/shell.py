@@ -8,9 +8,11 @@ standard input of its commands is empty, not the rest of the script.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shlex
 from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 SHELL_TEMPLATE: Final = "SHELL"
 SSH_VARIATION: Final = "SSH"
+LOGIN_VARIATION: Final = "LOGIN"
+CONTROL_PATH_FIELD: Final = "SSH:CONTROL_PATH"
 _DEPLOYMENT_FAILED_STATUS: Final = 125
 _EXIT_MARKER: Final = "osprofile: the script ended with"
 _MARKED_OUTPUT: Final = re.compile(rf"(.*?)\n{_EXIT_MARKER} ([0-9]+)\n".encode(), re.DOTALL)
@@ -43,6 +47,28 @@ def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]
 def get_template_command(profile: Profile, template: str, context: Mapping[str, str]) -> list[str]:
     """Return the words of a template whose text is a command; see `get_shell_command`."""
     variation = SSH_VARIATION if context.get("SSH:HOST") else ""
+    if variation and os.path.exists(control_path := get_control_path(context)):
+        context = {**context, CONTROL_PATH_FIELD: control_path}
+    return _split_command(profile, template, variation, context)
+
+
+def get_login_command(profile: Profile, context: Mapping[str, str]) -> list[str]:
+    """Return the words of the command that opens a connection to SSH:HOST in the background, for `incarnate login`.
+
+    It is SHELL's variation LOGIN. Raises what `get_shell_command` raises.
+    """
+    context = {**context, CONTROL_PATH_FIELD: get_control_path(context)}
+    return _split_command(profile, SHELL_TEMPLATE, LOGIN_VARIATION, context)
+
+
+def get_control_path(context: Mapping[str, str]) -> str:
+    """Return the path of the socket of the connection to SSH:HOST that `incarnate login` opens (ssh's ControlPath)."""
+    # A hash, as in ssh's own %C: the path of a socket has at most 107 bytes.
+    address = f"{context.get('SSH:HOST')}:{context.get('SSH:PORT', '')}"
+    return os.path.expanduser(f"~/.ssh/osprofile-{sha256(address.encode()).hexdigest()[:16]}")
+
+
+def _split_command(profile: Profile, template: str, variation: str, context: Mapping[str, str]) -> list[str]:
     text = incarnate(profile, template, variation=variation, context=context).text
     try:
         words = shlex.split(text)

@@ -112,7 +112,7 @@ class JobStatus(NamedTuple):
     started: float | None = None
     """When its last run began; if the batch system does not report it, when it was first seen running."""
     ended: float | None = None
-    """When it ended."""
+    """When it ended; if `end_reported` is false, when its end was first seen."""
     queue: str = ""
     """The queue; empty if the batch system does not report it with the state."""
     elapsed: float | None = None
@@ -121,6 +121,8 @@ class JobStatus(NamedTuple):
     """The processor time of all its processes in seconds, if it is known."""
     max_memory: int | None = None
     """The largest memory that it used at one time, in bytes, if it is known."""
+    end_reported: bool = False
+    """Whether `ended` is what the target system reported, and not when the end was first seen."""
 
     @property
     def limit_exceeded(self) -> bool:

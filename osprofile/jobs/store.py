@@ -81,6 +81,7 @@ _ADDED_COLUMNS: Final = {
     "elapsed": "REAL",
     "cpu_time": "REAL",
     "max_memory": "INTEGER",
+    "end_reported": "INTEGER",  # whether the target system told the time in `ended`
     "history": "TEXT",  # for each change of the state, a line: state, space, time
 }
 """Columns that the first versions did not have; those versions ignore them."""
@@ -109,7 +110,7 @@ UPDATE job SET
   state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), ended = coalesce(?, ended),
   started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
-  cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?,
+  cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?, end_reported = ?,
   missing_since = NULL
 WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
 _RETIRE_JOB_ID: Final = f"""
@@ -389,7 +390,7 @@ class Store:
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
             " ".join(status.hosts), status.reason, status.submitted, status.ended,
             status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
-            target,
+            status.end_reported, target,
         )  # fmt: skip
         for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
             batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
@@ -627,6 +628,7 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["job_id"] or "", JobState(row["state"]), row["word"], row["exit_code"], row["signal"],
         _read_cause(row), tuple(row["hosts"].split()), row["reason"], row["submitted"],
         row["started"], row["ended"], elapsed=row["elapsed"], cpu_time=row["cpu_time"], max_memory=row["max_memory"],
+        end_reported=bool(row["end_reported"]),
     )  # fmt: skip
     return JobRecord(
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],

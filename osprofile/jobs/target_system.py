@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import tempfile
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -133,6 +135,7 @@ class TargetSystem:
     async def close(self) -> None:
         """Stop watching. The jobs go on."""
         await self._watcher.close()
+        await self._scripts.close()
         if self._owns_store:
             self.store.close()
 
@@ -555,6 +558,8 @@ class TargetSystem:
 
 
 def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:
+    if status.state is JobState.RUNNING and usage.elapsed is not None:
+        status = status._replace(started=min(time.time() - usage.elapsed, status.started or math.inf))
     return status._replace(
         elapsed=status.elapsed if usage.elapsed is None else usage.elapsed,
         cpu_time=status.cpu_time if usage.cpu_time is None else usage.cpu_time,

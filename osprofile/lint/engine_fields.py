@@ -59,7 +59,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
             ("id", "state"),
-            ("substate", "exit", "signal", "host", "queue", "elapsed", "cpu", "memory", "reason"),
+            ("substate", "exit", "signal", "host", "queue", "elapsed", "cpu", "memory", "ended", "reason"),
         ),
         "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
         POLL_INTERVAL_FIELD: EngineField(must_exist=False),

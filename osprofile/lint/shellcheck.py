@@ -46,6 +46,7 @@ _SAMPLE_CONTEXT: Final = {
     "WORKING_DIRECTORY": "/scratch/user/1",
     "SSH:HOST": "host",
     "SSH:PORT": "22",
+    "SSH:CONTROL_PATH": "/home/user/.ssh/socket",
     field_rules.JOB_SCRIPT: "true",
 }
 

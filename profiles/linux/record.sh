@@ -6,9 +6,13 @@ gpe_record() { # ID: prints how the job ended, from the files in its working dir
   # of an older version: a job of linux writes .gpe_host as it begins
   # shellcheck disable=SC2046
   [ -n "$gpe_used" ] || [ ! -e "$gpe_dir/.gpe_host" ] || [ ! -e "$gpe_dir/.gpe_exit_status" ] || set -- "$1" $(stat -c %Y "$gpe_dir/.gpe_host" "$gpe_dir/.gpe_exit_status")
-  [ "$#" -lt 3 ] || gpe_used=" elapsed=$(($3 - $2))"
+  [ "$#" -lt 3 ] || gpe_used=" elapsed=$(($3 - $2)) ended=$3"
+  gpe_why='' # a job that was removed while it waited has run nowhere
+  gpe_home=${gpe_dir%/.gpe_tasks/*}
+  [ ! -e "$gpe_home/.gpe_host" ] || [ -e "$gpe_home/.gpe_waiting" ] || read -r gpe_why < "$gpe_home/.gpe_host"
+  case $gpe_why in '' | *[!A-Za-z0-9._-]*) ;; *) gpe_used=" host=$gpe_why$gpe_used" ;; esac
   # a task without an end of its own was removed with its array
-  [ -e "$gpe_dir/.gpe_removed" ] || [ -e "$gpe_dir/.gpe_limit" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=${gpe_dir%/.gpe_tasks/*}
+  [ -e "$gpe_dir/.gpe_removed" ] || [ -e "$gpe_dir/.gpe_limit" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_home
   if [ -e "$gpe_from/.gpe_removed" ]; then
     read -r gpe_why < "$gpe_from/.gpe_removed"
     case $gpe_why in DEPENDENCY) gpe_why='/dependency reason=DEPENDENCY' ;; *) gpe_why=$gpe_used ;; esac

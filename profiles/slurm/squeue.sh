@@ -4,6 +4,16 @@ gpe_squeue() {
 }
 gpe_show() {
   awk -F'|' -v id="$1" '
+BEGIN { # what a job waits for that does not come by itself
+  never["PartitionTimeLimit"] = "it asks for more time than the partition allows"
+  never["PartitionNodeLimit"] = "it asks for more or fewer nodes than the partition allows"
+  never["PartitionConfig"] = "it asks for what the partition does not have"
+  never["BadConstraints"] = "no node has what it asks for"
+  never["InvalidAccount"] = "its project (account) is not valid"
+  never["InvalidQOS"] = "its quality of service is not valid"
+  never["QOSMaxWallDurationPerJobLimit"] = "it asks for more time than its quality of service allows"
+  never["AssocMaxWallDurationPerJobLimit"] = "it asks for more time than its project allows"
+}
 NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next } # of an array, all tasks
 {
   # EXIT is 7:0 or, from squeue, what wait(2) gave: 1792
@@ -28,6 +38,8 @@ NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next }
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
   if ($5 == "DependencyNeverSatisfied") { $5 = "DEPENDENCY"; if (state == "CANCELLED") state = state "/dependency" }
+  else if (state ~ /^CANCELLED/) $5 = "" # what it waited for is not why it ended
+  if (state == "PENDING" && $5 in never) $5 = $5 " (" never[$5] ": as it is, it will not start)"
   if ($5 != "" && $5 != "None") more = more " reason=" $5
   print $1 " " state more
   found = 1

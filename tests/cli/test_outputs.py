@@ -66,6 +66,7 @@ OUTPUTS: dict[str, list[tuple[str, ...]]] = {
     ],
     "profiles": [("profiles", "--profiles", "."), ("profiles", "--profiles", ".", "--json")],
     "deploy": [("deploy", *SITE), ("deploy", *SITE, "--json")],
+    "login": [("login", "host.invalid", "--check")],
     "shim": [("shim", "made", *SITE, "--as", "slurm"), ("shim", "made", *SITE, "--as", "pbs", "--json")],
     "lint": [
         ("lint", "site.xml"),
@@ -136,6 +137,7 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
     ],
     "profiles": [("profiles", "x"), ("profiles", "--profiles", "none")],
     "deploy": [("deploy",), ("deploy", "-p", "nope"), ("deploy", *SITE, "--context", "X")],
+    "login": [("login",), ("login", "a;id"), ("login", "host", "-p", "nope")],
     "shim": [
         ("shim",),
         ("shim", "made", *SITE),

@@ -110,16 +110,39 @@ def test_gaps_of_a_status_are_filled_from_the_last_one() -> None:
     assert probe.published_events[-1] == (JobEvent(5, last), None)
 
 
-@pytest.mark.parametrize("seen_running", [False, True])
-def test_elapsed_time_of_the_batch_system_sets_the_start(seen_running: bool) -> None:
+@pytest.mark.parametrize(
+    ("seen_running", "end", "expected"),
+    [
+        (None, {}, (None, 120)),  # it ended at some time before
+        (100, {}, (100, 120)),
+        (119, {}, (117, 120)),
+        (None, {"ended": 111}, (108, 111)),
+        (110.5, {"ended": 111}, (108, 111)),
+        (111.5, {"ended": 111}, (108.5, 111.5)),  # whole seconds
+        (None, {"ended": 500}, (117, 120)),  # its clock differs
+        (None, {"ended": 3}, (90, 90)),
+    ],
+)
+def test_times_are_those_that_are_known(
+    seen_running: float | None, end: dict[str, float], expected: tuple[float | None, float]
+) -> None:
     """Polls see a short job running late, or not at all."""
     probe = MonitorProbe()
-    probe.monitor.register("1")
-    if seen_running:
-        probe.feed(100, R)
-    probe.feed(120, D, elapsed=3.0)
+    probe.monitor.register("1", None, JobStatus("1", Q, submitted=90.0))
+    if seen_running is not None:
+        probe.feed(seen_running, R)
+    probe.feed(120, D, elapsed=3.0, end_reported=bool(end), **end)
     status = probe.monitor.get_status("1")
-    assert (status.started, status.ended) == (117, 120)
+    assert (status.started, status.ended) == expected
+    assert status.end_reported == bool(end)
+
+
+def test_a_run_time_tells_since_when_a_job_runs() -> None:
+    probe = MonitorProbe()
+    probe.monitor.register("1")
+    probe.feed(100, R)
+    probe.feed(104, R, elapsed=7.0)
+    assert probe.monitor.get_status("1").started == 97
 
 
 def test_the_initial_status_is_not_published() -> None:

@@ -404,7 +404,9 @@ def test_a_server_that_is_down_for_a_while(
 
     run(main())
     words = [record.getMessage() for record in caplog.records]
-    assert all("job states are not updated" in text and "Connection refused" in text for text in words), words
+    assert all("job states are not updated" in text for text in words), words
+    # the first one may have lost the connection that was open
+    assert all("Connection refused" in text for text in words[1:]), words
 
 
 @pytest.mark.parametrize(

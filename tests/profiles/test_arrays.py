@@ -112,7 +112,7 @@ def test_indices_variables_and_files_of_tasks(linux: Target) -> None:
         lines = f"{job.id} {job.id}_{index} {index}\n{job.directory}\ninput\n"
         assert job.read(f"stdout.{index}") == lines
         assert job.read(f"err or.{index}") == "problem\n"
-    assert linux.ok("GET_JOB_STATUS", JOB_ID=f"{job.id}_20").startswith(f"{job.id}_20 exited exit=0 elapsed=")
+    assert linux.ok("GET_JOB_STATUS", JOB_ID=f"{job.id}_20").startswith(f"{job.id}_20 exited exit=0 host=")
     assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_21")
     left = {path.name for path in job.directory.iterdir() if path.name.startswith(".gpe_job_id")}
     assert left == {".gpe_job_id"}

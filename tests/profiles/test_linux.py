@@ -6,6 +6,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -312,7 +313,10 @@ def test_how_long_a_job_ran(linux: Target) -> None:
             (job.directory / ".gpe_usage").unlink()
         else:
             (job.directory / ".gpe_usage").write_text(usage)
-        assert linux.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} exited exit=0 elapsed=75\n"
+        assert (
+            linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
+            == f"{job.id} exited exit=0 host={socket.gethostname()} elapsed=75 ended=1075\n"
+        )
 
 
 BUSY = "x = b'a' * (100 << 20)\nimport time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.5)"
@@ -324,6 +328,7 @@ def test_what_a_job_took(linux: Target, how: str) -> None:
     fields = {"limit": {"WALLTIME": "4"}, "array": {"ARRAY": "3"}}.get(how, {})
     if how == "limit":
         text += "; time.sleep(60)"
+    began = time.time()
     job = linux.start(EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", text), **fields)
     job_id = f"{job.id}_3" if how == "array" else job.id
     while (status := linux.statuses("", JOB_ID=job_id)[job_id]).state not in ENDED:
@@ -332,6 +337,8 @@ def test_what_a_job_took(linux: Target, how: str) -> None:
     assert told.max_memory is not None, status
     assert told.cpu_time is not None
     assert told.elapsed is not None
+    assert told.ended is not None
+    assert began - 1 <= told.ended <= time.time()
     assert 100 <= told.max_memory / (1 << 20) <= 140
     assert 0.4 <= told.cpu_time <= 0.8
     assert told.elapsed >= 0.9

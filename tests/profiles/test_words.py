@@ -256,6 +256,21 @@ def test_slurm(slurm: Target, commands: Commands) -> None:
         assert (status.id, status.word) == (job, outcome[0])
 
 
+def test_why_a_job_waits_in_slurm(slurm: Target, commands: Commands) -> None:
+    """What does not come by itself is told in a sentence; what a job waited for is not why it was removed."""
+    lines = (
+        "1|PENDING|0|n/a|Priority|",
+        "2|PENDING|0|n/a|PartitionTimeLimit|",
+        "3|CANCELLED|0|n/a|PartitionConfig|",
+    )
+    commands.set("squeue", "\n".join(lines) + "\n")
+    assert slurm.ok("GET_JOB_STATUS", "ALL").splitlines() == [
+        "1 PENDING reason=Priority",
+        "2 PENDING reason=PartitionTimeLimit (it asks for more time than the partition allows: as it is, it will not start)",
+        "3 CANCELLED",
+    ]
+
+
 INVALID = "slurm_load_jobs error: Invalid job id specified\n"
 
 

@@ -279,7 +279,7 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
             yield f"  {label:<{_LABEL_WIDTH}}{shown}"
     yield from _format_request(details)
     states = _list_states(row, details)
-    yield "states"
+    yield "states, when they were seen"
     for state, moment in states:
         yield f"  {_format_time(moment)}  {state}"
     if not states:
@@ -297,7 +297,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
     yield "signal", rows.format_signal(status.signal)
     tasks = format_counts(count_tasks(task.status for task in row.tasks)) if row.tasks else ""
-    yield "reason", "" if row.reason == tasks else " ".join(row.reason.split())
+    yield _find_reason(row, tasks)
     if record is not None:
         yield "name", record.name
         yield "key", record.key or ""
@@ -323,6 +323,14 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "application", details.application or ""
 
 
+def _find_reason(row: JobRow, tasks: str) -> tuple[str, str]:
+    """Return a label and the reason of the state; nothing if it only repeats the numbers of an array's tasks."""
+    reason = "" if row.reason == tasks else " ".join(row.reason.split())
+    if row.submission_state or row.status.state not in {JobState.QUEUED, JobState.HELD}:
+        return "reason", reason
+    return "waits" if reason.startswith("not before ") else "waits for", reason.removeprefix("waits for ")
+
+
 def _describe_dependency(found: Mapping[str, Any]) -> str:
     if found["state"] is None:
         return f"{found['job']} (not in the record)"
@@ -332,17 +340,28 @@ def _describe_dependency(found: Mapping[str, Any]) -> str:
 
 
 def _list_times(row: JobRow) -> Iterator[tuple[str, str]]:
-    submitted, started, ended = row.status.submitted, row.status.started, row.status.ended
+    """Yield the times; what is only known from the queries that saw it was before that."""
+    status = row.status
+    submitted, started, ended = status.submitted, status.started, status.ended
+    is_exact = _has_exact_start(status)
     if submitted is not None:
         yield "submitted", _format_time(submitted)
-    if started is not None:
+    if started is not None and is_exact:
         waited = f" (waited {rows.format_elapsed(submitted, started)})" if submitted is not None else ""
         yield "started", _format_time(started) + waited
+    elif started is not None:
+        yield "started", f"before {_format_time(started)}"
     if ended is not None:
-        ran = f" (ran {rows.format_elapsed(started, ended)})" if started is not None else ""
-        yield "ended", _format_time(ended) + ran
-    elif started is not None and row.status.state is JobState.RUNNING:
+        knows_run_time = status.elapsed is not None or (started is not None and status.end_reported)
+        ran = f" (ran {rows.format_run_time(status, started)})" if knows_run_time else ""
+        yield "ended", f"{'' if status.end_reported else 'before '}{_format_time(ended)}{ran}"
+    elif started is not None and status.state is JobState.RUNNING:
         yield "runs for", rows.format_elapsed(started, None)
+
+
+def _has_exact_start(status: JobStatus) -> bool:
+    """Return whether the start is known by the run time that the batch system told."""
+    return status.elapsed is not None and (status.end_reported or not status.state.is_terminal)
 
 
 def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,7 @@
-"""Directives of batch systems in a job's own script, which osprofile does not read."""
+"""The options of batch systems, and ours that say the same.
+
+They are found in the directives of a job's own script, which osprofile does not read, and in a command line.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,21 @@ _SYSTEM_BY_PREFIX: Final = {
     "#BSUB": _System("LSF", "", _LSF),
     "#$": _System("Grid Engine", "", _SGE),
 }
+
+
+def suggest_option(flag: str) -> str:
+    """Return a hint for an option of a batch system that `incarnate job submit` does not have; "" for any other."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for system in _SYSTEM_BY_PREFIX.values():
+        for theirs, option in system.options.items():
+            if theirs == flag or theirs.startswith(f"{flag} "):
+                found.setdefault(theirs, {}).setdefault(option, []).append(system.name)
+    texts = []
+    for theirs, by_option in found.items():
+        for option, names in by_option.items():
+            whose = f" of {' and '.join(names)}" if len(by_option) > 1 else ""
+            texts.append(f"{option} for {theirs}{whose}")
+    return f"give {', '.join(texts)}" if texts else ""
 
 
 def describe_directives(script: str) -> tuple[str, str] | None:

@@ -26,6 +26,7 @@ from osprofile.errors import (
     JobNotFoundError,
     NotFoundError,
     OSProfileError,
+    ScriptFailedError,
     pluralize,
     quote_name,
 )
@@ -95,6 +96,7 @@ async def _control_jobs(
         for job, result in zip(jobs, results, strict=True):
             if isinstance(result, OSProfileError):
                 _add_hint(session, job, result)
+                _keep_own_words(job, result)
                 failures.report_job_error(job, result)
         if json:
             rows.print_rows(await _query_rows(session, jobs, failures), json=True)
@@ -121,6 +123,13 @@ def _print_rows(job_rows: Sequence[JobRow], *, unfolds: bool, json: bool) -> Non
     """Print rows, with `unfolds` those of tasks, too; in JSON, an array always contains its tasks."""
     unfolded = [row for job_row in job_rows for row in job_row.unfold()]
     rows.print_rows(unfolded if unfolds and not json else job_rows, json=json)
+
+
+def _keep_own_words(job: JobReference, error: OSProfileError) -> None:
+    """Make a script's own refusal, as in `ABORT: job 7 has already ended`, the whole message about a job."""
+    if isinstance(error, ScriptFailedError) and error.output.startswith(f"{error.template}: "):
+        words = error.output.removeprefix(f"{error.template}: ").removeprefix(f"job {job.job_id}")
+        error.message = words.lstrip(": ")
 
 
 def _add_hint(session: CommandSession, job: JobReference, error: OSProfileError) -> None:

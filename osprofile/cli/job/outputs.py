@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
@@ -92,6 +94,10 @@ async def _print_output(
         else:
             followers = (_follow_file(source, writer, last_lines, failures) for source in sources)
             await asyncio.gather(*followers)
+        for source in sources:
+            is_empty = source in writer.empty_sources and last_lines != 0
+            if is_empty and source.stream == "stdout" and not source.is_part:
+                await _point_to_errors(session, source)
     return failures.exit_code
 
 
@@ -100,6 +106,22 @@ def _find_sources(session: CommandSession, job: JobReference, stream: str) -> li
     tasks = session.store.list_tasks(job.target.name, job.job_id)
     jobs = [JobReference(task.status.job_id, job.target) for task in tasks] or [job]
     return [_Source(j, stream, j.target.find_output_file(j.job_id, stream), bool(tasks)) for j in jobs]
+
+
+async def _point_to_errors(session: CommandSession, source: _Source) -> None:
+    """Tell of the standard error of a failed job whose standard output is empty."""
+    job = source.job
+    with contextlib.suppress(OSProfileError):  # what was asked for is printed
+        status = await job.target.status(job.job_id)
+        if not status.state.is_terminal or status.exit_code == 0:
+            return
+        path = job.target.find_output_file(job.job_id, "stderr")
+        part = await job.target.read_file_part(path, last_lines=1)
+        if part is not None and part.data:
+            command = shlex.join(
+                ["incarnate", "job", "output", *session.location_options, "--error", job.job_id]
+            )
+            _print_note(f"its error output: {command}")
 
 
 async def _print_files(
@@ -250,9 +272,16 @@ class _OutputWriter:
     def __init__(self, *, has_headers: bool, skips_empty: bool) -> None:
         self._has_headers, self._skips_empty = has_headers, skips_empty
         self._last_source: _Source | None = None
+        self._begun_sources: set[_Source] = set()
+        self.empty_sources: set[_Source] = set()
 
     def write(self, source: _Source, data: bytes) -> None:
         """Write a part of a file, unchanged."""
+        if data:
+            self.empty_sources.discard(source)
+        elif source not in self._begun_sources:
+            self.empty_sources.add(source)
+        self._begun_sources.add(source)
         if self._skips_empty and not data:
             return
         if self._has_headers and source is not self._last_source:

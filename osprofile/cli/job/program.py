@@ -7,11 +7,13 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from osprofile.cli.common import UsageError
 from osprofile.cli.job.directives import describe_directives
 from osprofile.cli.job.session import print_warning
 from osprofile.errors import quote_name
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.shell import get_shell_command
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.shim.command import get_submit_directory
 from osprofile.shim.command_line import read_script
 
@@ -49,6 +51,23 @@ def localize_description(profile: Profile, description: JobDescription) -> JobDe
     if has_default and "DIRECTORY" in plan.settable:
         changes["directory"] = get_submit_directory()
     return _find_program(plan, replace(description, **changes))
+
+
+def require_program(profile: Profile, description: JobDescription) -> None:
+    """Raise `UsageError` if no program is given: neither one, nor an application, nor that of a site's profile.
+
+    The default of the bundled profiles is an example.
+    """
+    plan = get_plan(profile, "START", "", description.application)
+    if description.executable or description.application or "EXECUTABLE" in description.fields:
+        return
+    declaration = plan.find_declaration("EXECUTABLE")
+    if declaration is None or "EXECUTABLE" not in plan.settable:
+        return
+    is_bundled = declaration.location.file.startswith(os.path.join(get_bundled_directory(), ""))
+    if not plan.defaults.get("EXECUTABLE") or is_bundled:
+        hint = "write it and its arguments after the options, or give --application"
+        raise UsageError("no program is given", hint=hint)
 
 
 def _make_absolute(path: str) -> str:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from osprofile.cli.job.rows import JobRow, choose_style, format_elapsed, format_outcome, replace_controls
+from osprofile.cli.job.rows import JobRow, choose_style, format_outcome, format_run_time, replace_controls
 from osprofile.cli.terminal import supports_colours
 from osprofile.jobs.state import JobState
 
@@ -111,7 +111,7 @@ def _build_table(
             Text(replace_controls(job.job_id)),
             Text(row.state, choose_style(row)),
             format_outcome(status),
-            format_elapsed(since, status.ended),
+            format_run_time(status, since),
             Text(details),
         )
     if statuses[max_lines:]:

@@ -146,6 +146,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "submitted": status.submitted,
         "started": status.started,
         "ended": status.ended,
+        "end_reported": status.end_reported,
         **_encode_usage(status),
         "array": (record.array if record is not None else "") or None,
         "array_id": record.array_id if record is not None else None,
@@ -174,6 +175,7 @@ def _encode_task(record: JobRecord) -> dict[str, Any]:
         "reason": status.reason or None,
         "started": status.started,
         "ended": status.ended,
+        "end_reported": status.end_reported,
         **_encode_usage(status),
     }
 
@@ -202,10 +204,10 @@ def format_table(rows: Sequence[JobRow], *, columns: int | None = None, coloured
 def format_cells(row: JobRow) -> tuple[str, ...]:
     """Return the cells of a job's line."""
     status = row.status
-    elapsed = format_elapsed(status.started, status.ended) if status.started else ""
     name = row.record.name if row.record is not None else ""
     values = (
-        status.job_id or "-", name, row.target, f"{row.state}{'?' * row.is_stale}", format_outcome(status), elapsed,
+        status.job_id or "-", name, row.target, f"{row.state}{'?' * row.is_stale}", format_outcome(status),
+        format_run_time(status, status.started),
         ",".join(status.hosts), row.reason,
     )  # fmt: skip
     return tuple(map(replace_controls, values))
@@ -228,6 +230,13 @@ def format_signal(number: int | None) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"SIG{number}"
+
+
+def format_run_time(status: JobStatus, since: float | None) -> str:
+    """Return for how long a job runs or ran, as 1:02:03: the time since `since` if the end told no other."""
+    if status.state.is_terminal and status.elapsed is not None:
+        return format_seconds(status.elapsed)
+    return format_elapsed(since, status.ended) if since else ""
 
 
 def format_elapsed(since: float, until: float | None) -> str:

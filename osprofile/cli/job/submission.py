@@ -9,9 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
-from osprofile.cli.job.program import localize_description, runs_scripts_here
-from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, run_cancellable
-from osprofile.errors import IncarnationError, ScriptCutError, UnknownFieldError, format_message
+from osprofile.cli.job.program import localize_description, require_program, runs_scripts_here
+from osprofile.cli.job.session import (
+    CommandSession,
+    ErrorReporter,
+    JobReference,
+    print_warning,
+    run_cancellable,
+)
+from osprofile.errors import (
+    IncarnationError,
+    ProfileNotFoundError,
+    ScriptCutError,
+    UnknownFieldError,
+    format_message,
+)
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
 
 if TYPE_CHECKING:
@@ -44,7 +56,7 @@ async def _submit_job(
 ) -> int:
     local = description
     async with CommandSession(selection) as session:
-        target = session.open_selected_target()
+        target = _open_target(session, description, key)
         try:
             if runs_scripts_here(target.profile, selection.context):
                 local = localize_description(target.profile, description)
@@ -69,6 +81,22 @@ async def _submit_job(
             row = session.build_row(target.name, record.status if record else status, record)
             rows.print_rows([row], json=True)
     return 0
+
+
+def _open_target(session: CommandSession, description: JobDescription, key: str) -> TargetSystem:
+    """Return the selected target system, for a job with a program; warn of words that mean something else elsewhere."""
+    if description.name and description.name.isdigit():
+        hint = "-N is the job's name; for nodes use --nodes"
+        print_warning(f"the job's name is {description.name}", hint=hint)
+    try:
+        target = session.open_selected_target()
+    except ProfileNotFoundError as error:
+        if not error.hint.startswith("did you mean"):
+            error.hint += "; for a partition or queue use --queue"
+        raise
+    if session.store.find_by_key(target.name, key) is None:  # the program of a recorded submission is known
+        require_program(target.profile, description)
+    return target
 
 
 def _name_option(error: IncarnationError, description: JobDescription) -> None:

@@ -69,7 +69,7 @@ def submit(
     command: Annotated[
         list[str],
         Argument(
-            "The program, and all its arguments [default: the profile's].",
+            "The program, and all its arguments; not with --application, or if a site's profile has one.",
             "[PROGRAM [ARGUMENT...]]",
             takes_rest=True,
         ),
@@ -187,10 +187,15 @@ def submit(
     from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
     from osprofile.jobs.description import JobDescription
 
+    try:
+        environment = common.parse_assignments(env, "--env")
+    except common.UsageError as error:
+        error.hint = error.hint or "-e is short for --env; for the file of standard error use --stderr"
+        raise
     description = JobDescription(
         executable=command[0] if command else None,
         arguments=command[1:],
-        environment=common.parse_assignments(env, "--env"),
+        environment=environment,
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -379,7 +384,9 @@ def output(
     follow: Annotated[
         bool, Option(("--follow", "-f"), "Print what comes, too, until the jobs have ended.")
     ] = False,
-    error: Annotated[bool, Option(("--error", "-e"), "Print the standard error instead.")] = False,
+    error: Annotated[
+        bool, Option(("--error", "--stderr", "-e"), "Print the standard error instead.")
+    ] = False,
     tail: Annotated[str | None, Option(("--tail", "-n"), "Print only the last N lines.", "N")] = None,
     profile: RecordedProfileOption = None,
     host: HostOption = None,

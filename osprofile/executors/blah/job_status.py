@@ -56,7 +56,9 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
         ad["WorkerNode"] = ",".join(status.hosts)
     if number == HELD:
         ad["HoldReason"] = join_lines(status.reason) or "held in the batch system"
-    if status.started is not None and status.ended is not None:
+    if status.state.is_terminal and status.elapsed is not None:
+        ad["RemoteWallClockTime"] = round(status.elapsed)
+    elif status.started is not None and status.ended is not None:
         ad["RemoteWallClockTime"] = max(round(status.ended - status.started), 0)
     return write_ad(ad)
 

@@ -193,7 +193,7 @@ RULES: Final = (
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
         "Besides the required groups, STATUS_PATTERN may have substate, exit, signal, host, queue, "
-        "elapsed, cpu, memory and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default. A "
+        "elapsed, cpu, memory, ended and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default. A "
         "misspelled group would be ignored silently.",
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?<owner> .*)?")),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?: .*)?")),

@@ -42,6 +42,27 @@ def test_the_bytes_come_as_they_are(machine: Machine, host: tuple[str, ...]) -> 
     assert read_bytes("-f", job_id) == BYTES
 
 
+def test_where_a_failed_job_has_told_why(machine: Machine) -> None:
+    """Only if it has printed nothing else, and something there."""
+    scripts = (
+        "echo why >&2; exit 3",
+        "echo why >&2; kill -9 $$",
+        "echo why >&2",
+        "exit 3",
+        "echo x; echo why >&2; exit 3",
+    )
+    jobs = [machine.submit("sh", "-c", text) for text in scripts]
+    machine.run("job", "wait", *jobs)
+    for number, job_id in enumerate(jobs):
+        hint = f"incarnate: its error output: incarnate job output --error {job_id}\n" if number < 2 else ""
+        for options in ((), ("-f",), ("--tail", "1")):
+            ended = machine.run("job", "output", *options, job_id)
+            assert (ended.code, ended.out, ended.err) == (0, "x\n" if number == 4 else "", hint)
+    for words in (("--error", jobs[0]), ("--tail", "0", jobs[4])):
+        assert machine.run("job", "output", *words).err == ""
+    assert machine.run("job", "output", "--stderr", jobs[0]).out == "why\n"
+
+
 def test_several_jobs_have_headers(machine: Machine) -> None:
     first, silent, last = (machine.submit("sh", "-c", text) for text in ("echo 1; echo 2", "true", "echo 3"))
     assert machine.run("job", "wait", first, silent, last).code == 0

@@ -303,3 +303,23 @@ def test_directives_of_each_system(script: str, said: tuple[str, str]) -> None:
 )
 def test_what_is_no_directive(script: str) -> None:
     assert describe_directives(script) is None
+
+
+def test_a_job_needs_a_program(machine: Machine) -> None:
+    """The default of the bundled profiles is an example; a site's is meant."""
+    ended = machine.run("job", "submit", "-p", "here")
+    assert (ended.code, ended.out) == (2, "")
+    hint = "write it and its arguments after the options, or give --application"
+    assert ended.err == f"incarnate: no program is given\n    hint: {hint}\n"
+    assert machine.run_json("list") == []
+    field = '<idb:Field name="EXECUTABLE"><idb:Default>/bin/true</idb:Default></idb:Field>'
+    machine.add("site", f"<idb:Template>{field}</idb:Template>")
+    for words in (("site",), ("here", "--set", "EXECUTABLE=true")):
+        assert machine.run("job", "submit", "--wait", "-p", *words).code == 0
+
+
+def test_a_number_is_a_name(machine: Machine) -> None:
+    ended = machine.run("job", "submit", "-p", "here", "-N", "4", "true")
+    assert ended.code == 0
+    hint = "-N is the job's name; for nodes use --nodes"
+    assert ended.err == f"incarnate: warning: the job's name is 4\n    hint: {hint}\n"

@@ -27,7 +27,7 @@ ENDS = [
 ]  # fmt: skip
 KEYS = [
     "id", "profile", "cluster", "host", "target", "state", "stale", "word", "exit_code", "signal", "limit",
-    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "elapsed",
+    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "end_reported", "elapsed",
     "cpu_time", "max_memory", "array", "array_id", "tasks",
 ]  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_a_refused_deed_is_told_in_the_batch_system_s_words(machine: Machine) ->
     assert machine.run("job", "wait", job_id).code == 0
     ended = machine.run("job", "abort", job_id, running)
     assert (ended.code, ended.out) == (1, "")
-    assert f"ABORT: job {job_id} has already ended" in ended.err
+    assert ended.err == f"incarnate: job {job_id}: has already ended\n"
     assert [job["state"] for job in machine.run_json("status", job_id, running)] == ["DONE", "REMOVED"]
 
 
@@ -153,11 +153,6 @@ def test_a_refused_request_submits_nothing(machine: Machine, words: tuple[str, .
     assert machine.run_json("list", "--all") == []
 
 
-def test_without_an_executable_the_profile_s_own_runs(machine: Machine) -> None:
-    assert machine.run("job", "submit", "-p", "here", "--wait").code == 0
-    assert (machine.directories[0] / "stdout").read_text().strip() == os.uname().nodename
-
-
 def test_no_profile(machine: Machine) -> None:
     for verb, words, code in (("submit", ("true",), 2), ("submit", ("--wait", "true"), 125)):
         ended = machine.run("job", verb, *words)
@@ -178,7 +173,8 @@ def test_no_job(machine: Machine, verb: str, code: int) -> None:
 
 
 def test_json(machine: Machine) -> None:
-    submitted = machine.run_json("submit", "-p", "here", "-N", "name", "--key", "k")[0]
+    ended = machine.run("job", "submit", "-p", "here", "-N", "name", "--key", "k", "--json", "hostname")
+    (submitted,) = json.loads(ended.out)
     assert list(submitted) == KEYS
     assert (submitted["state"], submitted["ended"]) == ("QUEUED", None)
     job_id = submitted["id"]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import time
 from typing import TYPE_CHECKING
+
+import pytest
 
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
@@ -16,8 +19,6 @@ from tests.cli.job.conftest import COMMAND, template
 from tests.cli.job.test_job_runs import FIELDS, KEYS, SAYS
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.cli.job.conftest import Machine
 
 
@@ -72,7 +73,7 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
         "environment\n"
         "  A=it's\n"
         "  B=$' x\\ty\\n'\n"
-        "states\n"
+        "states, when they were seen\n"
         "  TIME  QUEUED\n"
         "  TIME  RUNNING\n"
         "  TIME  DONE\n"
@@ -183,7 +184,7 @@ def test_a_job_of_an_older_version(machine: Machine) -> None:
         db.execute("DELETE FROM request")
     db.close()
     text = show(machine, job_id)
-    assert "\nfields as submitted\n  (not recorded)\nstates\n" in text
+    assert "\nfields as submitted\n  (not recorded)\nstates, when they were seen\n" in text
     assert text.endswith("  DONE\n")
     assert json.loads(show(machine, "--json", job_id))[0]["fields"] is None
 
@@ -206,7 +207,7 @@ def test_causes_and_usage(machine: Machine) -> None:
     for number, cause in enumerate(EndCause):
         status = JobStatus(
             str(number), JobState.FAILED, "w", None, None, cause, ("n1", "n2"), "why", now - 100, now - 90, now,
-            elapsed=90.0, cpu_time=0.25, max_memory=3 << 29,
+            elapsed=90.0, cpu_time=0.25, max_memory=3 << 29, end_reported=True,
         )  # fmt: skip
         store.adopt_job("here", status)
     store.close()
@@ -223,6 +224,51 @@ def test_causes_and_usage(machine: Machine) -> None:
     words = ["time", "memory", "limit", "preempted", "node", "dependency"]
     assert [line.split()[3] for line in lines[:6]] == words
     assert [job["cause"] for job in machine.run_json("list")] == list(EndCause)
+
+
+def test_times_that_nobody_saw(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a time from the target system, the end was before the query that saw it."""
+    monkeypatch.setenv("TZ", "UTC")
+    store = Store(default_store_path())
+    seen = JobStatus("1", JobState.DONE, exit_code=0, submitted=1000.0, ended=5000.0, elapsed=90.0)
+    store.adopt_job("here", seen)
+    store.adopt_job("here", seen._replace(job_id="2", started=4000.0))
+    store.close()
+    text = show(machine, "1")
+    assert "\n  ended           before 1970-01-01 01:23:20 (ran 0:01:30)\n" in text
+    assert "started" not in text
+    assert "waited" not in text
+    assert "\n  started         before 1970-01-01 01:06:40\n" in show(machine, "2")
+    assert machine.run("job", "list", "--all").out.split("0:01:30")[2:]
+
+
+def test_what_a_job_waits_for(machine: Machine) -> None:
+    store = Store(default_store_path())
+    store.adopt_job("here", JobStatus("1", JobState.REMOVED, reason="by hand"))
+    store.close()
+    assert "\n  reason          by hand\n" in show(machine, "1")
+    first = machine.submit("sleep", "100")
+    waiting = machine.submit("--after", first, "true")
+    text = show(machine, waiting)
+    assert f"\n  state           QUEUED (waiting)\n  waits for       afterok:{first}\n" in text
+    assert "reason" not in text
+
+
+def test_a_job_that_nobody_watched(machine: Machine) -> None:
+    job_id = machine.submit("sleep", "0.5")
+    (usage,) = (d / ".gpe_usage" for d in machine.directories)
+    while not (usage.exists() and "ended=" in usage.read_text()):
+        time.sleep(0.05)
+    moment = float(usage.read_text().split("ended=")[1])
+    time.sleep(1.5)
+    (job,) = json.loads(show(machine, "--json", job_id))
+    assert moment <= job["ended"] <= moment + 1
+    assert job["end_reported"]
+    assert job["hosts"] == [socket.gethostname()]
+    assert job["started"] == pytest.approx(job["ended"] - job["elapsed"])
+    text = show(machine, job_id)
+    assert "before" not in text
+    assert "(ran 0:00:00)\n" in text
 
 
 def test_nothing_acts_on_the_terminal(machine: Machine) -> None:

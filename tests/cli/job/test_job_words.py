@@ -113,6 +113,10 @@ def test_words_behind_the_executable_are_its_own() -> None:
             ("job", "xyz"),
             "known: abort, forget, hold, list, output, resume, show, status, submit, wait, watch",
         ),
+        (("job", "cancel", "1"), "did you mean abort?"),
+        (("job", "rm", "1"), "did you mean abort, which ends a job, or forget, which deletes its record?"),
+        (("job", "stat", "1"), "did you mean status?"),
+        (("jobs",), "did you mean the command job?\n"),
         (("jbo", "submit", "x"), "did you mean the command job?"),
         (("submit", "-p", "linux"), "did you mean the command job submit?"),
         (("stauts", "-p", "linux"), "did you mean the command job status?"),
@@ -122,6 +126,34 @@ def test_did_you_mean(incarnate: Incarnate, line: tuple[str, ...], hint: str) ->
     ended = incarnate(*line)
     assert (ended.code, ended.out) == (2, "")
     assert f"hint: {hint}" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("-J", "x"), "give --name for -J of Slurm and LSF, --array for -J of PBS"),
+        (("-o", "f"), "give --stdout for -o"),
+        (("-p", "linux", "--account=a"), "give --project for --account"),
+        (("--partition", "p"), "give --queue for --partition"),
+        (("--time=10",), "give --walltime for --time"),
+        (("--mem=1G",), "give --memory for --mem"),
+        (("--ntasks", "4"), "give --processes for --ntasks"),
+        (("-W", "10"), "give --after for -W depend, --walltime for -W"),
+        (("-e", "errors"), "-e is short for --env; for the file of standard error use --stderr"),
+        (("-p", "debug"), "; for a partition or queue use --queue"),
+    ],
+)
+def test_options_of_batch_systems(incarnate: Incarnate, words: tuple[str, ...], hint: str) -> None:
+    ended = incarnate("job", "submit", *words, "true")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.endswith(f"{hint}\n"), ended.err
+    assert ended.err.count("hint: ") == 1
+
+
+def test_every_verb_that_is_meant_exists() -> None:
+    for meant in main._VERBS_BY_OTHER_WORD.values():
+        assert meant.partition(",")[0] in common.GROUPS["job"]
+    assert not main._VERBS_BY_OTHER_WORD.keys() & set(common.GROUPS["job"])
 
 
 def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path) -> None:

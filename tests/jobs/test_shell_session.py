@@ -1,0 +1,289 @@
+"""Shells that stay open, in real shells: here without ssh (tests/lab/test_ssh.py has it)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
+from osprofile.jobs import process, shell_session
+from osprofile.jobs.process import ProcessResult
+from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.shell_session import ShellSession, ShellSessionPool, build_request, find_shell
+from tests.hunting import rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from pathlib import Path
+
+SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh93", "mksh", "yash") if shutil.which(shell)]
+
+
+def words_of(shell: str) -> list[str]:
+    return [shell, "sh", "-s"] if shell == "busybox" else [shell, "-s"]
+
+
+def run(main: Coroutine[None, None, None]) -> None:
+    asyncio.run(asyncio.wait_for(main, 120))
+
+
+async def run_one(pool: ShellSessionPool, script: str, limit: float | None = 60) -> ProcessResult:
+    return await pool.run(wrap_script(script), limit)
+
+
+def pid_of(path: Path) -> int:
+    for _ in range(500):
+        if path.exists() and (text := path.read_text()).endswith("\n"):
+            return int(text)
+        time.sleep(0.02)
+    raise AssertionError(path)
+
+
+@pytest.mark.parametrize(
+    ("command", "shell"),
+    [
+        ("ssh -T -o BatchMode=yes -- host sh -s", "sh"),
+        ("ssh host PATH=/x:/bin bash --login -s", "bash"),
+        ("docker exec -i box /bin/ash -s", "/bin/ash"),
+        ("ssh -T -- host", None),
+        ("ssh -- host -s", None),
+        ("ssh host sh -c", None),
+        ("ssh host python3 -s", None),
+        ("ssh host $SHELL -s", None),
+        ("ssh host a;sh -s", None),
+    ],
+)
+def test_the_shell_of_a_command(command: str, shell: str | None) -> None:
+    assert find_shell(command.split()) == shell
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_scripts_one_after_another_in_one_shell(shell: str, tmp_path: Path) -> None:
+    """Each with its own exit status and output, whatever it prints and however it ends."""
+    begun = tmp_path / "begun"
+    command = ["sh", "-c", f'echo x >> "{begun}"; exec "$@"', "sh", *words_of(shell)]
+
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: command)
+        for script, code, out, err in [
+            ("echo a; echo b >&2; exit 3", 3, b"a\n", b"b\n"),
+            ("", 0, b"", b""),
+            ("printf x; printf '\\n\\n' >&2", 0, b"x", b"\n\n"),
+            ("cat; read -r line || echo none", 0, b"none\n", b""),
+            ("x=1; cd /; exec > /dev/null 2>&1; kill -s KILL $$", 137, b"", b""),
+            ("echo ${x-unset}; trap 'echo bye' EXIT; exit 255", 255, b"unset\nbye\n", b""),
+            ("printf 'a\\000b\\377\\r\\n'", 0, b"a\0b\xff\r\n", b""),
+            ("x='" + "y" * 300_000 + "'; echo ${#x}", 0, b"300000\n", b""),
+            (
+                "echo 'osprofile-0123456789abcdef0123456789abcdef 0'; exit 9",
+                9,
+                b"osprofile-0123456789abcdef0123456789abcdef 0\n",
+                b"",
+            ),
+        ]:
+            result = await run_one(pool, script)
+            # 256 or 384 and the signal, in ksh93 and yash
+            assert result.exit_code in ({137, 265, 393} if code == 137 else {code})
+            assert result.stdout == out
+            assert result.stderr == err or (code == 137 and b"Killed" in result.stderr)
+        result = await run_one(pool, f"touch {tmp_path}/one\nif")  # a syntax error
+        assert (result.exit_code > 0, (tmp_path / "one").exists()) == (True, False)
+        assert (await run_one(pool, "echo good")).stdout == b"good\n"
+        await pool.close()
+
+    run(main())
+    assert begun.read_text() == "x\n"
+
+
+def test_much_output_on_both_streams() -> None:
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-s"])
+        script = "head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2; head -c 2000000 /dev/zero"
+        for _ in range(3):
+            result = await run_one(pool, script)
+            assert (len(result.stdout), len(result.stderr)) == (7_000_000, 3_000_000)
+            assert not result.stdout.strip(b"\0")
+        await pool.close()
+
+    run(main())
+
+
+def test_side_by_side() -> None:
+    """As many shells as scripts at once, and no more; each keeps its output to itself."""
+    opened = 0
+
+    def build_command() -> list[str]:
+        nonlocal opened
+        opened += 1
+        return ["sh", "-s"]
+
+    async def main() -> None:
+        pool = ShellSessionPool(build_command)
+        for _ in range(5):
+            scripts = [f"echo {n}; sleep 0.1; echo {n} >&2; exit {n}" for n in range(8)]
+            results = await asyncio.gather(*(run_one(pool, script) for script in scripts))
+            assert results == [ProcessResult(n, f"{n}\n".encode(), f"{n}\n".encode()) for n in range(8)]
+        await pool.close()
+
+    run(main())
+    assert opened == 8
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_nothing_runs_of_a_request_that_did_not_arrive_whole(shell: str, tmp_path: Path) -> None:
+    script = wrap_script(f"touch {tmp_path}/one\ntouch {tmp_path}/two\n")
+    request = build_request("sh" if shell == "busybox" else shell, script, "osprofile-x", 60)
+    last = request.index(b" </dev/null")
+    for length in range(0, last, rounds(1, 7)):
+        subprocess.run(words_of(shell), input=request[:length], capture_output=True, check=False)
+        assert os.listdir(tmp_path) == [], length
+    done = subprocess.run(words_of(shell), input=request, capture_output=True, check=True)
+    assert sorted(os.listdir(tmp_path)) == ["one", "two"]
+    assert done.stdout == b"osprofile-x\n\nosprofile-x 0\n"
+
+
+def test_a_script_over_its_time_limit_is_ended(tmp_path: Path) -> None:
+    """On its own machine, too; the scripts beside it go on."""
+
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-s"])
+        beside = asyncio.ensure_future(run_one(pool, "sleep 1; echo good"))
+        with pytest.raises(ScriptTimeoutError, match=r"within 0\.2 s and was ended; its error output: why"):
+            await run_one(pool, f"echo why >&2; echo $$ > {tmp_path}/pid; sleep 600", 0.2)
+        assert (await run_one(pool, "echo next")).stdout == b"next\n"
+        assert (await beside).stdout == b"good\n"
+        await pool.close()
+
+    run(main())
+    for _ in range(500):
+        if not os.path.exists(f"/proc/{pid_of(tmp_path / 'pid')}"):
+            break
+        time.sleep(0.02)
+    else:
+        raise AssertionError("it goes on")
+
+
+def test_a_script_that_is_cancelled(tmp_path: Path) -> None:
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-s"])
+        task = asyncio.ensure_future(run_one(pool, f"echo $$ > {tmp_path}/pid; exec sleep 600", 5))
+        while not (tmp_path / "pid").exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await run_one(pool, "echo next")).stdout == b"next\n"
+        await pool.close()
+
+    run(main())
+    os.kill(pid_of(tmp_path / "pid"), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("stream", ["", " >&2"])
+def test_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 100_000)
+
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-s"])
+        with pytest.raises(OutputError, match="printed more than"):
+            await run_one(pool, f"yes{stream}", 10)
+        assert (await run_one(pool, "echo next")).stdout == b"next\n"
+        await pool.close()
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("echo no such host >&2; exit 255", ProcessResult(255, b"", b"no such host\n")),
+        ("echo sh: not found >&2; exit 127", ProcessResult(127, b"", b"sh: not found\n")),
+        ("exit 0", ProcessResult(255)),
+        ("kill -s TERM $$", ProcessResult(143, b"", b"", 15)),
+    ],
+)
+def test_a_shell_that_cannot_be_reached(program: str, expected: ProcessResult) -> None:
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-c", program, "sh", "-s"])
+        for _ in range(2):
+            assert await run_one(pool, "echo no") == expected
+        await pool.close()
+
+    run(main())
+
+
+def test_a_program_that_is_not_there() -> None:
+    async def main() -> None:
+        with pytest.raises(ScriptError, match="cannot start 'no-such-ssh'"):
+            await run_one(ShellSessionPool(lambda: ["no-such-ssh", "sh", "-s"]), "true")
+
+    run(main())
+
+
+@pytest.mark.parametrize("victim", ["$PPID", "$(cut -d' ' -f4 /proc/$PPID/stat)"], ids=["timeout", "shell"])
+def test_a_shell_that_is_killed_during_a_script(victim: str) -> None:
+    """It is as a connection that fails; the next script has a new shell."""
+
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-s"])
+        assert (await run_one(pool, "echo first")).stdout == b"first\n"
+        cut = await run_one(pool, f"echo out; kill -s KILL {victim}; sleep 0.5")
+        assert cut.exit_code in {137, 255}
+        assert cut.stdout == b"out\n"
+        assert (await run_one(pool, "echo next")).stdout == b"next\n"
+        await pool.close()
+
+    run(main())
+
+
+def test_an_idle_shell_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shell_session, "IDLE_TIME", 0.3)
+    log = tmp_path / "log"
+    command = ["sh", "-c", f'echo begin >> {log}; "$@"; echo end >> {log}', "sh", "sh", "-s"]
+
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: command)
+        for _ in range(2):
+            await asyncio.gather(run_one(pool, "true"), run_one(pool, "true"))
+            while log.read_text().count("end") < log.read_text().count("begin"):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        await pool.close()
+
+    run(main())
+    assert sorted(log.read_text().split()) == ["begin"] * 4 + ["end"] * 4
+
+
+def test_words_of_the_login_and_of_processes_that_were_left() -> None:
+    """They are no output of a script, and hold nothing up."""
+    login = "echo 'Welcome!'; printf 'no line' >&2; exec sh -s"
+
+    async def main() -> None:
+        pool = ShellSessionPool(lambda: ["sh", "-c", login, "sh", "-s"])
+        left = await run_one(pool, "( sleep 0.2; echo late; exec sleep 600 ) & echo $!; echo out")
+        pid, out = left.stdout.decode().split()
+        assert (out, left.stderr) == ("out", b"")
+        await asyncio.sleep(0.4)
+        assert await run_one(pool, "echo next") == ProcessResult(0, b"next\n")
+        os.kill(int(pid), signal.SIGTERM)
+        await pool.close()
+
+    run(main())
+
+
+def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Path) -> None:
+    async def main() -> None:
+        session = await ShellSession.open(["sh", "-s"], "sh")
+        result = await session.run(wrap_script("sleep 600 & echo $!"), 60)
+        (tmp_path / "pid").write_bytes(result.stdout)
+        await session.close()
+        assert not session.is_open
+
+    run(main())
+    os.kill(pid_of(tmp_path / "pid"), signal.SIGKILL)
