@@ -143,7 +143,7 @@ def compare_polls(counts: list[int], polls: int) -> bool:
 
 def follow_jobs(jobs: int, seed: int) -> bool:
     """Run a plan of so many jobs, with kills; return whether each end is told as it was."""
-    options = {**harsh(seed), "kill_interval": max(50, jobs / 5)}
+    options = harsh(seed, max(50, jobs / 5))
     with run_site(USERS, participants=USERS, **options) as site, ThreadPoolExecutor() as executor:
         plans = {user: site.write_plan(user, jobs // len(USERS), 10, seed) for user in USERS}
         begin = time.perf_counter()

@@ -30,36 +30,36 @@ def follow(site: Site, user: str) -> int:
             return code
 
 
-def harsh(seed: int) -> dict[str, Any]:
-    """Return the options of a cluster that spares nobody."""
+def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
+    """Return the options of a cluster that spares nobody; see `cluster.Options`."""
     return {
         "seed": seed,
         "outage_interval": 24 * HOUR,
         "outage_duration": 3 * HOUR,
         "submission_failures": 0.1,
-        "kill_interval": 50,
+        "kill_interval": kill_interval,
         "accounting": bool(seed % 2),
     }
 
 
-@pytest.mark.parametrize("seed", range(rounds(3, 1)))
+@pytest.mark.parametrize("seed", range(rounds(2, 1)))
 def test_target_system(seed: int) -> None:
-    with run_site(USERS, participants=USERS, **harsh(seed)) as site, ThreadPoolExecutor() as executor:
-        plans = {user: site.write_plan(user, rounds(700, 30), 10, seed) for user in USERS}
+    with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
+        plans = {user: site.write_plan(user, rounds(500, 25), 10, seed) for user in USERS}
         assert [*executor.map(lambda user: follow(site, user), USERS)] == [0, 0, 0]
         truth = site.ask(truth=True)
-        assert truth["kills"] > 5
+        assert truth["kills"]
         for user, plan in plans.items():
             store = Store(str(site.root / "homes" / user / "jobs.db"))
             assert list_faults(truth, [job["key"] for job in plan], read_ends(store, "simulated")) == []
             store.close()
 
 
-@pytest.mark.parametrize("seed", range(rounds(3, 1)))
+@pytest.mark.parametrize("seed", range(rounds(2, 1)))
 def test_blah(seed: int) -> None:
     participants = [name for user in USERS for name in (user, f"client of {user}")]
-    with run_site(USERS, participants=participants, **harsh(seed)) as site:
-        plans = {user: site.write_plan(user, rounds(700, 20), 10, seed) for user in USERS}
+    with run_site(USERS, participants=participants, **harsh(seed, 15)) as site:
+        plans = {user: site.write_plan(user, rounds(300, 20), 10, seed) for user in USERS}
         clients = [BlahClient(site, user, plan) for user, plan in plans.items()]
 
         async def run() -> None:
@@ -67,6 +67,6 @@ def test_blah(seed: int) -> None:
 
         asyncio.run(run())
         truth = site.ask(truth=True)
-        assert truth["kills"] > 5
+        assert truth["kills"]
         for client, plan in zip(clients, plans.values(), strict=True):
             assert list_faults(truth, [job["key"] for job in plan], client.ends, convert_end) == []

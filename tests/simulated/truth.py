@@ -45,6 +45,7 @@ def list_faults(
         have_run = [job for job in jobs if job["has_run"]]
         if len(have_run) > 1:
             faults.append(f"{key} is doubled: {jobs}")
+            continue
         own = [job for job in jobs if str(job["number"]) == job_id]
         if not own or any(job not in own for job in have_run):
             faults.append(f"{key} is not job {job_id}: {jobs}")
