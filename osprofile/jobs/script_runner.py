@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
     IncarnationError,
+    JobNotFoundError,
     OSProfileError,
     OutputError,
     ScriptCutError,
     ScriptError,
     ScriptFailedError,
     TemplateNotFoundError,
+    ValueRefusedError,
+    quote_name,
 )
 from osprofile.incarnation.context import generate_unique_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
@@ -244,7 +247,7 @@ class ScriptRunner:
         scripts: list[str] = []
         job_groups: list[Sequence[str]] = []
         for queried_id, job_ids in queries:
-            with contextlib.suppress(IncarnationError):  # the id is malformed, so unknown
+            with contextlib.suppress(IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
                 scripts.append(self._render_script(STATUS_TEMPLATE, JOB_ID=queried_id))
                 job_groups.append(job_ids)
         if not scripts:
@@ -415,11 +418,22 @@ class ScriptRunner:
 
     def _render_script(self, template: str, variation: str = "", **fields: str) -> str:
         # Not strict: not every batch system's script needs all of the fields, for instance the job's id.
-        return build_script(
-            incarnate(
-                self.profile, template, fields=fields, variation=variation, context=self.context, strict=False
+        try:
+            return build_script(
+                incarnate(
+                    self.profile,
+                    template,
+                    fields=fields,
+                    variation=variation,
+                    context=self.context,
+                    strict=False,
+                )
             )
-        )
+        except ValueRefusedError as error:
+            if error.field != "JOB_ID" or "JOB_ID" not in fields:
+                raise
+            message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
+            raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
 
     async def _run_script(self, template: str, script: str) -> str:
         """Run a script and return its output."""

@@ -314,7 +314,7 @@ class Store:
                 hint = "each job needs its own: give another directory, or none"
                 if key is not None and self.find_by_key(target, key) is not None:
                     message = f"another process has begun to submit the job with the key {key}"
-                    hint = "try again when it has ended"
+                    hint = "repeat the submission with the same key when that has ended"
                     raise SubmissionBusyError(message, hint=hint) from None
                 raise StoreError(message, hint=hint) from None
         return self._select_records("number = ?", (number,))[0]
@@ -472,6 +472,10 @@ class Store:
     def find_by_directory(self, target: str, directory: str) -> JobRecord | None:
         """Return the job of a working directory."""
         return self._select_one("target = ? AND directory = ?", (target, directory))
+
+    def find_key_on_all_targets(self, key: str) -> list[JobRecord]:
+        """Return the jobs with this key, on any target."""
+        return self._select_records(f"target IN {_ALL_TARGETS} AND key = ?", (key,))
 
     def find_on_all_targets(self, job_id: str) -> list[JobRecord]:
         """Return the jobs with this id, on any target."""

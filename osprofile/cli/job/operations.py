@@ -171,6 +171,7 @@ async def _list_jobs(
 ) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
+        job_ids = list(map(session.resolve_key, job_ids))
         selected = [name for name in session.store.list_targets() if session.is_selected(name)]
         answers = await asyncio.gather(*(_refresh_target(session, name, job_ids) for name in selected))
         refreshed = dict(zip(selected, answers, strict=True))

@@ -30,7 +30,7 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, forc
         for word in words:
             records = _list_target(session, word) if force else []
             try:
-                for record in records or [_find_record(session, word)]:
+                for record in records or [_find_record(session, session.resolve_key(word))]:
                     _check_deletable(record, force=force)
                     session.store.delete_record(record.number)
                     row = rows.JobRow(record.target, record.status, record)

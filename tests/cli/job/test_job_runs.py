@@ -645,3 +645,26 @@ def test_force_spares_a_submission_in_progress(machine: Machine) -> None:
     process.communicate(timeout=PATIENCE)
     assert machine.run("job", "forget", "--force", "gated").code == 0
     assert machine.run_json("list") == []
+
+
+def test_jobs_are_named_by_their_keys(machine: Machine) -> None:
+    """An id wins over a key of the same text."""
+    job = machine.run(
+        "job", "submit", "--profile", "linux", "--key", "fit", "/bin/sh", "-c", "echo x; exit 3"
+    ).out.strip()
+    assert machine.run("job", "wait", "fit").code == 3
+    assert machine.run("job", "wait", "nothing", "fit").code == 125
+    assert machine.run("job", "wait", "fit", "nothing").code == 3
+    for verb in ("status", "show", "list"):
+        (row,) = json.loads(machine.run("job", verb, "fit", "--json").out)
+        assert (row["id"], row["key"], row["exit_code"]) == (job, "fit", 3)
+    assert machine.run("job", "output", "--profile", "linux", "fit").out == "x\n"
+    other = machine.run(
+        "job", "submit", "--profile", "linux", "--key", job, "--wait", "/bin/true"
+    ).out.strip()
+    assert json.loads(machine.run("job", "status", job, "--json").out)[0]["id"] == job != other
+    unknown = machine.run("job", "status", "nothing")
+    assert unknown.code == 2
+    assert "job nothing is not in the record" in unknown.err
+    assert machine.run("job", "forget", "fit").code == 0
+    assert machine.run("job", "status", "fit").code == 2
