@@ -18,7 +18,7 @@ from osprofile.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from osprofile.profile.model import Profile
+    from osprofile.profile.model import Field, Profile
     from osprofile.profile.repository import Repository
     from osprofile.source import Location
 
@@ -248,6 +248,11 @@ def usage_exit_code(words: Sequence[str]) -> int:
 def passes_exit_code(verb: Callable[..., int], arguments: Mapping[str, Any]) -> bool:
     """Return whether a verb's exit code is that of the script or job that it runs."""
     return bool(arguments.get("run") or arguments.get("wait") or verb.__name__ == "wait")
+
+
+def format_tag_names(field: Field) -> str:
+    """Return the names of a field's tags, as in `fast, long`; the empty one is `''`."""
+    return ", ".join(tag.name or "''" for tag in field.tags)
 
 
 def encode_location(location: Location | None) -> str | None:

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.incarnation.plan import Plan
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.store import JobRecord, Store
     from osprofile.profile.model import Profile
 
 Suggestion = tuple[str, str]
+_MAX_SUGGESTED_JOBS: Final = 1000
 
 
 def suggest_profiles(params: Mapping[str, Any]) -> list[Suggestion]:
@@ -69,16 +70,18 @@ def _load_plan(params: Mapping[str, Any]) -> Plan:
 
 def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
     """Return the ids of the recorded jobs that have not ended."""
-    return [suggestion for record, suggestion in _list_jobs(params) if not record.status.state.is_terminal]
+    return _suggest_listed_jobs(params, lambda store: store.list_live_jobs())
 
 
 def suggest_recorded_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Return the ids of the recorded jobs, also of those that have ended."""
-    return [suggestion for _, suggestion in _list_jobs(params)]
+    """Return the ids of the newest recorded jobs, also of those that have ended."""
+    return _suggest_listed_jobs(params, lambda store: store.list_newest_jobs(_MAX_SUGGESTED_JOBS))
 
 
-def _list_jobs(params: Mapping[str, Any]) -> list[tuple[JobRecord, Suggestion]]:
-    """Return the recorded jobs with their ids.
+def _suggest_listed_jobs(
+    params: Mapping[str, Any], list_jobs: Callable[[Store], Iterable[JobRecord]]
+) -> list[Suggestion]:
+    """Return the ids of jobs of the record.
 
     The shell inserts them as they are: an id with a `;` would be two commands, and is left out.
     """
@@ -90,9 +93,9 @@ def _list_jobs(params: Mapping[str, Any]) -> list[tuple[JobRecord, Suggestion]]:
     path = params.get("store") or default_store_path()
     if not os.path.exists(path):
         return []
-    records = [record for record in Store(path).list_all_jobs() if record.is_submitted]
+    records = [record for record in list_jobs(Store(path)) if record.is_submitted]
     records = [r for r in records if re.fullmatch(r"[A-Za-z0-9\[\]_.:+=,@%/-]+", r.status.job_id)]
-    return [(r, (r.status.job_id, " ".join(filter(None, (r.name, r.target))))) for r in records]
+    return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 
 
 def suggest_formats(_params: Mapping[str, Any]) -> list[Suggestion]:

@@ -173,7 +173,7 @@ def _format_path(path: "ItemPath") -> str:
     words = []
     for kind, name in path:
         shown = truncate_text(quote_name(name), 60) if name else ""
-        if kind == "variation" and not name:
+        if kind in {"variation", "tag"} and not name:
             shown = "''"
         words.append(f"{kind} {shown}".rstrip())
     return ", ".join(words)

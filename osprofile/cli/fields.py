@@ -81,7 +81,7 @@ def _format_row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
     else:
         value = f"= {field.default or ''!r}"
     allowed = [field.type or "", format_range(field)]
-    allowed += [f"tags: {', '.join(tag.name for tag in field.tags)}"] if field.tags else []
+    allowed += [f"tags: {common.format_tag_names(field)}"] if field.tags else []
     if field.pattern_text is not None:
         allowed.append(f"pattern: {field.pattern_text}")
     if field.requires is not None:

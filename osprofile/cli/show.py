@@ -186,7 +186,7 @@ def _format_field(field: "Field") -> str:
     settable = "" if field.settable else " (not settable)"
     limits = f", {format_range(field)}" if format_range(field) else ""
     pattern = f", pattern {field.pattern_text}" if field.pattern_text is not None else ""
-    tags = f", tags {', '.join(tag.name for tag in field.tags)}" if field.tags else ""
+    tags = f", tags {common.format_tag_names(field)}" if field.tags else ""
     links = f", when {field.when} has a value" if field.when else ""
     links += f", requires {field.requires}" if field.requires else ""
     return f"field {field.name}{settable}{value}{limits}{pattern}{tags}{links}  {location}"

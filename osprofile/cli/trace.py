@@ -144,7 +144,8 @@ def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
     if field_trace.origin == "engine":
         report.add_row("engine", "supplied by the engine")
     if field_trace.tag is not None:
-        shown = f"{truncate_text(field_trace.tag.name, report.text_width // 2)} stands for "
+        name = field_trace.tag.name or "''"
+        shown = f"{truncate_text(name, report.text_width // 2)} stands for "
         shown += quote_value(field_trace.tag.value, report.text_width - len(shown))
         report.add_row("tag", shown, format_location(field_trace.tag.location))
     for check in field_trace.checks:

@@ -2,24 +2,26 @@
 
     osprofile-seg -s NAME [-t TIMESTAMP] [-d DIR [-b] [-p PIDFILE]]
                   [--log-path PATH]... [--extended] [--interval SECONDS] [--processes 1|2]
+                  [--metrics FILE|127.0.0.1:PORT]
 
 Options are parsed by hand, and little is imported, so that a generator starts quickly.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.errors import EventError, quote_value, suggest_names
+from osprofile.errors import EventError, SettingError, quote_value, suggest_names
 from osprofile.events.generator import POLL_INTERVAL, generate_events, open_progress_bar
 from osprofile.events.tail import open_regular_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from osprofile.events.output import EventOutput
     from osprofile.events.sources.base import Source
@@ -43,6 +45,8 @@ with STATE 1 pending, 2 active, 4 failed, 8 done. Ends when the standard input i
   --interval SECONDS  time between two reads at the end of a log (0.1)
   --processes 1|2     processes that replay a backlog; default: 2 if there are two processors
                       and the backlog is at least 8 MiB
+  --metrics WHERE     write metrics for Prometheus to a file WHERE.prom, or serve them at
+                      127.0.0.1:PORT
   -h, --help          show this text
 """
 _FLAG_OPTIONS: Final = {
@@ -62,7 +66,7 @@ class Arguments:
         self.source_name = ""
         self.since = 0
         self.directory = ""
-        self.pid_file = ""
+        self.pid_file = self.metrics = ""
         self.log_paths: list[str] = []
         self.interval = POLL_INTERVAL
         self.processes: int | None = None
@@ -95,6 +99,13 @@ def _parse_process_count(value: str) -> int:
     return int(value)
 
 
+def _parse_metrics(value: str) -> str:
+    from osprofile.metrics import parse_destination
+
+    parse_destination(value)
+    return value
+
+
 _VALUE_OPTIONS: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
     "-s": ("source_name", str),
     "-t": ("since", _parse_timestamp),
@@ -102,6 +113,7 @@ _VALUE_OPTIONS: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
     "-p": ("pid_file", str),
     "--log-path": ("log_paths", str),
     "--interval": ("interval", _parse_interval),
+    "--metrics": ("metrics", _parse_metrics),
     "--processes": ("processes", _parse_process_count),
 }
 """Attribute of `Arguments` and parser of each option. `log_paths` are collected; otherwise the last value wins."""
@@ -182,7 +194,7 @@ def run_command_line(argv: Sequence[str]) -> int:
         if arguments.show_help:
             return _print_help()
         return _run_generator(arguments)
-    except EventError as error:
+    except (EventError, SettingError) as error:
         _print_message(str(error))
         return error.exit_code
     except OSError as error:
@@ -228,14 +240,29 @@ def _run_generator(arguments: Arguments) -> int:
         report_problems()
         return 0
     source = parallelize_source(source, arguments.processes)
-    generate_events(
-        source,
-        output,
-        interval=arguments.interval,
-        progress=open_progress_bar(source),
-        on_idle=report_problems,
-    )
+    with _export_metrics(arguments.metrics, output) as counted_output:
+        generate_events(
+            source,
+            counted_output,
+            interval=arguments.interval,
+            progress=open_progress_bar(source),
+            on_idle=report_problems,
+        )
     return 0
+
+
+@contextlib.contextmanager
+def _export_metrics(where: str, output: EventOutput) -> Iterator[EventOutput]:
+    """Yield the output; if metrics are asked for, one that counts, while they are written or served."""
+    if not where:
+        yield output
+        return
+    from osprofile.events.counted_output import CountedOutput
+    from osprofile.metrics import export_metrics, parse_destination
+
+    # Parsed in the background process: its number may be in the name of the file.
+    with export_metrics(parse_destination(where)):
+        yield CountedOutput(output)
 
 
 def _make_problem_reporter(source: Source) -> Callable[[], None]:

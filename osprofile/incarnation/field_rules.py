@@ -171,7 +171,7 @@ def _check_integer(field: Field, value: str, label: str) -> None:
     if not is_integer(value):
         fault, hint = "is not an integer", "digits only"
         if re.fullmatch("-[0-9]+", value):
-            fault, hint = "is negative", f"allowed: {format_range(field) or 'from 0'}"
+            fault, hint = "is negative", _describe_range(field)
         elif re.fullmatch("0[0-9]+", value):
             fault, hint = "begins with 0", "leave the 0 out: a shell takes such a number for an octal one"
         raise ValueRefusedError(f"{label} {fault}", field=field.name, location=location, hint=hint)
@@ -195,8 +195,20 @@ def _check_limit(field: Field, name: str, limit: float, value: str, label: str) 
     if not fits:
         relation = "below" if is_minimum else "above"
         message = f"{label} is {relation} the {name} of {format_number(limit)}"
-        location, hint = field.locate_child(name), f"allowed: {format_range(field)}"
+        if problem := find_limits_problem(field):
+            raise InvalidProfileError([problem])
+        location, hint = field.locate_child(name), _describe_range(field)
         raise ValueRefusedError(message, field=field.name, location=location, hint=hint)
+
+
+def find_limits_problem(field: Field) -> Problem | None:
+    """Return the problem with a field whose Min is above its Max, which refuses every number."""
+    low, high = field.minimum, field.maximum
+    if low is None or high is None or low <= high:
+        return None
+    message = f"field {field.name}: Min {format_number(low)} is above Max {format_number(high)}"
+    hint = f"raise the Max, at {field.locate_child('Max')}, or lower the Min: now no number is allowed"
+    return Problem("OSP307", message, field.locate_child("Min"), hint)
 
 
 def _check_pattern(field: Field, value: str, label: str) -> None:
@@ -326,6 +338,12 @@ def _compile_pattern(field: Field) -> javaregex.Pattern | None:
 def format_number(number: float) -> str:
     """Return a limit as people write it: 10, not 10.0."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def _describe_range(field: Field) -> str:
+    """Return what a number may be, and the field's Description: a site explains its limit there."""
+    allowed = f"allowed: {format_range(field) or 'from 0'}"
+    return f"{allowed}. {field.description}" if field.description else allowed
 
 
 def format_range(field: Field) -> str:

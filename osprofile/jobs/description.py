@@ -15,6 +15,7 @@ from osprofile.errors import ValueRefusedError, quote_name
 from osprofile.incarnation.field_rules import MAX_INTEGER
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.incarnation.static_scripts import quote_shell_word
+from osprofile.jobs.quantities import parse_duration, parse_memory
 
 OWN_FILE_PREFIX: Final = ".gpe_"
 """Prefix of the names of osprofile's own files in a job's working directory."""
@@ -64,12 +65,12 @@ class JobDescription:
     """The number of processes on all nodes together."""
     cpus: int | None = None
     """The CPUs of each process."""
-    memory: int | None = None
-    """The memory per node in MiB."""
-    walltime: int | None = None
-    """The limit of the run time in seconds."""
-    cputime: int | None = None
-    """The limit of the processor time in seconds."""
+    memory: int | str | None = None
+    """The memory per node in MiB, or a text with a unit: `512M`, `4G`."""
+    walltime: int | str | None = None
+    """The limit of the run time in seconds, or a text: `90m`, `1h30m`, `2d`, `01:30:00`."""
+    cputime: int | str | None = None
+    """The limit of the processor time in seconds, or a text."""
     gpus: int | None = None
     """The GPUs per node."""
     gpu_type: str | None = None
@@ -183,6 +184,14 @@ def build_request(description: JobDescription) -> dict[str, str]:
     return request
 
 
+def list_differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Return what differs in two requests: attributes of JobDescription, and names of other fields."""
+    attributes = {name: attribute for attribute, name in FIELD_BY_ATTRIBUTE.items()}
+    attributes[DEPENDENCY_FIELD] = "dependencies"
+    names = [*attributes, *sorted((first.keys() | second.keys()) - attributes.keys())]
+    return [attributes.get(name, name) for name in names if first.get(name) != second.get(name)]
+
+
 def quote_shell_words(words: Sequence[str]) -> str:
     """Return a text that a POSIX shell splits into exactly these words.
 
@@ -241,6 +250,16 @@ def _check_length(name: str, text: str, what: str) -> None:
             raise ValueRefusedError(message, field=name, hint=hint)
 
 
+def _format_duration(name: str, value: object) -> str:
+    seconds = parse_duration(value) if isinstance(value, str) else None
+    return _format_scalar(name, value if seconds is None else seconds)  # the profile may know other words
+
+
+def _format_memory(name: str, value: object) -> str:
+    amount = parse_memory(value) if isinstance(value, str) else None
+    return _format_scalar(name, value if amount is None else amount)
+
+
 def _format_arguments(name: str, value: object) -> str:
     if isinstance(value, str) or not isinstance(value, Sequence):
         message = f"field {name}: {value!r} is not a sequence of arguments"
@@ -280,7 +299,13 @@ def _require_mapping(name: str, value: object, example: str) -> Mapping[str, str
     return value
 
 
-_FORMATTERS: Final = {"arguments": _format_arguments, "environment": _format_environment}
+_FORMATTERS: Final = {
+    "arguments": _format_arguments,
+    "environment": _format_environment,
+    "memory": _format_memory,
+    "walltime": _format_duration,
+    "cputime": _format_duration,
+}
 
 
 def _find_attribute(name: str) -> str:

@@ -207,7 +207,7 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobSta
         # More exact than the poll that first saw RUNNING, which comes late for a short job, or never. If nobody
         # looked while the job ran, its end may be long ago, and its start is not known.
         since = max(ended - new.elapsed, submitted or 0.0)
-        started = since if new.end_reported else min(since, started or since)
+        started = min(since, started or since)
     return new._replace(
         hosts=new.hosts or last.hosts,
         submitted=submitted,

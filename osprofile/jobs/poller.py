@@ -36,6 +36,8 @@ _END_POLL_INTERVAL: Final = 1.0
 _END_QUERY_ATTEMPTS: Final = 3
 """After so many answers without an end, the log's own event is reported."""
 _WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
+_MAX_AWAITED_JOBS: Final = 10
+"""With at most so many jobs that callers wait for, polls stay frequent. A site's POLL_INTERVAL sets how frequent."""
 _QUERIES_PER_GRACE_PERIOD: Final = 4
 """How often a missing job is queried during the grace period."""
 
@@ -99,10 +101,13 @@ class JobPoller:
         self._logged_ends: dict[str, _LoggedEnd] = {}
         self._backoff = PollBackoff(timing)
         self._watched: dict[str, WatchedJob] = {}
+        scripts.metrics.gauges["osprofile_watched_jobs"] = self._watched.__len__
         self._last_statuses = _NO_STATUSES
         self._unreported_since: dict[str, float] = {}
         """By job id: the answer to the next query that starts after this time is reported in any case."""
-        self._poll_immediately = False
+        self._poll_immediately = self._end_noticed = False
+        self.count_awaited_jobs: Callable[[], int] = lambda: 0
+        """The number of jobs for whose ends callers wait now."""
         self._last_timestamp = self._last_began_at = self._valid_since = -math.inf
         """Since `_valid_since`, an action may have changed something: older answers are not used again."""
         self._wakeup = asyncio.Event()
@@ -167,6 +172,12 @@ class JobPoller:
             self._poll_immediately, self._valid_since = True, self._clock.monotonic()
         self._wakeup.set()
 
+    def notice_end(self) -> None:
+        """Poll soon, because a job has ended."""
+        self._end_noticed = True
+        self._backoff.reset_delay()
+        self._wakeup.set()
+
     async def run(self) -> None:
         """Poll forever, whenever there are jobs to query."""
         last_poll_end = -math.inf
@@ -177,7 +188,7 @@ class JobPoller:
                 if self._time_until_end_query() <= 0:
                     await self._query_logged_ends()
                 if self._time_until_poll(last_poll_end) <= 0:
-                    self._poll_immediately, last_poll_end = False, math.inf
+                    self._poll_immediately, self._end_noticed, last_poll_end = False, False, math.inf
                     await self.poll()
             except OSProfileError as error:
                 log.warning("job states are not updated; next try in %.0f s: %s", self._poll_delay(), error)
@@ -192,9 +203,11 @@ class JobPoller:
             return math.inf
         if self._poll_immediately:
             return 0.0
-        now = self._clock.monotonic()
+        now, shortest = self._clock.monotonic(), self._backoff.min_delay()
+        if self._end_noticed:
+            return last_poll_end + min(shortest, self._backoff.delay_after_end()) - now
         # Each job that is submitted wakes the poller: it must not look at all other jobs each time.
-        if (wait := last_poll_end + self._backoff.min_delay() - now) > 0:
+        if (wait := last_poll_end + shortest - now) > 0:
             return wait
         return last_poll_end + self._poll_delay() - now
 
@@ -210,8 +223,9 @@ class JobPoller:
         jobs = self._watched.values()
         due_times = [w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime]
         due_times += [w.next_query for w in jobs if w.grace.missing is not None]
-        due_times = [due for due in due_times if due > now - self._timing.max_poll_interval]
-        delay = self._backoff.next_delay(now, min(due_times, default=None))
+        due_times = [due for due in due_times if due > now - self._backoff.max_interval]
+        is_awaited = 0 < self.count_awaited_jobs() <= _MAX_AWAITED_JOBS
+        delay = self._backoff.next_delay(now, min(due_times, default=None), is_awaited=is_awaited)
         return max(delay, self._timing.log_poll_interval) if self._log_is_reliable() else delay
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
@@ -223,6 +237,7 @@ class JobPoller:
         """
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
+        metrics = self._scripts.metrics
         earliest_start = max(self._clock.monotonic() - max_age, self._valid_since)
         async with self._poll_lock:
             if self._last_began_at >= earliest_start:
@@ -231,10 +246,16 @@ class JobPoller:
                 return self._last_statuses
             timestamp, began_at = self._clock.next_timestamp(), self._clock.monotonic()
             try:
-                statuses = await self._scripts.query_all_jobs()
+                with (
+                    metrics.count_result("osprofile_polls_total"),
+                    metrics.time("osprofile_poll_duration_seconds"),
+                ):
+                    statuses = await self._scripts.query_all_jobs()
             except OSProfileError:
                 self._backoff.record_failure()
                 raise
+            metrics.set("osprofile_listed_jobs", len(statuses))
+            metrics.set("osprofile_last_poll_timestamp_seconds", timestamp)
             self._on_answer()
             if self._backoff.failure_count:
                 # Nothing was known during the outage: all grace periods begin anew.

@@ -26,6 +26,9 @@ START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
 USAGE_TEMPLATE: Final = "USAGE"
 POLL_INTERVAL_FIELD: Final = "POLL_INTERVAL"
+MAX_POLL_INTERVAL_FIELD: Final = "MAX_POLL_INTERVAL"
+END_FILES_FIELD: Final = "END_FILES"
+"""The names of the files that a job's end writes in its working directory."""
 POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""
 _STATUS_AFTER_ID: Final = (
@@ -129,12 +132,26 @@ def get_time_limit(profile: Profile, template: str, default: float) -> float:
     return float(value) if value and value.isascii() and value.isdigit() else default
 
 
-def get_poll_interval(profile: Profile) -> float | None:
-    """Return the shortest time in seconds between two polls, POLL_INTERVAL of GET_JOB_STATUS; None without it."""
+def get_poll_intervals(profile: Profile) -> tuple[float | None, float | None]:
+    """Return the shortest and the longest time in seconds between two polls; None without a field of GET_JOB_STATUS."""
+
+    def get_seconds(name: str) -> float | None:
+        value = _get_status_value(profile, name)
+        return float(value) if POLL_INTERVAL_FORM.fullmatch(value) else None
+
+    return get_seconds(POLL_INTERVAL_FIELD), get_seconds(MAX_POLL_INTERVAL_FIELD)
+
+
+def get_end_files(profile: Profile) -> list[str]:
+    """Return the names of the files that a job's end writes in its working directory."""
+    return _get_status_value(profile, END_FILES_FIELD).split()
+
+
+def _get_status_value(profile: Profile, name: str) -> str:
+    """Return the Value of a field of GET_JOB_STATUS, or of a global one; empty without it."""
     template = profile.templates.get(STATUS_TEMPLATE)
-    field = profile.find_field(template, POLL_INTERVAL_FIELD) if template is not None else None
-    value = field.value if field is not None else None
-    return float(value) if value and POLL_INTERVAL_FORM.fullmatch(value) else None
+    field = profile.find_field(template, name) if template is not None else None
+    return (field.value if field is not None else None) or ""
 
 
 def parse_job_id(pattern: Pattern, text: str) -> str | None:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
     IncarnationError,
+    JobNotFoundError,
     OSProfileError,
     OutputError,
     ScriptCutError,
     ScriptError,
     ScriptFailedError,
     TemplateNotFoundError,
+    ValueRefusedError,
+    quote_name,
 )
 from osprofile.incarnation.context import generate_unique_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
@@ -39,7 +42,8 @@ from osprofile.jobs.shell import (
     wrap_script,
 )
 from osprofile.jobs.shell_session import ShellSessionPool, find_shell
-from osprofile.jobs.target_names import format_link_directory
+from osprofile.jobs.target_names import format_link_directory, format_target_name
+from osprofile.metrics import TargetMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -98,12 +102,16 @@ class ScriptRunner:
     ) -> None:
         self.profile = profile
         self.context = dict(context)
+        self.metrics = TargetMetrics(format_target_name(profile, self.context))
+        """The numbers of the target system."""
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
         command = self._build_shell_command()
         is_far = bool(self.context.get("SSH:HOST")) and find_shell(command) is not None
         self._sessions = ShellSessionPool(self._build_shell_command) if is_far else None
         """The open shells of another host; None: each script starts a shell of its own."""
+        if self._sessions is not None:
+            self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
         self.has_find_template = FIND_TEMPLATE in profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
@@ -239,7 +247,7 @@ class ScriptRunner:
         scripts: list[str] = []
         job_groups: list[Sequence[str]] = []
         for queried_id, job_ids in queries:
-            with contextlib.suppress(IncarnationError):  # the id is malformed, so unknown
+            with contextlib.suppress(IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
                 scripts.append(self._render_script(STATUS_TEMPLATE, JOB_ID=queried_id))
                 job_groups.append(job_ids)
         if not scripts:
@@ -410,11 +418,22 @@ class ScriptRunner:
 
     def _render_script(self, template: str, variation: str = "", **fields: str) -> str:
         # Not strict: not every batch system's script needs all of the fields, for instance the job's id.
-        return build_script(
-            incarnate(
-                self.profile, template, fields=fields, variation=variation, context=self.context, strict=False
+        try:
+            return build_script(
+                incarnate(
+                    self.profile,
+                    template,
+                    fields=fields,
+                    variation=variation,
+                    context=self.context,
+                    strict=False,
+                )
             )
-        )
+        except ValueRefusedError as error:
+            if error.field != "JOB_ID" or "JOB_ID" not in fields:
+                raise
+            message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
+            raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
 
     async def _run_script(self, template: str, script: str) -> str:
         """Run a script and return its output."""
@@ -438,24 +457,26 @@ class ScriptRunner:
             script = mark_exit_status(script)
         if limit is None:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
-        async with self._free_slots if needs_slot else contextlib.nullcontext():
-            try:
-                result = await self._run_in_shell(wrap_script(script), limit, stdout)
-            except (ScriptError, OutputError) as error:
-                error.message = f"{label}: {error.message}"
-                raise
-        result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
-        # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
-        if is_over_ssh and status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
-            # of the shell on the other host: 128, or in some shells 256 or 384, and the signal
-            result = replace(result, killing_signal=result.exit_code & 0x7F)
-        if result.killing_signal or (
-            result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
-        ):
-            raise _build_interruption_error(label, result)
-        if result.exit_code != 0:
-            raise _build_failure_error(template, label, result)
-        return result
+        with self.metrics.count_result("osprofile_scripts_total", template=template):
+            async with self._free_slots if needs_slot else contextlib.nullcontext():
+                try:
+                    with self.metrics.time("osprofile_script_duration_seconds", template=template):
+                        result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                except (ScriptError, OutputError) as error:
+                    error.message = f"{label}: {error.message}"
+                    raise
+            result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
+            # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
+            if is_over_ssh and status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
+                # of the shell on the other host: 128, or in some shells 256 or 384, and the signal
+                result = replace(result, killing_signal=result.exit_code & 0x7F)
+            if result.killing_signal or (
+                result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
+            ):
+                raise _build_interruption_error(label, result)
+            if result.exit_code != 0:
+                raise _build_failure_error(template, label, result)
+            return result
 
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""

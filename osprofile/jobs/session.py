@@ -20,7 +20,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
-from osprofile.errors import OSProfileError, SubmissionsFailedError
+from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError, quote_name
 from osprofile.jobs.loop_thread import LoopThread, get_loop_thread
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.state import JobEvent, JobStatus
+    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
     from osprofile.profile.model import Profile
 
@@ -56,6 +57,18 @@ class Job:
 
     def __repr__(self) -> str:
         return f"<Job {self.id} on {self.session.name}>"
+
+    @property
+    def key(self) -> str | None:
+        """The key that it was submitted with, by the record; None if it has none, or is not in the record."""
+        record = self.session._find_record(self.id)  # noqa: SLF001
+        return record.key if record is not None else None
+
+    @property
+    def name(self) -> str:
+        """The name of the job, by the record; empty if it has none, or is not in the record."""
+        record = self.session._find_record(self.id)  # noqa: SLF001
+        return record.name if record is not None else ""
 
     def status(self) -> JobStatus:
         """Return the status of the job, which is queried now unless its end is recorded."""
@@ -262,18 +275,43 @@ class JobSession:
 
         return [Job(self, job_id) for job_id in self.run(submit)]
 
-    def get_job(self, job_id: str) -> Job:
-        """Return the job with an id, without a query."""
-        return Job(self, job_id)
+    def get_job(self, job_id: str | None = None, *, key: str | None = None) -> Job:
+        """Return the job with an id, or that of the record with a key, without a query.
+
+        Raises `JobNotFoundError` if no job of the record has the key, or it has no id yet; `ValueError`
+        unless one of the two is given.
+        """
+        if (job_id is None) == (key is None):
+            message = "get_job needs either an id or a key"
+            raise ValueError(message)
+        if key is None:
+            return Job(self, str(job_id))
+
+        async def find(target: TargetSystem) -> JobRecord | None:
+            return target.store.find_by_key(target.name, key)
+
+        if (record := self.run(find)) is None:
+            message = f"no job of {self.name} in the record {self.store_path} has the key {quote_name(key)}"
+            raise JobNotFoundError(message, hint="submit it with this key")
+        if not record.is_submitted:
+            message = f"the job with the key {quote_name(key)} has no id yet: its submission is not complete"
+            raise JobNotFoundError(
+                message, hint="submit it again with this key, which completes the submission"
+            )
+        return Job(self, record.status.job_id)
+
+    def _find_record(self, job_id: str) -> JobRecord | None:
+        async def find(target: TargetSystem) -> JobRecord | None:
+            return target.store.find_job(target.name, job_id)
+
+        return self.run(find)
 
     def list_jobs(self, *, include_ended: bool = False) -> list[Job]:
         """Return the jobs of the record on this target system, oldest first, without a query."""
 
         async def list_ids(target: TargetSystem) -> list[str]:
-            if not include_ended:
-                records = target.store.list_live_jobs(target.name)
-            else:
-                records = [r for r in target.store.list_all_jobs() if r.target == target.name]
+            list_records = target.store.list_all_jobs if include_ended else target.store.list_live_jobs
+            records = list_records(target.name)
             return [record.status.job_id for record in records if record.is_submitted]
 
         return [Job(self, job_id) for job_id in self.run(list_ids)]

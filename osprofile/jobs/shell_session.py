@@ -14,6 +14,7 @@ import re
 import secrets
 import signal
 from typing import TYPE_CHECKING, Final, cast, final
+from weakref import WeakSet
 
 from osprofile.jobs import process
 from osprofile.jobs.process import ProcessResult
@@ -199,6 +200,7 @@ class ShellSessionPool:
         self._build_command = build_command
         self._free: list[tuple[float, ShellSession]] = []
         """With the time (of the loop) from which on they are idle; the last one was used last."""
+        self._opened: WeakSet[ShellSession] = WeakSet()
         self._closing: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -208,6 +210,7 @@ class ShellSessionPool:
         if session is None:
             command = self._build_command()
             session = await ShellSession.open(command, find_shell(command) or "sh")
+            self._opened.add(session)
         is_usable = False
         try:
             result = await session.run(script, time_limit)
@@ -219,6 +222,10 @@ class ShellSessionPool:
                 self._close_idle()
             else:
                 self._close(session)
+
+    def count_open(self) -> int:
+        """Return how many shells are open, free or not."""
+        return sum(session.is_open for session in list(self._opened))
 
     def _take_free(self) -> ShellSession | None:
         """Return the open shell that was used last, if one is free."""

@@ -15,6 +15,7 @@ import contextlib
 import errno
 import json
 import math
+import operator
 import os
 import sqlite3
 import stat
@@ -31,12 +32,13 @@ from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import EndCause, JobState, JobStatus
+from osprofile.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 SCHEMA_VERSION: Final = 1
-LOCK_TIMEOUT: Final = 20.0
+LOCK_TIMEOUT: Final = 60.0
 """Seconds to wait while another process writes."""
 _SCHEMA: Final = """
 CREATE TABLE job (
@@ -89,9 +91,17 @@ _SELECTED_COLUMNS: Final = ", ".join(sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.
 """What a `JobRecord` is made of."""
 _MAX_HISTORY: Final = 8000
 """Characters of a history; the oldest changes are dropped."""
-_TASK_INDEX: Final = (
-    "CREATE INDEX IF NOT EXISTS job_array ON job (target, array_id) WHERE array_id IS NOT NULL"
-)
+_ENDED_STATES: Final = "('DONE', 'FAILED', 'REMOVED', 'LOST')"
+_LIVE_CONDITION: Final = f"state NOT IN {_ENDED_STATES}"
+_ENDED_CONDITION: Final = f"state IN {_ENDED_STATES}"
+_END_TIME: Final = "coalesce(ended, submitted)"
+_ADDED_INDEXES: Final = {
+    "job_array": "(target, array_id) WHERE array_id IS NOT NULL",
+    "job_unsubmitted": "(target) WHERE job_id IS NULL",
+    "job_live": f"(target) WHERE array_id IS NULL AND {_LIVE_CONDITION}",
+    "job_ended": f"(target, {_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
+}
+"""Indexes that the first versions did not have. A query uses one only if it repeats the words of its condition."""
 # Not a column: a change of a job's state would write the request again.
 _REQUEST_TABLE: Final = (
     (
@@ -103,7 +113,6 @@ _REQUEST_TABLE: Final = (
         " BEGIN DELETE FROM request WHERE number = OLD.number; END"
     ),
 )
-_LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET
   history = CASE state WHEN ? THEN history ELSE substr(coalesce(history, '') || ?, -{_MAX_HISTORY}) END,
@@ -118,9 +127,23 @@ UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
   state = CASE WHEN NOT {_LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
   reason = CASE WHEN {_LIVE_CONDITION} THEN '{REUSED_ID_REASON}' ELSE reason END
 """  # noqa: S608  # constants
+_ALL_TARGETS: Final = """
+(WITH RECURSIVE next(name) AS (
+  SELECT min(target) FROM job
+  UNION ALL SELECT (SELECT min(target) FROM job WHERE target > next.name) FROM next WHERE next.name IS NOT NULL
+) SELECT name FROM next WHERE name IS NOT NULL)
+"""
+# DISTINCT would read all jobs; this reads one entry of an index for each target.
+_BY_ID_OR_ARRAY: Final = """
+number IN (SELECT number FROM job WHERE target = ? AND job_id = ?
+  UNION ALL SELECT number FROM job WHERE target = ? AND array_id = ?)
+"""
+# Not OR: SQLite would read all jobs of the target.
 _IS_JOB_OR_TASK: Final = "(number = ? OR (target = ? AND array_id = ?))"
 _UPDATE_BATCH_SIZE: Final = 250
 """Jobs that one statement updates; older versions of SQLite take at most 999 values."""
+_PRUNE_BATCH_SIZE: Final = 1000
+"""About so many jobs and tasks are deleted in one transaction, for which other processes wait."""
 
 
 @final
@@ -291,7 +314,7 @@ class Store:
                 hint = "each job needs its own: give another directory, or none"
                 if key is not None and self.find_by_key(target, key) is not None:
                     message = f"another process has begun to submit the job with the key {key}"
-                    hint = "try again when it has ended"
+                    hint = "repeat the submission with the same key when that has ended"
                     raise SubmissionBusyError(message, hint=hint) from None
                 raise StoreError(message, hint=hint) from None
         return self._select_records("number = ?", (number,))[0]
@@ -352,7 +375,11 @@ class Store:
 
     def delete_record(self, number: int) -> None:
         """Delete the record of a job; that of an array with its tasks."""
-        self._delete_jobs("number = ?", number)
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            for record in self._select_records("number = ?", (number,)):
+                self._delete_tasks(record.target, record.status.job_id)
+            self._db.execute("DELETE FROM job WHERE number = ?", (number,))
 
     def set_key(self, target: str, job_id: str, key: str | None) -> None:
         """Set or, with None, free the key of a submitted job."""
@@ -410,17 +437,15 @@ class Store:
         """Record that this process runs ABORT for a job and its tasks, or that its ABORT has ended."""
         owner = submission_owner.get_current_owner()
         self._execute_change(
-            "UPDATE job SET owner = CASE WHEN ? THEN ? END"
-            " WHERE target = ? AND (job_id = ? OR array_id = ?) AND (? OR owner = ?)",
-            (is_running, owner, target, job_id, job_id, is_running, owner),
+            f"UPDATE job SET owner = CASE WHEN ? THEN ? END WHERE {_BY_ID_OR_ARRAY} AND (? OR owner = ?)",  # noqa: S608  # constants
+            (is_running, owner, target, job_id, target, job_id, is_running, owner),
         )
 
     def record_removal(self, target: str, job_id: str, removed_at: float) -> None:
         """Record when the batch system accepted a job's removal, which is also that of its live tasks."""
         self._execute_change(
-            "UPDATE job SET aborted = ? WHERE target = ?"  # noqa: S608  # a constant
-            f" AND (job_id = ? OR (array_id = ? AND {_LIVE_CONDITION}))",
-            (removed_at, target, job_id, job_id),
+            f"UPDATE job SET aborted = ? WHERE {_BY_ID_OR_ARRAY} AND (job_id = ? OR {_LIVE_CONDITION})",  # noqa: S608  # constants
+            (removed_at, target, job_id, target, job_id, job_id),
         )
 
     def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
@@ -448,9 +473,22 @@ class Store:
         """Return the job of a working directory."""
         return self._select_one("target = ? AND directory = ?", (target, directory))
 
+    def find_key_on_all_targets(self, key: str) -> list[JobRecord]:
+        """Return the jobs with this key, on any target."""
+        return self._select_records("key = ?", (key,))
+
     def find_on_all_targets(self, job_id: str) -> list[JobRecord]:
         """Return the jobs with this id, on any target."""
-        return self._select_records("job_id = ?", (job_id,))
+        return self._select_records(f"target IN {_ALL_TARGETS} AND job_id = ?", (job_id,))
+
+    def find_directory_on_all_targets(self, directory: str) -> list[JobRecord]:
+        """Return the jobs with this working directory, on any target."""
+        return self._select_records(f"target IN {_ALL_TARGETS} AND directory = ?", (directory,))
+
+    def list_targets(self) -> list[str]:
+        """Return the names of all targets that have jobs, sorted."""
+        with self._convert_errors():
+            return [name for (name,) in self._db.execute(f"SELECT name FROM {_ALL_TARGETS}")]  # noqa: S608  # a constant
 
     def read_details(self, number: int) -> JobDetails:
         """Return what is recorded of a job beside its `JobRecord`; a task has the request of its array."""
@@ -472,39 +510,81 @@ class Store:
         unsubmitted = self._select_records("target = ? AND job_id IS NULL", (target,))
         return [record for record in unsubmitted if not record.has_live_owner]
 
-    def list_live_jobs(self, target: str) -> list[JobRecord]:
-        """Return the jobs that were submitted and have not ended, oldest first; arrays without their tasks."""
-        condition = f"target = ? AND job_id IS NOT NULL AND array_id IS NULL AND {_LIVE_CONDITION}"
-        return self._select_records(condition, (target,))
+    def list_live_jobs(self, target: str | None = None) -> list[JobRecord]:
+        """Return the jobs that were submitted and have not ended, oldest first; arrays without their tasks.
 
-    def list_all_jobs(self) -> list[JobRecord]:
-        """Return all jobs, oldest first; arrays without their tasks."""
-        return self._select_records("array_id IS NULL", ())
+        Without `target`, those of all targets.
+        """
+        # The `+`: SQLite would read all ids of the target.
+        condition = (
+            f"{_match_target(target)} AND +job_id IS NOT NULL AND array_id IS NULL AND {_LIVE_CONDITION}"
+        )
+        return self._select_records(condition, _list_values(target))
+
+    def list_recent_jobs(self, target: str, since: float) -> list[JobRecord]:
+        """Return the jobs that have not ended, or not before `since` (s since 1970), oldest first.
+
+        Also those that are being submitted; arrays without their tasks.
+        """
+        matched = "SELECT number FROM job WHERE target = ? AND array_id IS NULL"
+        # Not OR: each has its index.
+        live = f"{matched} AND {_LIVE_CONDITION}"
+        ended = f"{matched} AND {_ENDED_CONDITION} AND {_END_TIME} >= ?"
+        return self._select_records(f"number IN ({live} UNION ALL {ended})", (target, target, since))
+
+    def list_newest_jobs(self, count: int) -> list[JobRecord]:
+        """Return the last `count` jobs, on any target, oldest first; arrays without their tasks."""
+        newest = "SELECT number FROM job WHERE array_id IS NULL ORDER BY number DESC LIMIT ?"
+        return self._select_records(f"number IN ({newest})", (count,))
+
+    def list_all_jobs(self, target: str | None = None) -> list[JobRecord]:
+        """Return all jobs, oldest first; arrays without their tasks. Without `target`, of all targets."""
+        condition = "array_id IS NULL" if target is None else "target = ? AND array_id IS NULL"
+        return self._select_records(condition, _list_values(target))
 
     def list_tasks(self, target: str, array_id: str) -> list[JobRecord]:
         """Return the tasks of an array, by index; none for any other job."""
         return self._select_records("target = ? AND array_id = ?", (target, array_id))
 
     def prune_ended_jobs(self, before: float) -> int:
-        """Delete the jobs that ended before a time (s since 1970), with their tasks; return how many jobs."""
-        return self._delete_jobs(f"array_id IS NULL AND ended < ? AND NOT ({_LIVE_CONDITION})", before)
+        """Delete jobs that ended before a time (s since 1970), with their tasks; return how many jobs.
 
-    def _delete_jobs(self, condition: str, value: float) -> int:
-        """Delete the jobs that meet a condition, with their tasks; return how many jobs."""
-        arrays = f"SELECT target, job_id FROM job WHERE {condition} AND job_id IS NOT NULL"  # noqa: S608  # constants
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute(f"DELETE FROM job WHERE (target, array_id) IN ({arrays})", (value,))  # noqa: S608
-            return self._db.execute(f"DELETE FROM job WHERE {condition}", (value,)).rowcount  # noqa: S608
+        A call deletes about _PRUNE_BATCH_SIZE jobs and tasks, so that no other process waits long.
+        """
+        condition = f"{_match_target(None)} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
+        old = f"SELECT number, target, job_id FROM job WHERE {condition} LIMIT {_PRUNE_BATCH_SIZE}"  # noqa: S608  # constants
+        with self._convert_errors():
+            if self._db.execute(old, (before,)).fetchone() is None:
+                return 0  # without the lock
+            with self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                return self._delete_batch(self._db.execute(old, (before,)).fetchall())
+
+    def _delete_batch(self, jobs: Sequence[sqlite3.Row]) -> int:
+        """Delete jobs with their tasks, until there were _PRUNE_BATCH_SIZE; return how many jobs."""
+        deleted = 0
+        for count, (number, target, job_id) in enumerate(jobs, 1):
+            deleted += self._delete_tasks(target, job_id)
+            deleted += self._db.execute("DELETE FROM job WHERE number = ?", (number,)).rowcount
+            if deleted >= _PRUNE_BATCH_SIZE:
+                return count
+        return len(jobs)
+
+    def _delete_tasks(self, target: str, array_id: str | None) -> int:
+        return self._db.execute(
+            "DELETE FROM job WHERE target = ? AND array_id = ?", (target, array_id)
+        ).rowcount
 
     def _select_one(self, where: str, values: tuple[object, ...]) -> JobRecord | None:
         return next(iter(self._select_records(where, values)), None)
 
     def _select_records(self, where: str, values: tuple[object, ...]) -> list[JobRecord]:
+        """Return the jobs that meet a condition, oldest first."""
+        statement = f"SELECT {_SELECTED_COLUMNS} FROM job WHERE {where}"  # noqa: S608  # constants
         with self._convert_errors():
-            statement = f"SELECT {_SELECTED_COLUMNS} FROM job WHERE {where} ORDER BY number"  # noqa: S608  # constants
             rows = self._db.execute(statement, values).fetchall()
-        return [_record_from_row(row) for row in rows]
+        # With ORDER BY, SQLite would read all jobs in this order rather than sort the few that an index finds.
+        return sorted(map(_record_from_row, rows), key=operator.attrgetter("number"))
 
     def _execute_change(self, statement: str, values: tuple[object, ...]) -> int:
         with self._convert_errors():
@@ -581,6 +661,7 @@ class Store:
         try:
             yield
         except sqlite3.Error as error:
+            METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {self.path}: {error}"
             hint = "free space on its disk, or see which process has it open"
             # The lower byte: SQLite has extended codes (sqlite.org/rescode.html).
@@ -591,13 +672,18 @@ class Store:
                 hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:
+            METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
             raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
 
 
 def _prepare_schema(db: sqlite3.Connection) -> None:
-    """Create the table if it is missing, and the columns that an older version did not have."""
-    if _read_schema_version(db) == SCHEMA_VERSION and not _ADDED_COLUMNS.keys() - _read_columns(db):
+    """Create the table if it is missing, and the columns and indexes that an older version did not have."""
+    if (
+        _read_schema_version(db) == SCHEMA_VERSION
+        and not _ADDED_COLUMNS.keys() - _read_columns(db)
+        and not _ADDED_INDEXES.keys() - _read_indexes(db)
+    ):
         return
     db.execute("BEGIN IMMEDIATE")
     if _read_schema_version(db) == 0:  # another process may have been faster
@@ -606,13 +692,27 @@ def _prepare_schema(db: sqlite3.Connection) -> None:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     for name in _ADDED_COLUMNS.keys() - _read_columns(db):
         db.execute(f"ALTER TABLE job ADD COLUMN {name} {_ADDED_COLUMNS[name]}")
-    for statement in (_TASK_INDEX, *_REQUEST_TABLE):
+    for name, definition in _ADDED_INDEXES.items():
+        db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON job {definition}")
+    for statement in _REQUEST_TABLE:
         db.execute(statement)
     db.execute("COMMIT")
 
 
+def _match_target(target: str | None) -> str:
+    return f"target IN {_ALL_TARGETS}" if target is None else "target = ?"
+
+
+def _list_values(target: str | None) -> tuple[str, ...]:
+    return () if target is None else (target,)
+
+
 def _read_columns(db: sqlite3.Connection) -> set[str]:
     return {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
+
+
+def _read_indexes(db: sqlite3.Connection) -> set[str]:
+    return {str(name) for _, name, *_ in db.execute("PRAGMA index_list(job)")}
 
 
 def _has_no_tables(db: sqlite3.Connection) -> bool:

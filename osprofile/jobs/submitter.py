@@ -7,6 +7,7 @@ FIND_JOB.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -19,8 +20,10 @@ from osprofile.errors import (
     ScriptFailedError,
     StoreError,
     SubmissionBusyError,
+    quote_name,
 )
-from osprofile.jobs.description import build_request
+from osprofile.jobs.description import build_request, list_differences
+from osprofile.jobs.quantities import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -37,6 +40,9 @@ _OUTCOME_UNKNOWN_STATUS: Final = 75
 _NOTHING_DONE_STATUS: Final = 73
 """START's exit status (EX_CANTCREAT) if it did nothing, because its directory cannot be used."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
+_MIN_BUSY_INTERVAL: Final = 0.05
+_MAX_BUSY_INTERVAL: Final = 1.0
+"""Seconds after which the record is read again while another process submits the same job; they double."""
 _CUT_HINT: Final = "the submission can be completed, without a second job"
 
 
@@ -60,6 +66,7 @@ class JobSubmitter:
     when a job that could not be recorded is recorded later.
     `resolve_dependencies(description)` returns the description with the ids of the jobs that it depends
     on, before anything is recorded. The ids of tasks are by index, and empty if the job is no array.
+    `busy_timeout` is how long (s) a submission with a key waits for another process that submits that job.
 
     A job is recorded before START runs, and START submits at most once for its directory. The record is
     deleted only when it is certain that there is no job: if START failed and FIND_JOB finds none.
@@ -75,39 +82,83 @@ class JobSubmitter:
         *,
         on_reused: Callable[[str], None],
         on_recorded: Callable[[Iterable[str]], None],
+        busy_timeout: float,
     ) -> None:
         self._target, self._scripts, self._store = target, scripts, store
         self._on_submitted, self._resolve_dependencies = on_submitted, resolve_dependencies
         self._on_reused, self._on_recorded = on_reused, on_recorded
+        self._busy_timeout = busy_timeout
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._is_pruned = False
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is None:
-            return await self._submit_new_job(description, key=None, strict=strict)
+            return await self._submit_counted(description, key=None, strict=strict)
         # Calls with the same key, one after the other; the lock goes with the last call that holds it.
         lock = self._key_locks.setdefault(key, asyncio.Lock())
         async with lock:
-            record = self._store.find_by_key(self._target, key)
-            if record is not None:
-                return record.status.job_id or await self._complete_submission(record)
+            return await self._submit_once(description, key, strict=strict)
+
+    async def _submit_once(self, description: JobDescription, key: str, *, strict: bool) -> str:
+        """Return the job of a key; submit it if there is none, and wait while another process submits it."""
+        deadline, interval = time.monotonic() + self._busy_timeout, _MIN_BUSY_INTERVAL
+        while True:
+            try:
+                record = self._store.find_by_key(self._target, key)
+                if record is None:
+                    return await self._submit_counted(description, key=key, strict=strict)
+                job_id = record.status.job_id or await self._complete_submission(record)
+            except SubmissionBusyError:
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                with contextlib.suppress(OSProfileError):  # the job is known
+                    self._warn_of_other_request(description, record, job_id)
+                return job_id
+            await asyncio.sleep(interval)
+            interval = min(2 * interval, _MAX_BUSY_INTERVAL)
+
+    def _warn_of_other_request(self, description: JobDescription, record: JobRecord, job_id: str) -> None:
+        """Warn if the job of a key was submitted with another request than this one."""
+        recorded = self._store.read_details(record.number)
+        request = build_request(description)
+        if recorded.request is None or not (request.get("EXECUTABLE") or description.application):
+            return  # not known; or only the key was given, to complete a submission
+        different = list_differences(request, recorded.request)
+        if description.application != recorded.application:
+            different.append("application")
+        if different:
+            log.warning(
+                "the key %s belongs to job %s, whose request was another (%s %s): it is returned; "
+                "for a new job give a new key",
+                quote_name(record.key or ""),
+                quote_name(job_id),
+                ", ".join(different),
+                "differs" if len(different) == 1 else "differ",
+            )
+
+    async def _submit_counted(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+        metrics = self._scripts.metrics
+        with (
+            metrics.count_result("osprofile_submissions_total"),
+            metrics.time("osprofile_submission_duration_seconds"),
+        ):
             return await self._submit_new_job(description, key=key, strict=strict)
 
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         request = build_request(description)
         description = await self._resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
-        self._prune_store()
+        self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)  # as many as come, or more
         record = self._store.begin_submission(
             self._target,
             prepared.directory,
             script=prepared.script,
             key=key,
             name=description.name or "",
-            walltime=description.walltime,
+            walltime=parse_duration(request.get("WALLTIME", "")),
             array=prepared.array,
             stdout=prepared.stdout,
             stderr=prepared.stderr,
@@ -115,12 +166,6 @@ class JobSubmitter:
             application=description.application,
         )
         return await self._run_submission(record)
-
-    def _prune_store(self) -> None:
-        """Delete old jobs from the record, once in each process that submits."""
-        if not self._is_pruned:
-            self._is_pruned = True
-            self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)
 
     async def recover_submissions(self, *, resubmit: bool) -> list[RecoveredSubmission]:
         """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""
@@ -152,7 +197,7 @@ class JobSubmitter:
         if current is not None and current.is_submitted:
             return current.status.job_id
         message = f"the job in {record.directory} is being submitted by another process"
-        raise SubmissionBusyError(message, hint="try again when that has ended")
+        raise SubmissionBusyError(message, hint="repeat the submission with the same key when that has ended")
 
     async def _run_submission(self, record: JobRecord, *, is_repeated: bool = False) -> str:
         """Submit the job of a record that this process owns, and return its id.

@@ -33,7 +33,7 @@ from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.recorder import StatusRecorder
-from osprofile.jobs.script_output import get_poll_interval
+from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
@@ -92,9 +92,12 @@ class TargetSystem:
             message = f"max_parallel_scripts: {max_parallel_scripts} is less than 1"
             raise ValueError(message)
         timing = timing or Timing()
-        if timing.min_poll_interval is None:
-            timing = replace(timing, min_poll_interval=get_poll_interval(profile))
-        self.timing = timing
+        min_interval, max_interval = get_poll_intervals(profile)
+        self.timing = replace(
+            timing,
+            min_poll_interval=timing.min_poll_interval or min_interval,
+            max_poll_interval=timing.max_poll_interval or max_interval,
+        )
         """The times."""
         self.store = store or Store()
         """The record."""
@@ -122,6 +125,7 @@ class TargetSystem:
             ).resolve_dependencies,
             on_reused=self._watcher.lose_reused_job,
             on_recorded=self._watcher.record_statuses,
+            busy_timeout=self.timing.script_timeout,
         )
 
     async def __aenter__(self) -> Self:
@@ -147,7 +151,9 @@ class TargetSystem:
         """Submit a job, watch it from then on, and return its id.
 
         `key` is the caller's name for the submission: with the same key, no job is submitted twice, and
-        an interrupted submission is completed. If START fails, FIND_JOB finds out whether the job was
+        an interrupted submission is completed. A warning is logged if the request of that job was another. While
+        another process submits that job, this waits, at most `timing.script_timeout`; then it raises
+        `SubmissionBusyError`. If START fails, FIND_JOB finds out whether the job was
         submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
         `recover_submissions`, finds out. After any other error, this call has not submitted the job.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 DEFAULT_POLL_INTERVAL: Final = 1.0
+DEFAULT_MAX_POLL_INTERVAL: Final = 60.0
 _SLOWDOWN_FACTOR: Final = 1.5
 """Factor by which each poll that finds no change lengthens the delay."""
 _MAX_QUERY_SHARE: Final = 0.1
@@ -25,8 +26,8 @@ class Timing:
 
     min_poll_interval: float | None = None
     """The minimum between two polls; None: POLL_INTERVAL of the profile's GET_JOB_STATUS, else 1."""
-    max_poll_interval: float = 60.0
-    """The maximum between two polls."""
+    max_poll_interval: float | None = None
+    """The maximum between two polls; None: MAX_POLL_INTERVAL of the profile's GET_JOB_STATUS, else 60."""
     max_retry_interval: float = 300.0
     """The maximum while polls fail."""
     grace_period: float = 60.0
@@ -45,6 +46,8 @@ class PollBackoff:
         self._timing = timing
         self._poll_duration = 0.0
         self._min_interval = timing.min_poll_interval or DEFAULT_POLL_INTERVAL
+        self.max_interval = timing.max_poll_interval or DEFAULT_MAX_POLL_INTERVAL
+        """The maximum between two polls (s)."""
         self._delay = self._min_interval
         self.failure_count = 0
         """The number of polls that have failed since the last one that succeeded."""
@@ -66,6 +69,13 @@ class PollBackoff:
         self.failure_count = 0
         self._delay = self._min_interval if changed else self._delay * _SLOWDOWN_FACTOR
 
+    def delay_after_end(self) -> float:
+        """Return the seconds from the last poll until one that finds an end that was noticed.
+
+        As many as the poll took: while many jobs end, queries take half of the time.
+        """
+        return self._poll_duration
+
     def record_failure(self) -> None:
         """Note that a poll has failed."""
         self.failure_count += 1
@@ -77,15 +87,16 @@ class PollBackoff:
             return float(min(self._min_interval * factor, self._timing.max_retry_interval))
         return max(self._min_interval, self._poll_duration * self._pause_factor)
 
-    def next_delay(self, now: float, expected_end: float | None) -> float:
+    def next_delay(self, now: float, expected_end: float | None, *, is_awaited: bool = False) -> float:
         """Return the seconds until the next poll.
 
-        `expected_end` is when the next job should end. Both times are monotonic (s).
+        `expected_end` is when the next job should end. Both times are monotonic (s). If a caller waits for
+        a job (`is_awaited`), polls without a change do not lengthen the delay.
         """
         min_delay = self.min_delay()
-        if self.failure_count:
+        if self.failure_count or is_awaited:
             return min_delay
-        longest = max(self._timing.max_poll_interval, min_delay)
+        longest = max(self.max_interval, min_delay)
         delay = self._delay = min(max(self._delay, min_delay), longest)
         if expected_end is not None and expected_end - now < delay and now - expected_end < _OVERDUE_WINDOW:
             return max(min_delay, expected_end - now)

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, final
 
 from osprofile.errors import NotRegisteredError, OSProfileError
 from osprofile.jobs.arrays import ArrayTracker
+from osprofile.jobs.end_files import EndFileWatcher
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
 from osprofile.jobs.grace_period import REUSED_ID_REASON, UNKNOWN_JOB_REASON, GraceTracker, apply_removal
 from osprofile.jobs.monitor import JobMonitor
 from osprofile.jobs.poller import JobPoller, WatchedJob, log
+from osprofile.jobs.script_output import get_end_files
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
@@ -71,12 +73,16 @@ class JobWatcher:
             on_answer=recorder.flush,
             clock=clock,
         )
+        # on another host, nothing is noticed of a job's files
+        self._end_file_names = [] if scripts.context.get("SSH:HOST") else get_end_files(scripts.profile)
+        self._end_files: EndFileWatcher | None = None
         self._running_aborts: Counter[str] = Counter()
         """By job id, how many calls run ABORT for the job now."""
         self._deferred_ends: dict[str, JobEvent] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._streams: set[EventStream] = set()
         self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
+        self.poller.count_awaited_jobs = self._end_waiters.__len__
 
     def start(self) -> None:
         """Poll, and read the log if there is one, from now on."""
@@ -93,6 +99,8 @@ class JobWatcher:
 
     async def close(self) -> None:
         """Stop watching: streams end, and the callers of `wait_for_end` are cancelled."""
+        if self._end_files is not None:
+            self._end_files.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -240,6 +248,11 @@ class JobWatcher:
         grace = GraceTracker(record.aborted_at, record.missing)
         watched = WatchedJob(now, record.walltime, started, grace, array_id=record.array_id)
         self.poller.watch(status.job_id, watched)
+        if self._end_file_names and not record.array_id:
+            if self._end_files is None:
+                loop = asyncio.get_running_loop()
+                self._end_files = EndFileWatcher(self._end_file_names, self.poller.notice_end, loop)
+            self._end_files.watch(status.job_id, record.directory)
         if status.job_id not in self.monitor:
             self.register_record(record)
 
@@ -253,7 +266,12 @@ class JobWatcher:
         for unwatched_id in (job_id, *self.arrays.unwatch(job_id)):
             with contextlib.suppress(NotRegisteredError):
                 self.monitor.unregister(unwatched_id)
-            self.poller.unwatch(unwatched_id)
+            self._stop_queries(unwatched_id)
+
+    def _stop_queries(self, job_id: str) -> None:
+        self.poller.unwatch(job_id)
+        if self._end_files is not None:
+            self._end_files.unwatch(job_id)
 
     # Events
 
@@ -341,13 +359,14 @@ class JobWatcher:
             self.handle_event(event)
 
     def _publish_event(self, event: JobEvent, _key: Hashable) -> None:
+        self._scripts.metrics.add("osprofile_job_states_total", state=event.state.value)
         for stream in self._streams:
             stream.push_event(event)
         if self.arrays.find_array(event.job_id) is not None:
             self.arrays.update_task(event)
             self._schedule_array_update()
         if event.state.is_terminal:
-            self.poller.unwatch(event.job_id)
+            self._stop_queries(event.job_id)
             for future in self._end_waiters.pop(event.job_id, ()):
                 if not future.done():
                     future.set_result(event.status)

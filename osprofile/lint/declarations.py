@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile import javaregex
-from osprofile.errors import JavaRegexError, ValueRefusedError, quote_value
+from osprofile.errors import InvalidProfileError, JavaRegexError, ValueRefusedError, quote_value
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_FIELDS
 from osprofile.lint.rules import make_problem
@@ -66,10 +66,8 @@ def _check_values(field: Field) -> Iterator[Problem]:
 
 def _check_limits(field: Field) -> Iterator[Problem]:
     low, high = field.minimum, field.maximum
-    if low is not None and high is not None and low > high:
-        message = f"field {field.name}: Min {field_rules.format_number(low)} is above Max "
-        message += field_rules.format_number(high)
-        yield make_problem("OSP307", message, field.locate_child("Min"), "no value can be inside")
+    if problem := field_rules.find_limits_problem(field):
+        yield problem
         return
     if field.type == "text" and (low is not None or high is not None):
         limit_name = "Min" if low is not None else "Max"
@@ -148,7 +146,7 @@ def _is_allowed_number(field: Field, value: str) -> bool:
         return False
     try:
         field_rules.check_value(field, value)
-    except (ValueRefusedError, JavaRegexError):
+    except (ValueRefusedError, JavaRegexError, InvalidProfileError):  # another rule reports the latter
         return False
     return True
 

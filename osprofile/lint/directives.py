@@ -224,6 +224,8 @@ def _check_value(
         if declared is not None and declared.name == name and declared.type is None and "." in values.chars:
             yield from _check_number(declared)
         return
+    if declared is not None and declared.pattern_field is not None and declared.pattern is None:
+        return  # the pattern that it names is missing: OSP209, at its cause
     hint = f"{_PATTERN_REMEDY}; the field is declared at {declared.location if declared else placeholder.location}"
     if classify_source(view, placeholder) != "request" or declared is None:
         remedy = f'declare field {name} with isSettable="false" and an ext:pattern'

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError, quote_value, suggest_names
 from osprofile.javaregex.charset import CharSet
-from osprofile.jobs.script_output import POLL_INTERVAL_FIELD, POLL_INTERVAL_FORM, find_id_form
+from osprofile.jobs.script_output import (
+    END_FILES_FIELD,
+    MAX_POLL_INTERVAL_FIELD,
+    POLL_INTERVAL_FIELD,
+    POLL_INTERVAL_FORM,
+    find_id_form,
+)
 from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
 from osprofile.lint.declarations import find_regex_problem, list_declared_fields
 from osprofile.lint.id_forms import find_difference
@@ -63,6 +69,8 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         ),
         "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
         POLL_INTERVAL_FIELD: EngineField(must_exist=False),
+        MAX_POLL_INTERVAL_FIELD: EngineField(must_exist=False),
+        END_FILES_FIELD: EngineField(must_exist=False),
     },
     "LIST_NODES": {
         "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),
@@ -93,8 +101,9 @@ def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
         if declared.name == TIME_LIMIT_FIELD and not _is_seconds(declared.value):
             message = "field TIME_LIMIT needs a fixed Value that is a number of seconds"
             yield make_problem("OSP406", message, declared.location, "as in <Value>120</Value>")
-        if declared.name == POLL_INTERVAL_FIELD and not POLL_INTERVAL_FORM.fullmatch(declared.value or ""):
-            message = "field POLL_INTERVAL needs a fixed Value that is a number of seconds, more than 0"
+        is_interval = declared.name in {POLL_INTERVAL_FIELD, MAX_POLL_INTERVAL_FIELD}
+        if is_interval and not POLL_INTERVAL_FORM.fullmatch(declared.value or ""):
+            message = f"field {declared.name} needs a fixed Value that is a number of seconds, more than 0"
             yield make_problem(
                 "OSP406", message, declared.location, "as in <Value>2</Value> or <Value>0.5</Value>"
             )

@@ -1,22 +1,27 @@
-"""Rules for what a profile inherits and should not: scripts of another batch system, a job script's parts.
+"""Rules for what a profile inherits: scripts of another batch system, a job script's parts, limited fields.
 
 See docs/language.md, "Inheritance".
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile import javaregex
+from osprofile.errors import JavaRegexError
+from osprofile.incarnation import field_rules
 from osprofile.lint.requirements import REQUIRED_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import JOB_DIRECTIVES, Profile
+from osprofile.profile.writer import escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from osprofile.errors import Problem
     from osprofile.lint.profile_view import ProfileView
-    from osprofile.profile.model import Document
+    from osprofile.profile.model import Document, Field, Template
 
 BATCH_SYSTEM_TEMPLATES: Final = (
     "GET_JOB_STATUS", "HOLD", "RESUME", "SIGNAL", "ABORT", "FIND_JOB", "LIST_NODES", "LIST_QUEUES", "EVENTS",
@@ -24,10 +29,15 @@ BATCH_SYSTEM_TEMPLATES: Final = (
 """The templates whose scripts ask a batch system about its jobs or its machine."""
 
 
+_REPETITION: Final = re.compile(r"[*+]|\{[0-9]+,\}")
+"""In a pattern that says what a value looks like, as `[a-z]+` does, not which values there are."""
+
+
 def check_inheritance(view: ProfileView) -> Iterator[Problem]:
     """Check which documents of the chain the resolved profile's templates come from."""
     yield from _check_batch_system(view)
     yield from _check_prologue(view.profile)
+    yield from _check_empty_values(view)
 
 
 def _check_batch_system(view: ProfileView) -> Iterator[Problem]:
@@ -66,6 +76,52 @@ def _check_prologue(profile: Profile) -> Iterator[Problem]:
     message = "JOB_PROLOGUE replaces the inherited one, to which JOB_DIRECTIVES belongs"
     hint = "write directives in JOB_DIRECTIVES and shell lines in SITE_SETUP, and delete this template"
     yield make_problem("OSP627", message, profile.templates["JOB_PROLOGUE"].location, hint)
+
+
+def _check_empty_values(view: ProfileView) -> Iterator[Problem]:
+    """Report own declarations whose new limit and Default an empty value of a request bypasses."""
+    parents = view.profile.documents[1:]
+    if not parents:
+        return
+    parent = Profile(parents)
+    own = view.own_document
+    declared: list[tuple[Template | None, Field]] = [(None, field) for field in own.global_fields.values()]
+    declared += [
+        (template, field) for template in own.templates.values() for field in template.fields.values()
+    ]
+    for template, field in declared:
+        inherited_template = parent.templates.get(template.name) if template is not None else None
+        inherited = parent.global_fields.get(field.name)
+        if inherited_template is not None:
+            inherited = parent.find_field(inherited_template, field.name)
+        if inherited is None or not field.settable or field.value is not None:
+            continue
+        default = field_rules.apply_tags(field, field.default or "")
+        names = [
+            name for name, limit in _list_limits(field).items() if limit != _list_limits(inherited).get(name)
+        ]
+        if not default or not names or any(not tag.name for tag in field.tags):
+            continue
+        message = f"a request may set field {field.name} to nothing, which passes its {' and '.join(names)}"
+        hint = f'to replace it by the Default, write <idb:Tag name="">{escape_text(default)}</idb:Tag>'
+        hint += ' before the Default; <idb:Tag name=""/> says that it may be empty'
+        yield make_problem("OSP316", message, field.locate_child("Default"), hint)
+
+
+def _list_limits(field: Field) -> dict[str, object]:
+    """Return the limits of a field by what refusals call them; of patterns, only those that list the values."""
+    limits = {"Min": field.minimum, "Max": field.maximum, "pattern": field.pattern_text}
+    if field.pattern_text is not None and not _lists_values(field.pattern_text):
+        limits["pattern"] = None
+    return {name: limit for name, limit in limits.items() if limit is not None}
+
+
+def _lists_values(pattern: str) -> bool:
+    """Return whether a pattern accepts only a few values, such as `physics|chem`, and not the empty one."""
+    try:
+        return not _REPETITION.search(pattern) and not javaregex.compile(pattern).accepts("")
+    except JavaRegexError:  # another rule reports it
+        return False
 
 
 def _find_origin(profile: Profile, name: str) -> int | None:

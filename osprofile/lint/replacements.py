@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, suggest_names
@@ -16,7 +17,7 @@ from osprofile.lint.rules import make_problem
 from osprofile.profile.model import FIELD_NAME_PATTERN, JOB_DIRECTIVES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from osprofile.errors import Problem
     from osprofile.incarnation.body import Replacement
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field, StaticScript
 
 _NAME_PATTERN: Final = re.compile(FIELD_NAME_PATTERN)
+_SIMILAR: Final = 0.75
+"""How similar a field's name is to an inherited one if it is probably misspelt: WALTIME, QUEUES."""
 _REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})")
 
 
@@ -130,6 +133,7 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
         for text, replacement in view.list_replacements()
         for used in _list_used_fields(view, text, replacement)
     }
+    inherited_names = _list_inherited_names(view)
     for template in view.own_document.templates.values():
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT_FIELD}
         related_names = [t.name for t in view.list_related_templates(template)]
@@ -137,14 +141,15 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
             is_used = field.name in engine_reads or any((n, field.name) in used_fields for n in related_names)
             if not is_used and _NAME_PATTERN.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
-                yield _make_unused_problem(field, where)
+                yield _make_unused_problem(field, where, inherited_names)
     used_names = {name for _, name in used_fields} | JOB_FIELDS
     used_names |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
     used_names |= {field.pattern_field for _, field in list_declared_fields(view) if field.pattern_field}
     for field in view.own_document.global_fields.values():
         if field.name not in used_names:
             remedy = ", or give it ext:directive" if JOB_DIRECTIVES in view.profile.templates else ""
-            yield _make_unused_problem(field, "no template of the resolved profile", remedy)
+            where = "no template of the resolved profile"
+            yield _make_unused_problem(field, where, inherited_names, remedy)
 
 
 def _list_used_fields(
@@ -156,7 +161,25 @@ def _list_used_fields(
     return ((text.template.name, n) for n in (name, *view.profile.list_linked_names(text.template, name)))
 
 
-def _make_unused_problem(field: Field, where: str, remedy: str = "") -> Problem:
+def _list_inherited_names(view: ProfileView) -> dict[str, str]:
+    """Return the names of all fields that the parents declare, by their case-folded forms."""
+    fields = (d.global_fields.values() for d in view.profile.documents[1:])
+    own_fields = (t.fields.values() for d in view.profile.documents[1:] for t in d.templates.values())
+    return {field.name.casefold(): field.name for group in (*fields, *own_fields) for field in group}
+
+
+def _make_unused_problem(
+    field: Field, where: str, inherited_names: Mapping[str, str], remedy: str = ""
+) -> Problem:
     message = f"{where} uses field {field.name}"
     hint = f"write <{field.name}> where its value is needed{remedy}, or remove the field"
-    return make_problem("OSP302", message, field.element.locate_attribute("name"), hint)
+    similar = get_close_matches(field.name.casefold(), inherited_names, n=1, cutoff=_SIMILAR)
+    problem = make_problem("OSP302", message, field.element.locate_attribute("name"), hint)
+    if not similar:
+        return problem
+    problem = problem._replace(hint=f"did you mean {inherited_names[similar[0]]}? Else {hint}")
+    limit = next((name for name in ("Min", "Max") if field.find_child(name) is not None), "")
+    limit = limit or ("pattern" if field.pattern_text is not None else "")
+    if limit:  # the site believes that its limit holds
+        return problem._replace(message=f"{message}, so its {limit} limits nothing", severity="error")
+    return problem

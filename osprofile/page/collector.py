@@ -275,15 +275,15 @@ def choose_control(field: Field) -> tuple[model.Control, tuple[str, ...]]:
     words = _CHOICE_PATTERN.fullmatch(pattern)
     if words and (pattern[0] == "(") == (pattern[-1] == ")") and not rules.is_numeric_field(field):
         values = words[1].split("|")
-        tags = [tag.name for tag in field.tags if tag.value in values]
+        tags = [tag.name for tag in field.tags if tag.name and tag.value in values]
         empty = [""] if field.default == "" else []  # an empty Default means "not set"
         return "choice", tuple(dict.fromkeys([*empty, *tags, *values]))
     if {"\n", "\r"} & {*(field.default or "")} or r"\n" in pattern.replace(r"[^\n", ""):
         return "lines", ()
     numeric = field.type == "integer" or rules.is_numeric_field(field)
-    # An input for numbers cannot show a default that is not a number.
+    # An input for numbers cannot show a default that is not a number, nor take a word.
     can_show = not field.default or rules.is_number(field.default)
-    return ("number" if numeric and can_show and not field.tags else "text"), ()
+    return ("number" if numeric and can_show and not any(tag.name for tag in field.tags) else "text"), ()
 
 
 def _list_part_names(profile: Profile) -> set[str]:

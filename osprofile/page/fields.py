@@ -191,9 +191,9 @@ def _build_control(setting: Setting) -> Node:
         step = "1" if setting.type == "integer" else "any"
         return make_node("input", type="number", step=step, min=setting.minimum or None,
                     max=setting.maximum or None, value=value, **common)  # fmt: skip
-    if not setting.tags:
+    if not any(tag.name for tag in setting.tags):
         return make_node("input", type="text", value=value, **common)
-    words = make_node("datalist", *(make_node("option", *_format_option(t.value), value=t.name) for t in setting.tags),
+    words = make_node("datalist", *(make_node("option", *_format_option(t.value), value=t.name) for t in setting.tags if t.name),
                  id=f"words-{setting.key}")  # fmt: skip
     return make_node(
         "div", make_node("input", type="text", value=value, list=f"words-{setting.key}", **common), words
@@ -257,7 +257,8 @@ def build_tag_list(tags: Sequence[Tag]) -> Node:
     rows = []
     for tag in tags:
         value = make_node("code", *mark_invisible(tag.value)) if tag.value else "nothing"
-        rows.append(make_node("li", make_node("code", *mark_invisible(tag.name)), " means ", value))
+        name = make_node("code", *mark_invisible(tag.name)) if tag.name else "nothing"
+        rows.append(make_node("li", name, " means ", value))
     return make_node("ul", *rows, class_="tags")
 
 

@@ -10,7 +10,7 @@ from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submission import list_choices
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
 from osprofile.page.tables import build_cell, build_code, build_row_head, build_table, get_name_class
-from osprofile.page.words import QUANTITIES, describe_amount, describe_limits, describe_value
+from osprofile.page.words import QUANTITIES, describe_amount, describe_limits, describe_value, has_own_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -237,7 +237,7 @@ def _build_limits(page: Page) -> Iterator[Node]:
     if limited:
         columns = ("What a job may ask for", "Limit", "Without the option", "Option")
         yield build_table("The limits of a job", columns, _build_limit_rows(page, limited))
-    names = {s.name for s in jobs} - {s.name for s in limited}
+    names = {s.name for s in jobs} - {s.name for s in limited} - {s.name for s in jobs if has_own_pattern(s)}
     unlimited = [words for name, words in QUANTITIES.items() if name in names]
     if unlimited:
         only = " else" if limited else ""

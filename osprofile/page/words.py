@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _UNLIMITED: Final = re.compile("9{4,}")
 """A Max that only says how many digits a number may have: no limit of the site."""
+_ANY_NUMBER: Final = frozenset({"[1-9][0-9]*", "[0-9]+", "[0-9]*", r"\d+", r"[1-9]\d*", "0|[1-9][0-9]*"})
+"""Patterns that only say what a number looks like."""
 _TIME_UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _MEMORY_UNITS: Final = ((1024 * 1024, "TiB"), (1024, "GiB"), (1, "MiB"))
 _DURATION_FIELDS: Final = frozenset({"WALLTIME", "CPUTIME"})
@@ -52,6 +54,11 @@ def describe_limits(setting: Setting) -> str:
     if high:
         return f"at most {describe_value(setting, high)}"
     return f"at least {describe_value(setting, low)}" if low else ""
+
+
+def has_own_pattern(setting: Setting) -> bool:
+    """Return whether a field has a pattern that may refuse numbers, such as `3600|7200`: a limit without words."""
+    return setting.pattern is not None and setting.pattern not in _ANY_NUMBER
 
 
 def is_unlimited(maximum: str) -> bool:

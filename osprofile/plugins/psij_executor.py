@@ -34,7 +34,7 @@ from osprofile.plugins.messages import format_error
 from osprofile.plugins.psij_description import build_description, find_property
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 log: Final = logging.getLogger("osprofile.plugins.psij")
 _NAME_PREFIX: Final = "osprofile-"
@@ -143,8 +143,8 @@ class OSProfileJobExecutor(JobExecutor):
                 return []
             known = {} if jobs is None else session.statuses(map(_get_native_id, jobs))
             statuses = self._query_all_jobs() if jobs is None else known.values()
-            records = _find_records(session)
-            return [self._build_info(session, s, records.get(s.job_id)) for s in statuses]
+            records = _find_records(session, [s.job_id for s in statuses])
+            return [self._build_info(session, s, records[s.job_id]) for s in statuses]
 
     def _build_info(
         self, session: osprofile.JobSession, status: osprofile.JobStatus, record: osprofile.JobRecord | None
@@ -198,12 +198,13 @@ def _to_datetime(timestamp: float) -> datetime:
     return datetime.fromtimestamp(timestamp)  # noqa: DTZ006  # it is printed as local time
 
 
-def _find_records(session: osprofile.JobSession) -> dict[str, osprofile.JobRecord]:
-    async def list_records(target: osprofile.TargetSystem) -> dict[str, osprofile.JobRecord]:
-        records = target.store.list_all_jobs()
-        return {r.status.job_id: r for r in records if r.target == target.name and r.is_submitted}
+def _find_records(
+    session: osprofile.JobSession, job_ids: Iterable[str]
+) -> dict[str, osprofile.JobRecord | None]:
+    async def find_records(target: osprofile.TargetSystem) -> dict[str, osprofile.JobRecord | None]:
+        return {job_id: target.store.find_job(target.name, job_id) for job_id in job_ids}
 
-    return session.run(list_records)
+    return session.run(find_records)
 
 
 def _get_native_id(job: Job) -> str:

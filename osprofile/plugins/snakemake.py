@@ -404,8 +404,8 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
             for found in await target.recover_submissions(resubmit=False)
             if found.record.key in keys and found.error is not None
         ]
-        records = [record for record in target.store.list_all_jobs() if record.target == target.name]
-        job_ids = job_ids | {r.status.job_id for r in records if r.key in keys and r.is_submitted}
+        records = [target.store.find_by_key(target.name, key) for key in keys]
+        job_ids = job_ids | {r.status.job_id for r in records if r is not None and r.is_submitted}
 
     async def abort(job_id: str) -> str | None:
         try:

@@ -290,6 +290,10 @@ def _format_chain(chain: Sequence[Document]) -> str:
     return " -> ".join(f"{d.name} ({d.element.location})" for d in chain)
 
 
+def _format_names(chain: Sequence[Document]) -> str:
+    return " -> ".join(document.name for document in chain)
+
+
 def read_profile_bytes(path: str) -> bytes:
     """Return the bytes of a document. Raises `ProfileNotFoundError`.
 
@@ -343,7 +347,7 @@ def _find_missing_patterns(profile: Profile) -> Iterator[Problem]:
             named = profile.global_fields.get(name)
             message = f"field {field.name} takes its pattern from {quote_value(name)}, which "
             if named is None:
-                message += f"is no global field of profile {_format_chain(profile.documents)}"
+                message += f"is no global field of profile {_format_names(profile.documents)}"
                 hint = suggest_names(
                     name, [n for n, f in profile.global_fields.items() if f.value is not None]
                 )
@@ -371,10 +375,9 @@ def _find_missing_links(profile: Profile) -> Iterator[Problem]:
                     continue
                 location = field.element.locate_attribute(attribute)
                 if name not in names:
-                    message = (
-                        f"field {field.name} depends on {quote_value(name)}, which is no field of profile "
-                    )
-                    message += _format_chain(profile.documents)
+                    by = "ext:when" if code == "OSP213" else "ext:requires"
+                    message = f"field {field.name} depends, by {by}, on {quote_value(name)}, which is no field of profile "
+                    message += _format_names(profile.documents)
                     yield Problem(code, message, location, suggest_names(name, names))
                 elif code == "OSP213" and _depends_on_itself(profile, template, field):
                     message = f"field {field.name} depends on itself: its ext:when names {quote_value(name)}"

@@ -51,6 +51,12 @@ _ALLOWED_ATTRIBUTES: Final = {
     "Storage": ("name", "template", "ext:absent"),
     "Application": ("name", "template", "ext:absent"),
 }  # fmt: skip
+_CHILD_ORDER: Final = {
+    "Field": ("idb:Description", "idb:Min", "idb:Max", "idb:Tag", "idb:Default", "idb:Value"),
+    "Template": ("idb:Description", "idb:Invocation", "idb:Field"),
+    "Profile": ("osp:UspaceRoot", "osp:Delimiter", "idb:Template", "osp:Storage", "osp:Application"),
+}
+"""The children of an element in the order that the schema demands."""
 _CLARK_NAMESPACE: Final = r"\{([^}]*)\}"
 _EXPECTED_ELEMENTS: Final = r"Expected is (?:one of )?\( (.*) \)"
 _BAD_ATTRIBUTE_VALUE: Final = r"attribute (?:(\w+):)?([\w.-]+)=(.*)"
@@ -199,10 +205,22 @@ def _describe_unexpected_child(
         message = f"<{child.name}> is not expected here, in <{parent.name}>"
         if child.name in re.findall(r":(\w+)", expected):
             message += f": its namespace is {quote_value(child.namespace)}"
-        return Problem(SCHEMA_CODE, message, child.location, _format_allowed_hint(child.name, expected))
+        hint = _format_order_hint(parent, index) or _format_allowed_hint(child.name, expected)
+        return Problem(SCHEMA_CODE, message, child.location, hint)
     expected = expected_children.get(parent, "")
     message = f"<{parent.name}> ends too early" if expected else f"in <{parent.name}>: {reason}"
     return Problem(SCHEMA_CODE, message, parent.location, expected and f"it needs {expected}")
+
+
+def _format_order_hint(parent: Element, index: int) -> str:
+    """Return a hint for a child that comes too late, empty for any other child."""
+    order = _CHILD_ORDER.get(parent.name, ())
+    prefixed = [_NAMESPACE_PREFIXES.get(c.namespace or "", "") + c.name for c in parent.children[: index + 1]]
+    if prefixed[-1] not in order:
+        return ""
+    position = order.index(prefixed[-1])
+    later = next((name for name in prefixed if name in order and order.index(name) > position), "")
+    return f"the order is wrong: {prefixed[-1]} comes before {later}" if later else ""
 
 
 def _format_allowed_hint(name: str, expected: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
+import math
 import os
 import re
 import time
@@ -245,27 +246,26 @@ class Client:
 
     def list_recent(self, period: float) -> list[Entry]:
         """Return the jobs that have not ended, or ended in the last `period` seconds, as queried now; oldest first."""
-        since = time.time() - period
         if self.store.list_interrupted_submissions(self.settings.target):
             self._recover_submissions()
-        return self._query([record for _, record in self._list_records() if _is_recent(record, since)])
+        return self._query(list(self._list_records(time.time() - period)))
 
     def list_all(self) -> list[Entry]:
         """Return all jobs of the record, as queried now; oldest first."""
-        return self.list_recent(float("inf"))
+        return self.list_recent(math.inf)
 
     def query_jobs(self, numbers: Iterable[int]) -> list[Entry]:
         """Return the jobs with these numbers, as queried now, without those that nobody knows."""
         records = (self.find_job(number) for number in dict.fromkeys(numbers))
         return self._query([record for record in records if record is not None])
 
-    def _list_records(self) -> list[tuple[int, JobRecord]]:
-        return [
-            (int(match[1]), record)
-            for record in self.store.list_all_jobs()
-            if record.target == self.settings.target and record.is_submitted
-            if (match := _KEY.fullmatch(record.key or ""))
-        ]
+    def _list_records(self, since: float) -> Iterable[JobRecord]:
+        target = self.settings.target
+        all_records = since == -math.inf  # those of unknown times, too
+        records = (
+            self.store.list_all_jobs(target) if all_records else self.store.list_recent_jobs(target, since)
+        )
+        return (record for record in records if record.is_submitted and _KEY.fullmatch(record.key or ""))
 
     def _recover_submissions(self) -> Sequence[RecoveredSubmission]:
         """Find the jobs of submissions that were interrupted; submit none again: nobody knows their numbers."""
@@ -331,8 +331,3 @@ class Client:
 
 def _format_unknown_outcome(number: int) -> str:
     return f"the list of the jobs has job {number} if it was submitted"
-
-
-def _is_recent(record: JobRecord, since: float) -> bool:
-    status = record.status
-    return not status.state.is_terminal or (status.ended or status.submitted or 0.0) >= since

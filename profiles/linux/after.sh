@@ -11,6 +11,7 @@ gpe_after() { # waits until the other jobs have ended
     sleep 1
   done
   [ "$gpe_rc" -eq 0 ] || { printf 'DEPENDENCY\n' > .gpe_removed; trap - EXIT; exit 0; }
+  { read -r gpe_i < /proc/uptime && printf '%s\n' "${gpe_i%% *}" > .gpe_begun; } 2> /dev/null || :
   rm -f .gpe_waiting && touch .gpe_host
 }
 gpe_lives=gpe_lives

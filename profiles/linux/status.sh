@@ -1,5 +1,14 @@
 gpe_host=unknown
 { read -r gpe_host < /proc/sys/kernel/hostname; } 2> /dev/null
+gpe_uptime=
+{ read -r gpe_uptime gpe_s < /proc/uptime; } 2> /dev/null
+gpe_running() { # ID WORD: prints the line of a job that runs; its session's start, in ticks of 10 ms, is in gpe_sid
+  gpe_s=${gpe_sid#*-} && gpe_s=${gpe_s%%-*} && gpe_s=${gpe_s%??}
+  [ ! -e "$gpe_dir/.gpe_begun" ] || read -r gpe_s < "$gpe_dir/.gpe_begun" || :
+  case $gpe_s.$gpe_uptime in *[!0-9.]* | .* | *.) gpe_s='' ;; *) gpe_s=$((${gpe_uptime%%.*} - ${gpe_s%%.*})) ;; esac
+  case $gpe_s in -*) gpe_s='' ;; esac # it began after this query
+  printf '%s %s host=%s%s\n' "$1" "$2" "$gpe_host" "${gpe_s:+ elapsed=$gpe_s}"
+}
 gpe_status() { # ID: of a job or a task. The exit status is looked for again when the processes are gone: the job may have ended in between
   gpe_job_dir "$1" || :
   gpe_home=${gpe_dir%/.gpe_tasks/*} gpe_sid=$1 gpe_word=running
@@ -16,12 +25,15 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
   if { [ ! -e "$gpe_dir/.gpe_exit_status" ] || { [ -e "$gpe_dir/.gpe_usage" ] && [ ! -s "$gpe_dir/.gpe_usage" ]; }; } && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
     [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_held" ] || gpe_word=held
     case $gpe_state in T | t) gpe_word=stopped ;; esac
-    printf '%s %s host=%s%s\n' "$1" "$gpe_word" "$gpe_host" "$gpe_why"
+    case $gpe_word in
+    running | stopped) gpe_running "$1" "$gpe_word" ;;
+    *) printf '%s %s host=%s%s\n' "$1" "$gpe_word" "$gpe_host" "$gpe_why" ;;
+    esac
   elif gpe_record "$1"; then
     gpe_word=ended
   elif { [ "$gpe_home" = "$gpe_dir" ] || [ "$gpe_sid" != "${1%_*}" ]; } && [ -n "$(gpe_processes "$1")" ]; then
     gpe_word=running
-    printf '%s running host=%s\n' "$1" "$gpe_host"
+    gpe_running "$1" running
   elif [ ! -d "$gpe_dir" ] && { [ ! -L "$gpe_jobs/$1" ] || gpe_here "$1"; }; then
     return 1
   else

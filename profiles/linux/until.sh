@@ -6,5 +6,6 @@ gpe_until() { # waits until START_TIME
     [ ! -e .gpe_removed ] || { trap - EXIT; exit 0; }
     sleep "$((gpe_left < 60 ? gpe_left : 60))"
   done
+  { read -r gpe_i < /proc/uptime && printf '%s\n' "${gpe_i%% *}" > .gpe_begun; } 2> /dev/null || :
   rm -f .gpe_waiting && touch .gpe_host
 }

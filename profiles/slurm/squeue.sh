@@ -1,6 +1,6 @@
 gpe_squeue() {
   unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
-  squeue -h -r -t all -O 'JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|,Partition:|,TimeUsed:|' "$@"
+  SLURM_TIME_FORMAT=%s squeue -h -r -t all -O 'JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|,Partition:|,TimeUsed:|,EndTime:|' "$@"
 }
 gpe_show() {
   awk -F'|' -v id="$1" '
@@ -37,6 +37,7 @@ NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next }
     used = t[n] + 60 * t[n - 1] + (n > 2 ? 3600 * t[n - 2] : 0) + (days ? 86400 * t[1] : 0)
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
+  if ($8 ~ /^[0-9]+$/ && state !~ /^(PENDING|RUNNING|SUSPENDED)/) more = more " ended=" $8
   if ($5 == "DependencyNeverSatisfied") { $5 = "DEPENDENCY"; if (state == "CANCELLED") state = state "/dependency" }
   else if (state ~ /^CANCELLED/) $5 = "" # what it waited for is not why it ended
   if (state == "PENDING" && $5 in never) $5 = $5 " (" never[$5] ": as it is, it will not start)"

@@ -137,7 +137,7 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
     ],
     "profiles": [("profiles", "x"), ("profiles", "--profiles", "none")],
     "deploy": [("deploy",), ("deploy", "-p", "nope"), ("deploy", *SITE, "--context", "X")],
-    "login": [("login",), ("login", "a;id"), ("login", "host", "-p", "nope")],
+    "login": [("login",), ("login", "host", "-p", "nope")],
     "shim": [
         ("shim",),
         ("shim", "made", *SITE),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile import MissingValueError, ValueRefusedError, incarnate
+from osprofile import InvalidProfileError, MissingValueError, ValueRefusedError, incarnate
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import lengths
 from tests.strategies import default, field, fixed, profile, tag, template, values
@@ -229,7 +229,7 @@ LIMITS = [
     (None, "1e23", "100000000000000000000001", False), ("1e23", None, "99999999999999999999999", False),
     (None, "9007199254740992", "9007199254740992", True), (None, "9007199254740992", "9007199254740993", False),
     (None, "1e308", "1e308", True), ("-INF", "INF", "1e308", True), ("INF", None, "1", False),
-    ("10", "1", "5", False), ("1", "10", "+5", True), ("1", "10", "005", True),
+    ("1", "10", "+5", True), ("1", "10", "005", True),
 ]  # fmt: skip
 
 
@@ -264,6 +264,19 @@ def test_limits_are_exact(value: str, limit: float) -> None:
     assert rules.is_within_limits(value, None, limit) is (exact <= written)
 
 
+@pytest.mark.parametrize("attributes", ["", 'ext:type="integer"'])
+@pytest.mark.parametrize("value", ["1", "6", "9"])
+def test_limits_without_any_number_are_the_profiles_fault(attributes: str, value: str) -> None:
+    field = f'<idb:Field name="N" {attributes}><idb:Min>8</idb:Min>\n<idb:Max>4</idb:Max><idb:Default/></idb:Field>'
+    made = profile(template("T", "<N>", "\n" + field))
+    assert incarnate(made, "T").text == ""
+    with pytest.raises(InvalidProfileError) as caught:
+        incarnate(made, "T", fields={"N": value})
+    [problem] = caught.value.problems
+    assert (problem.code, problem.message) == ("OSP307", "field N: Min 8 is above Max 4")
+    assert problem.hint == "raise the Max, at p.xml:6:10, or lower the Min: now no number is allowed"
+
+
 def refused(content: str, attributes: str, value: str, **sources: str) -> str:
     made = profile(template("T", "\n<F>\n", f"\n{field('F', content, attributes)}\n"))
     with pytest.raises(ValueRefusedError) as caught:
@@ -290,6 +303,15 @@ p.xml:8:10: field F: '0.6' is above the Max of 0.5
     <idb:Max>0.5</idb:Max></idb:Field>
              ^
     hint: allowed: at most 0.5
+""",
+    ),
+    "with the field's own words": (
+        ("<idb:Description>In seconds; at most an hour.</idb:Description>\n<idb:Max>3600</idb:Max>", "", "3601"),
+        """
+p.xml:8:10: field F: '3601' is above the Max of 3600
+    <idb:Max>3600</idb:Max></idb:Field>
+             ^
+    hint: allowed: at most 3600. In seconds; at most an hour.
 """,
     ),
     "at least": (

@@ -284,7 +284,8 @@ def test_a_record_of_an_older_version_gets_the_columns(tmp_path: Path) -> None:
     store.record_job_id(store.begin_submission("t", "/e", script="").number, "10")
     store.close()
     with sqlite3.connect(path) as db:
-        db.execute("DROP INDEX job_array")
+        for name in ("job_array", "job_live", "job_ended"):
+            db.execute(f"DROP INDEX {name}")
         for name in ("array_spec", "array_id", "array_index"):
             db.execute(f"ALTER TABLE job DROP COLUMN {name}")
     db.close()

@@ -106,3 +106,16 @@ def test_a_shell_gives_back_what_was_quoted(words: list[str], values: dict[str, 
     script += "".join(f"printf '%s\\0' \"${name}\"\n" for name in values)
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
     assert done.stdout == b"".join(t.encode() + b"\0" for t in (*words, *values.values()))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "expected"),
+    [
+        ("walltime", "2m", "120"), ("walltime", "01:30:00", "5400"), ("walltime", 600, "600"), ("walltime", "600", "600"),
+        ("cputime", "1h", "3600"), ("memory", "2G", "2048"), ("memory", "512", "512"), ("memory", "large", "large"),
+        ("walltime", "10:00", "10:00"),
+    ],
+)  # fmt: skip
+def test_times_and_amounts_with_units(attribute: str, value: object, expected: str) -> None:
+    """What is neither is left to the profile, which may have a tag for it."""
+    assert list(build_request(JobDescription(**{attribute: value})).values()) == [expected]  # type: ignore[arg-type]

@@ -253,15 +253,23 @@ def test_poll_intervals(load: Callable[[str], Profile], value: str, seconds: flo
     body = '<idb:Invocation name=""><idb:Body>x</idb:Body></idb:Invocation>'
     field = f'<idb:Field name="POLL_INTERVAL" isSettable="false"><idb:Value>{value}</idb:Value></idb:Field>'
     profile = load(f'<idb:Template name="GET_JOB_STATUS">{body}{field}</idb:Template>')
-    assert script_output.get_poll_interval(profile) == seconds
+    assert script_output.get_poll_intervals(profile) == (seconds, None)
     assert TargetSystem(profile).timing.min_poll_interval == seconds
     assert TargetSystem(profile, timing=Timing(min_poll_interval=7)).timing.min_poll_interval == 7
+
+
+def test_the_longest_poll_interval_is_a_sites_own(load: Callable[[str], Profile]) -> None:
+    body = '<idb:Invocation name=""><idb:Body>x</idb:Body></idb:Invocation>'
+    field = '<idb:Field name="MAX_POLL_INTERVAL" isSettable="false"><idb:Value>300</idb:Value></idb:Field>'
+    profile = load(f'<idb:Template name="GET_JOB_STATUS">{body}{field}</idb:Template>')
+    assert TargetSystem(profile).timing.max_poll_interval == 300
+    assert TargetSystem(profile, timing=Timing(max_poll_interval=7)).timing.max_poll_interval == 7
 
 
 def test_each_batch_system_has_its_own_poll_interval() -> None:
     """A profile that defines the query does not inherit how often it may be asked."""
     names = ("linux", "slurm", "pbs", "torque", "sge", "lsf", "batch")
-    found = {name: script_output.get_poll_interval(osprofile.load(name)) for name in names}
+    found = {name: script_output.get_poll_intervals(osprofile.load(name))[0] for name in names}
     assert found == {**dict.fromkeys(names), "linux": 0.2}
 
 

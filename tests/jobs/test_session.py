@@ -90,6 +90,25 @@ def test_a_key(session: JobSession) -> None:
     assert len(set(jobs)) == 1
 
 
+def test_a_job_is_found_by_its_key(session: JobSession) -> None:
+    job = session.submit(shell("true", name="fit"), key="fit 1")
+    assert session.get_job(key="fit 1") == job == session.get_job(job.id)
+    assert (job.key, job.name) == ("fit 1", "fit")
+    assert (session.get_job("99").key, session.get_job("99").name) == (None, "")
+    with pytest.raises(JobNotFoundError, match="has the key 'fit 2'"):
+        session.get_job(key="fit 2")
+    with pytest.raises(ValueError, match="either an id or a key"):
+        session.get_job()
+
+
+def test_an_id_of_another_form_is_that_of_no_job(tmp_path: Path) -> None:
+    with JobSession("linux", store=str(tmp_path / "jobs.db")) as session:
+        for call in (session.status, session.wait, session.hold, session.abort, session.query_usage):
+            with pytest.raises(JobNotFoundError, match="there is no job 99"):
+                call("99")
+        assert session.statuses(["99"]) == {}
+
+
 def test_calls_with_one_key_at_once(session: JobSession) -> None:
     jobs = []
     threads = [

@@ -130,7 +130,9 @@ def test_side_by_side() -> None:
             scripts = [f"echo {n}; sleep 0.1; echo {n} >&2; exit {n}" for n in range(8)]
             results = await asyncio.gather(*(run_one(pool, script) for script in scripts))
             assert results == [ProcessResult(n, f"{n}\n".encode(), f"{n}\n".encode()) for n in range(8)]
+        assert pool.count_open() == 8
         await pool.close()
+        assert pool.count_open() == 0
 
     run(main())
     assert opened == 8

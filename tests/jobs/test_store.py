@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -21,11 +22,13 @@ from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
+from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from osprofile.jobs.store import JobRecord
     from tests.jobs.conftest import Toy
 
 OWNER = """
@@ -501,3 +504,189 @@ def test_a_record_without_requests_and_histories(tmp_path: Path) -> None:
     assert store._db.execute("SELECT * FROM request").fetchall() == []
     assert store.begin_submission("t", "/d", script="s", request={"A": "2"}).number == number
     assert store.read_details(number).request == {"A": "2"}
+
+
+# A record of many jobs
+
+
+GOOD_STEP = re.compile(
+    r"INTEGER PRIMARY KEY|job_(live|unsubmitted) \(target=\?\)|\(target=\? AND (\w+=|<expr>[<>])\?\)"
+    r"|COVERING INDEX job_directory( \(target>\?\))?$"
+)
+
+
+def use_every_query(store: Store) -> None:
+    """Call each method of a record that lists, finds or changes some of its jobs."""
+    begun = store.begin_submission("t", "/d", script="s", key="k", array="1-2", request={"A": "1"})
+    store.record_job_id(begun.number, "17", {1: "17_1", 2: "17_2"})
+    store.release_submission(begun.number)
+    store.claim_submission(begun.number)
+    store.set_key("t", "17", "l")
+    store.adopt_job("t", JobStatus("18", JobState.RUNNING))
+    store.update_statuses(
+        "t", [JobStatus("17_1", JobState.RUNNING), JobStatus("18", JobState.DONE, ended=1.0)]
+    )
+    store.record_usage("t", JobStatus("18", JobState.DONE, elapsed=1.0))
+    store.mark_aborting("t", "17", is_running=True)
+    store.record_removal("t", "17", 1.0)
+    store.record_missing("t", {"17": MissingPeriod(1.0, 2.0)})
+    again = store.begin_submission("t", "/e", script="s")
+    store.record_job_id(again.number, "17")
+    store.find_job("t", "17")
+    store.find_by_key("t", "l")
+    store.find_by_directory("t", "/d")
+    store.find_on_all_targets("17")
+    store.find_directory_on_all_targets("/d")
+    store.read_details(begun.number)
+    store.list_targets()
+    store.list_interrupted_submissions("t")
+    store.list_live_jobs("t")
+    store.list_live_jobs()
+    store.list_recent_jobs("t", 1.0)
+    store.list_tasks("t", "17")
+    assert store.prune_ended_jobs(5.0) == 1
+    store.delete_record(again.number)
+
+
+def test_no_query_reads_all_jobs(tmp_path: Path) -> None:
+    """Neither all of the table, nor all of one target: most have one target only."""
+    store = Store(str(tmp_path / "s"))
+    statements: list[str] = []
+    store._db.set_trace_callback(statements.append)
+    use_every_query(store)
+    store._db.set_trace_callback(None)
+    queries = {s for s in statements if s.split()[0] in {"SELECT", "UPDATE", "DELETE"}}
+    assert len(queries) > 25
+    for query in queries:
+        for *_, step in store._db.execute(f"EXPLAIN QUERY PLAN {query}"):
+            if re.search(r"\b(job|whole|request)\b", step):
+                assert GOOD_STEP.search(step), query
+
+
+def test_lists_of_all_targets_and_of_one() -> None:
+    store = Store()
+    assert (store.list_targets(), store.list_live_jobs(), store.list_recent_jobs("a", 0.0)) == ([], [], [])
+    jobs = {
+        ("b", "1"): None, ("a", "2"): 100.0, ("b", "3"): 200.0, ("c", "4"): None, ("a", "1"): 300.0,
+    }  # fmt: skip
+    for (target, job_id), ended in jobs.items():
+        store.adopt_job(target, JobStatus(job_id, JobState.DONE if ended else JobState.RUNNING, ended=ended))
+    store.begin_submission("d", "/d", script="")
+
+    def name(records: list[JobRecord]) -> list[str]:
+        return [record.target + record.status.job_id for record in records]
+
+    assert store.list_targets() == ["a", "b", "c", "d"]
+    assert name(store.list_live_jobs()) == ["b1", "c4"]
+    assert name(store.list_live_jobs("c")) == ["c4"]
+    assert name(store.list_recent_jobs("a", 200.0)) == ["a1"]
+    assert name(store.list_recent_jobs("b", 200.0)) == ["b1", "b3"]
+    assert name(store.list_recent_jobs("b", 200.1)) == ["b1"]
+    assert name(store.list_recent_jobs("d", 200.0)) == ["d"]
+    assert name(store.list_all_jobs("a")) == ["a2", "a1"]
+    assert name(store.list_newest_jobs(2)) == ["a1", "d"]
+    assert name(store.find_on_all_targets("1")) == ["b1", "a1"]
+    assert name(store.find_directory_on_all_targets("/d")) == ["d"]
+
+
+def test_old_jobs_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array goes with all of its tasks."""
+    monkeypatch.setattr(module, "_PRUNE_BATCH_SIZE", 5)
+    store = Store()
+    for number in range(7):
+        store.adopt_job("t", JobStatus(str(number), JobState.DONE, ended=100.0 - number))
+    tasks = {index: f"9_{index}" for index in range(8)}
+    store.record_job_id(store.begin_submission("t", "/d", script="", array="0-7").number, "9", tasks)
+    ends = [JobStatus(job_id, JobState.DONE, ended=95.5) for job_id in ("9", *tasks.values())]
+    store.update_statuses("t", ends)
+    left = []
+    while store.prune_ended_jobs(101.0):
+        left.append([record.status.job_id for record in store.list_all_jobs()])
+        assert len(store.list_tasks("t", "9")) == 8 * ("9" in left[-1])
+    assert left == [["0", "1", "2", "3", "4"], []]
+
+
+def test_an_old_record_of_many_jobs_gets_its_indexes(tmp_path: Path) -> None:
+    """Two processes may open it at the same time; the older version may go on with it."""
+    path = str(tmp_path / "s")
+    store = Store(path)
+    for number in range(300):
+        store.adopt_job("t", JobStatus(str(number), JobState.DONE, ended=float(number)))
+    store.close()
+    indexes = ("job_array", "job_unsubmitted", "job_live", "job_ended")
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        for name in indexes:
+            db.execute(f"DROP INDEX {name}")
+    opening = [subprocess.Popen([sys.executable, "-c", OTHER_PROGRAM, path], stdout=-3) for _ in range(4)]
+    assert [process.wait() for process in opening] == [0] * 4
+    store = Store(path)
+    assert len(store.list_recent_jobs("t", 250.0)) == 50
+    assert store.prune_ended_jobs(250.0) == 250
+    found = {name for (name,) in store._db.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
+    assert found.issuperset(indexes)
+    with contextlib.closing(sqlite3.connect(path)) as older, older:
+        older.execute("UPDATE job SET state = 'RUNNING', ended = NULL WHERE job_id = '299'")
+    assert [record.status.job_id for record in store.list_live_jobs()] == ["299"]
+    assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+MANY_SUBMISSIONS = """
+import asyncio, os, sys, traceback
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.store import Store
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.repository import Repository
+
+directory, count = sys.argv[1], int(sys.argv[2])
+profile = Repository().load_file(f"{directory}/stub.xml")
+start_read, start_write = os.pipe()
+
+async def submit(key):
+    target = TargetSystem(profile, store=Store(f"{directory}/jobs.db"))
+    job_id = await target.submit(JobDescription(executable="/bin/true"), key=key, strict=False)
+    os.write(1, f"{key} {job_id}\\n".encode())
+    await target.close()
+    target.store.close()
+
+for number in range(count):
+    if os.fork() == 0:
+        os.close(start_write)
+        os.read(start_read, 1)  # all begin at the same time
+        try:
+            asyncio.run(submit(f"k{number}"))
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+os.close(start_write)
+sys.exit(any([os.wait()[1] for _ in range(count)]))
+"""
+STUB = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  name="stub" extends="linux">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="START"><idb:Invocation name=""><idb:Body>
+d='&lt;WORKING_DIRECTORY/'/'\\''&gt;'
+echo "$d" &gt;&gt; '{root}/started'
+printf '%s-1-%.8s\\n' "$$" "${{d##*-}}"
+  </idb:Body></idb:Invocation></idb:Template>
+</osp:Profile>
+"""
+
+
+def test_two_hundred_processes_submit_at_the_same_time(tmp_path: Path) -> None:
+    """None is told of a lock, each job is submitted once, and each is recorded."""
+    count = rounds(200, 40)
+    (tmp_path / "stub.xml").write_text(STUB.format(root=tmp_path))
+    words = [sys.executable, "-c", MANY_SUBMISSIONS, str(tmp_path), str(count)]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    told = dict(line.split() for line in ended.stdout.splitlines())
+    assert told.keys() == {f"k{number}" for number in range(count)}
+    records = Store(str(tmp_path / "jobs.db")).list_all_jobs()
+    assert [(r.key, r.status.job_id) for r in records if told.get(r.key or "") == r.status.job_id] == [
+        (r.key, r.status.job_id) for r in records
+    ]
+    started = (tmp_path / "started").read_text().splitlines()
+    assert sorted(started) == sorted(record.directory for record in records)
+    assert len(set(started)) == len(set(told.values())) == count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import shutil
 import time
@@ -11,12 +12,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import ScriptCutError, ScriptError, ScriptFailedError, StoreError
+from osprofile.errors import ScriptCutError, ScriptError, ScriptFailedError, StoreError, SubmissionBusyError
+from osprofile.jobs.description import JobDescription
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, shell
 
 if TYPE_CHECKING:
+    from multiprocessing.synchronize import Barrier
+    from pathlib import Path
+
     from tests.jobs.conftest import Toy
 
 JOB = shell("true")
@@ -434,5 +439,74 @@ def test_those_who_wait_for_a_job_whose_id_is_given_again(toy: Toy, is_live: boo
             status = await asyncio.wait_for(waiting, 20)
             assert (status.state.value, status.exit_code) == (("LOST", None) if is_live else ("DONE", 0))
             assert record.key == "k"
+
+    asyncio.run(main())
+
+
+def test_a_key_with_another_request(toy: Toy, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is the job of the key, with a warning of what differs; a request without a program has only the key."""
+
+    async def main() -> None:
+        path = str(tmp_path / "jobs.db")
+        for again, differences in (
+            (JOB, ""),
+            (JobDescription(), ""),
+            (shell("false"), "arguments differs"),
+            (replace(JOB, walltime=60, name="n"), "name, walltime differ"),
+            (replace(JOB, fields={"SETUP": ":"}), "SETUP differs"),
+        ):
+            async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+                job = await target.submit(JOB, key="k k")
+                caplog.clear()
+                assert await target.submit(again, key="k k") == job == "1"
+            warnings = [record.getMessage() for record in caplog.records]
+            text = (
+                f"the key 'k k' belongs to job 1, whose request was another ({differences}): it is returned;"
+            )
+            assert warnings == ([f"{text} for a new job give a new key"] if differences else [])
+        assert len(toy.submissions) == 1
+
+    asyncio.run(main())
+
+
+def submit_in_process(toy: Toy, path: str, go: Barrier, answers: multiprocessing.Queue[str]) -> None:
+    """Submit a job with a key, when all processes are there."""
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+            go.wait()
+            answers.put(await target.submit(JOB, key="k"))
+
+    asyncio.run(main())
+
+
+def test_processes_that_submit_the_same_key_get_the_same_job(toy: Toy, tmp_path: Path) -> None:
+    path = str(tmp_path / "jobs.db")
+    Store(path).close()
+    replace_command(toy, "toysub", TOYSUB.replace("n=1\n", "sleep 0.5; n=1\n"))
+    fork = multiprocessing.get_context("fork")
+    go, answers = fork.Barrier(4), fork.Queue()
+    processes = [fork.Process(target=submit_in_process, args=(toy, path, go, answers)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    assert [answers.get(timeout=60) for _ in processes] == ["1"] * 4
+    for process in processes:
+        process.join()
+    assert len(toy.submissions) == 1
+
+
+def test_a_submission_that_another_process_does_not_end(toy: Toy, tmp_path: Path) -> None:
+    """It is waited for, but not for ever; the hint says what to do."""
+
+    async def main() -> None:
+        store = Store(str(tmp_path / "jobs.db"))
+        timing = replace(QUICK, script_timeout=0.2)
+        async with TargetSystem(toy.profile, store=store, timing=timing) as target:
+            record = store.begin_submission(target.name, "/d", script="true", key="k")
+            with pytest.raises(SubmissionBusyError) as caught:
+                await target.submit(JOB, key="k")
+            assert caught.value.hint == "repeat the submission with the same key when that has ended"
+            store.delete_record(record.number)  # the batch system has refused it
+            assert await target.submit(JOB, key="k") == "1"
 
     asyncio.run(main())

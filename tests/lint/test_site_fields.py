@@ -178,6 +178,36 @@ def test_a_field_that_nothing_uses_may_become_a_directive(tmp_path: Path) -> Non
     assert "or give it ext:directive" in problem.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "attributes", "limit"),
+    [
+        ("WALTIME", "<idb:Max>7200</idb:Max><idb:Default/>", ' ext:type="integer"', "Max"),
+        ("walltime", "<idb:Min>60</idb:Min><idb:Default/>", ' ext:type="integer"', "Min"),
+        ("WALLTIMES", EMPTY, ' ext:pattern="3600|7200"', "pattern"),
+    ],
+)
+def test_a_limit_of_a_misspelt_field_is_an_error(
+    tmp_path: Path, name: str, content: str, attributes: str, limit: str
+) -> None:
+    [problem] = find_problems(tmp_path, format_field(name, content, attributes))
+    assert (problem.code, problem.severity) == ("OSP302", "error")
+    assert problem.message.endswith(f"uses field {name}, so its {limit} limits nothing")
+    assert problem.hint.startswith("did you mean WALLTIME? Else write ")
+
+
+def test_a_misspelt_field_without_a_limit_and_a_limit_of_another_field(tmp_path: Path) -> None:
+    [misspelt] = find_problems(tmp_path, format_field("WALLTIM", EMPTY))
+    assert (misspelt.severity, "did you mean WALLTIME?" in misspelt.hint) == ("warning", True)
+    [other] = find_problems(tmp_path, format_field("FLOORS", "<idb:Max>3</idb:Max>" + EMPTY))
+    assert (other.severity, "did you mean" in other.hint) == ("warning", False)
+
+
+def test_a_misspelt_field_of_a_template(tmp_path: Path) -> None:
+    field = format_field("SIGNA", "<idb:Max>9</idb:Max>", ' ext:type="integer"')
+    [problem] = find_problems(tmp_path, more=format_template("true", field, name="SIGNAL"))
+    assert (problem.severity, problem.hint.startswith("did you mean SIGNAL?")) == ("error", True)
+
+
 def test_what_a_boolean_is(tmp_path: Path) -> None:
     [problem] = find_problems(tmp_path, '<idb:Field name="QUEUE" isSettable="no"><idb:Default/></idb:Field>')
     assert problem.code == "OSP104"

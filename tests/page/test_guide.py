@@ -287,6 +287,15 @@ def test_any_queue_and_no_queue() -> None:
     assert "Other queues of the batch system can be named with --queue , too." in text
 
 
+@pytest.mark.parametrize(
+    ("pattern", "claimed"), [("3600|7200", False), ("[1-9][0-9]*", True), ("[0-9]{1,4}", False)]
+)
+def test_a_number_with_a_pattern_of_its_own_is_not_called_unlimited(pattern: str, claimed: bool) -> None:
+    made = field_profile("WALLTIME", "<idb:Default/>", f' ext:type="integer" ext:pattern="{pattern}"')
+    text = read_text(render_page(collect_page(made)))
+    assert ("limited here (run time" in text) == claimed
+
+
 def test_the_limits_of_an_application_are_told_apart(cluster: osprofile.Profile) -> None:
     text = read_text(render_page(collect_page(cluster)))
     assert "Run time 1 minute to 24 hours 1 hour --walltime TIME" in text

@@ -573,7 +573,7 @@ f.xml:4:1: error OSP104 <Tempalte> is not expected here, in <Profile>
 f.xml:7:1: error OSP104 <Min> is not expected here, in <Field>
     <idb:Min>1</idb:Min>
     ^
-    hint: allowed here: idb:Value
+    hint: the order is wrong: idb:Min comes before idb:Default
 """,
     ),
     "wrong ns": (

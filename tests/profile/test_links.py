@@ -63,11 +63,11 @@ BAD = {
     ),
     "when of an unknown field": (
         field("F", fixed("x"), 'isSettable="false" ext:when="FLAK"'),
-        "OSP213 field F depends on 'FLAK', which is no field of profile p (p.xml:1:1)",
+        "OSP213 field F depends, by ext:when, on 'FLAK', which is no field of profile p",
     ),
     "when of nothing": (
         field("F", fixed("x"), 'isSettable="false" ext:when=""'),
-        "OSP213 field F depends on '', which is no field of profile p (p.xml:1:1)",
+        "OSP213 field F depends, by ext:when, on '', which is no field of profile p",
     ),
     "when of itself": (
         field("F", fixed("x"), 'isSettable="false" ext:when="F"'),
@@ -88,7 +88,7 @@ BAD = {
     ),
     "requires of an unknown field": (
         field("F", default(""), 'ext:requires="FLAK"'),
-        "OSP214 field F depends on 'FLAK', which is no field of profile p (p.xml:1:1)",
+        "OSP214 field F depends, by ext:requires, on 'FLAK', which is no field of profile p",
     ),
 }
 

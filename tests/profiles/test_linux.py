@@ -319,6 +319,33 @@ def test_how_long_a_job_ran(linux: Target) -> None:
         )
 
 
+@pytest.mark.parametrize("kind", ["job", "task", "waited"])
+def test_how_long_a_job_runs(linux: Target, kind: str) -> None:
+    """A query tells it, even if it is the first one; the time that a job waited does not count."""
+    when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 3))
+    fields = {"job": {}, "task": {"ARRAY": "3"}, "waited": {"START_TIME": when}}[kind]
+    before = time.monotonic()
+    job = linux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "date > began; exec sleep 60"), **fields)
+    while not (job.directory / "began").exists():
+        time.sleep(0.05)
+    began = time.monotonic()
+    time.sleep(2.2)
+    job_id = f"{job.id}_3" if kind == "task" else job.id
+    least = time.monotonic() - began
+    read = StatusOutputReader(linux.profile).read_statuses
+    status = read(linux.ok("GET_JOB_STATUS", JOB_ID=job_id))[job_id]
+    most = time.monotonic() - (began - 1 if kind == "waited" else before)
+    assert status.state == "RUNNING"
+    assert status.elapsed is not None
+    assert least - 1 <= status.elapsed <= most + 1
+    linux.ok("HOLD", JOB_ID=job_id)
+    held = read(linux.ok("GET_JOB_STATUS", "ALL"))[job_id]
+    assert held.state == "HELD"
+    assert held.elapsed is not None
+    assert held.elapsed >= status.elapsed
+    linux.ok("ABORT", JOB_ID=job_id)
+
+
 BUSY = "x = b'a' * (100 << 20)\nimport time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.5)"
 
 

@@ -256,13 +256,25 @@ def test_slurm(slurm: Target, commands: Commands) -> None:
         assert (status.id, status.word) == (job, outcome[0])
 
 
-def test_why_a_job_waits_in_slurm(slurm: Target, commands: Commands) -> None:
+def test_why_a_job_waits_in_slurm_and_when_it_has_ended(slurm: Target, commands: Commands) -> None:
     """What does not come by itself is told in a sentence; what a job waited for is not why it was removed."""
     lines = (
         "1|PENDING|0|n/a|Priority|",
         "2|PENDING|0|n/a|PartitionTimeLimit|",
         "3|CANCELLED|0|n/a|PartitionConfig|",
     )
+    commands.set("squeue", "\n".join(lines) + "\n")
+    more = (
+        "4|COMPLETED|0|n1|None|debug|0:10|1800000000|",
+        "5|RUNNING|0|n1|None|debug|0:10|1800000000|",
+        "6|TIMEOUT|0|n1|TimeLimit|debug|1:00|N/A|",
+    )
+    commands.set("squeue", "\n".join(more) + "\n")
+    assert slurm.ok("GET_JOB_STATUS", "ALL").splitlines() == [
+        "4 COMPLETED exit=0 host=n1 queue=debug elapsed=10 ended=1800000000",
+        "5 RUNNING host=n1 queue=debug elapsed=10",
+        "6 TIMEOUT host=n1 queue=debug elapsed=60 reason=TimeLimit",
+    ]
     commands.set("squeue", "\n".join(lines) + "\n")
     assert slurm.ok("GET_JOB_STATUS", "ALL").splitlines() == [
         "1 PENDING reason=Priority",

@@ -119,10 +119,8 @@ async def _find_job(session: CommandSession, word: str, failures: ErrorReporter)
 
 def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
     """Return the submission in a working directory, if its job has no id yet."""
-    found = (
-        r for r in session.store.list_all_jobs() if r.directory == word and session.is_selected(r.target)
-    )
-    return next((record for record in found if not record.is_submitted), None)
+    records = session.store.find_directory_on_all_targets(word)
+    return next((r for r in records if session.is_selected(r.target) and not r.is_submitted), None)
 
 
 async def _query_row(session: CommandSession, job: JobReference, failures: ErrorReporter) -> JobRow:

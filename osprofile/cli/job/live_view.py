@@ -125,9 +125,7 @@ class _JobView:
     async def watch_recorded_jobs(self, failures: ErrorReporter) -> None:
         """Watch the live jobs of the record that are not watched yet."""
         store = self._session.store
-        for record in store.list_all_jobs():
-            if not record.is_submitted or record.status.state.is_terminal:
-                continue
+        for record in store.list_live_jobs():
             try:
                 if self._session.is_selected(record.target):
                     target = self._session.open_recorded_target(record.target)

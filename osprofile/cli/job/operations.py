@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.store import JobRecord, Store
+
 _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "abort": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
@@ -170,15 +171,14 @@ async def _list_jobs(
 ) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
-        names = dict.fromkeys(record.target for record in session.store.list_all_jobs())
-        selected = [name for name in names if session.is_selected(name)]
-        refreshed = dict(
-            zip(selected, await asyncio.gather(*(_refresh_target(session, n) for n in selected)), strict=True)
-        )
+        job_ids = list(map(session.resolve_key, job_ids))
+        selected = [name for name in session.store.list_targets() if session.is_selected(name)]
+        answers = await asyncio.gather(*(_refresh_target(session, name, job_ids) for name in selected))
+        refreshed = dict(zip(selected, answers, strict=True))
+        since = 0.0 if include_old or job_ids else time.time() - RECENT_PERIOD
         job_rows = [
             _build_row(session, record, refreshed[record.target])
-            for record in session.store.list_all_jobs()
-            if record.target in refreshed and (not job_ids or record.status.job_id in job_ids)
+            for record in _list_records(session.store, selected, job_ids, since)
         ]
     folds = not (include_old or job_ids or json)
     for name, answer in refreshed.items():
@@ -190,7 +190,6 @@ async def _list_jobs(
     for job_id in set(job_ids) - {row.status.job_id for row in job_rows}:
         message = f"job {quote_name(job_id)} is not in the list"
         failures.report_error(JobNotFoundError(message, hint="incarnate job status shows one task"), "")
-    since = 0.0 if include_old or job_ids else time.time() - RECENT_PERIOD
     listed = [row for row in job_rows if _is_recent(row, since)]
     _print_rows(listed, unfolds=unfolds, json=json)
     if sys.stdout.isatty() and sys.stderr.isatty() and not json and any(map(_has_failed, listed)):
@@ -207,10 +206,34 @@ class _Answer:
     error: OSProfileError | None = None
 
 
-async def _refresh_target(session: CommandSession, name: str) -> _Answer:
-    """Query the states of a target's live jobs, and of those whose interrupted submission succeeded."""
+def _list_records(
+    store: Store, targets: Sequence[str], job_ids: Sequence[str], since: float
+) -> list[JobRecord]:
+    """Return the records of the jobs with these ids; without ids, of those that have not ended before `since`."""
+    records: list[JobRecord] = []
+    for target in targets:
+        if job_ids:
+            found = [store.find_job(target, job_id) for job_id in dict.fromkeys(job_ids)]
+            records += [r for r in found if r is not None and r.array_id is None]
+        else:
+            records += store.list_recent_jobs(target, since) if since else store.list_all_jobs(target)
+    return sorted(records, key=lambda record: record.number)
+
+
+async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[str]) -> _Answer:
+    """Query the states of a target's live jobs, and of those whose interrupted submission succeeded.
+
+    With `job_ids`, of the live jobs only these.
+    """
     answer = _Answer()
-    live = [record.status.job_id for record in session.store.list_live_jobs(name)]
+    if job_ids:
+        found = [session.store.find_job(name, job_id) for job_id in dict.fromkeys(job_ids)]
+        records = [
+            r for r in found if r is not None and r.array_id is None and not r.status.state.is_terminal
+        ]
+    else:
+        records = session.store.list_live_jobs(name)
+    live = [record.status.job_id for record in records]
     try:
         if live:
             answer.states |= await session.open_recorded_target(name).statuses(live)

@@ -7,17 +7,11 @@ from typing import Final
 
 from osprofile.cli.common import UsageError
 from osprofile.errors import quote_value
+from osprofile.jobs import quantities
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
-_UNIT_DURATION: Final = re.compile(
-    r"(?=[0-9])(?:([0-9]{1,6})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,12})s)?\Z"
-)
-_CLOCK_DURATION: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])\Z")
 _DECIMAL_NUMBER: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
-_MEMORY: Final = re.compile(r"([0-9]{1,12})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE | re.ASCII)
-_KIBIBYTES: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30}
-_UNIT_SECONDS: Final = (86400, 3600, 60, 1)
 
 
 def parse_count(option: str, text: str | None, hint: str = "as in 4") -> int | None:
@@ -33,11 +27,11 @@ def parse_memory(option: str, text: str | None) -> int | None:
     """Return an amount of memory in MiB, rounded up: `4096`, `4G`, `4GiB`, `512K`; a number alone is MiB."""
     if text is None:
         return None
-    match = _MEMORY.match(text)
-    if match is None:
+    amount = quantities.parse_memory(text)
+    if amount is None:
         hint = "as in 4G, 512M, or 4096, which is MiB; the units are K, M, G and T"
         raise UsageError(f"{option} {quote_value(text)} is not an amount of memory", hint=hint)
-    return -(-int(match[1]) * _KIBIBYTES[(match[2] or "m").lower()] // 1024)
+    return amount
 
 
 def parse_duration(option: str, text: str | None) -> int | None:
@@ -47,14 +41,11 @@ def parse_duration(option: str, text: str | None) -> int | None:
     """
     if text is None:
         return None
-    if _WHOLE_NUMBER.match(text):
-        return int(text)
-    match = _UNIT_DURATION.match(text) or _CLOCK_DURATION.match(text)
-    if match is None:
+    seconds = quantities.parse_duration(text)
+    if seconds is None:
         hint = "use seconds, or 90m, 1h30m, 2d, 01:30:00 (hours, minutes, seconds), 2-12:00:00"
         raise UsageError(f"{option} {quote_value(text)} is not a time", hint=hint)
-    parts = zip(match.groups(default="0"), _UNIT_SECONDS, strict=True)
-    return sum(int(number) * seconds for number, seconds in parts)
+    return seconds
 
 
 def parse_timeout(option: str, text: str | None) -> float | None:

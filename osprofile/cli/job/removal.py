@@ -30,7 +30,7 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, forc
         for word in words:
             records = _list_target(session, word) if force else []
             try:
-                for record in records or [_find_record(session, word)]:
+                for record in records or [_find_record(session, session.resolve_key(word))]:
                     _check_deletable(record, force=force)
                     session.store.delete_record(record.number)
                     row = rows.JobRow(record.target, record.status, record)
@@ -44,15 +44,22 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, forc
 
 def _list_target(session: CommandSession, word: str) -> list[JobRecord]:
     """Return the jobs of the target system that has this name; none if it is no such name."""
-    return [record for record in session.store.list_all_jobs() if record.target == word]
+    return session.store.list_all_jobs(word)
 
 
 def _find_record(session: CommandSession, word: str) -> JobRecord:
     """Return the record that a job id or working directory names."""
+    found = {
+        record.number: record
+        for record in (
+            *session.store.find_on_all_targets(word),
+            *session.store.find_directory_on_all_targets(word),
+        )
+    }
     records = [
-        record
-        for record in session.store.list_all_jobs()
-        if session.is_selected(record.target) and word in {record.status.job_id, record.directory}
+        found[number]
+        for number in sorted(found)
+        if session.is_selected(found[number].target) and found[number].array_id is None
     ]
     if not records:
         message = f"there is no job or working directory {quote_name(word)} in {session.store.path}"

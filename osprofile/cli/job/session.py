@@ -175,11 +175,12 @@ class CommandSession:
             if field in selection.context
         )
 
-    def find_job(self, job_id: str) -> JobReference:
-        """Return a job on the target system of `--profile`, else on that of the record.
+    def find_job(self, word: str) -> JobReference:
+        """Return a job by its id or key, on the target system of `--profile`, else on that of the record.
 
         Raises `JobNotFoundError` if the job has no record, or records on several target systems.
         """
+        job_id = self.resolve_key(word)
         if self._selection.profile:
             return JobReference(job_id, self.open_selected_target())
         names = [r.target for r in self.store.find_on_all_targets(job_id) if self.is_selected(r.target)]
@@ -189,8 +190,26 @@ class CommandSession:
             return JobReference(job_id, self.open_recorded_target(names[0]))
         if self._default_profile():
             return JobReference(job_id, self.open_selected_target())
-        message = f"job {quote_name(job_id)} is not in the record {self.store.path}"
-        raise JobNotFoundError(message, hint="--profile NAME selects its target system")
+        message = f"job {quote_name(word)} is not in the record {self.store.path}, by its id or key"
+        hint = "incarnate job list --all shows the jobs; --profile NAME selects the system of any other job"
+        raise JobNotFoundError(message, hint=hint)
+
+    def resolve_key(self, word: str) -> str:
+        """Return the id of the job with a key, the word itself if it is an id or no job has that key.
+
+        Raises `JobNotFoundError` for a key of several target systems, and for a job that has no id yet.
+        """
+        if any(self.is_selected(record.target) for record in self.store.find_on_all_targets(word)):
+            return word
+        records = [r for r in self.store.find_key_on_all_targets(word) if self.is_selected(r.target)]
+        if len(records) > 1:
+            raise make_ambiguity_error(word, [record.target for record in records])
+        if not records:
+            return word
+        if not records[0].is_submitted:
+            message = f"the job with the key {quote_name(word)} has no id yet: its submission is not complete"
+            raise JobNotFoundError(message, hint="incarnate job list shows how to complete it")
+        return records[0].status.job_id
 
     def suggest_other_targets(self, job: JobReference) -> str:
         """Return a hint if a job's id is only recorded for other target systems."""
@@ -285,12 +304,12 @@ class ErrorReporter:
         self.report_error(error, f"job {quote_name(job.job_id)}")
 
 
-def find_jobs(session: CommandSession, job_ids: Sequence[str], reporter: ErrorReporter) -> list[JobReference]:
-    """Return the jobs with these ids; report those that cannot be found."""
+def find_jobs(session: CommandSession, words: Sequence[str], reporter: ErrorReporter) -> list[JobReference]:
+    """Return the jobs with these ids or keys; report those that cannot be found."""
     jobs = []
-    for job_id in job_ids:
+    for word in words:
         try:
-            jobs.append(session.find_job(job_id))
+            jobs.append(session.find_job(word))
         except OSProfileError as error:
             # Not report_job_error: an error in a profile is not about this job.
             reporter.report_error(error, "")

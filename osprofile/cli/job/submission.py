@@ -101,8 +101,10 @@ def _open_target(session: CommandSession, description: JobDescription, key: str)
 
 def _name_option(error: IncarnationError, description: JobDescription) -> None:
     """Begin the message of an error about a field with the option that gave the field its value."""
-    fields = _FIELD_BY_ATTRIBUTE.items()
-    attribute = next((a for a, name in fields if name == error.field and getattr(description, a)), None)
+    given = {a for a in _FIELD_BY_ATTRIBUTE if (v := getattr(description, a)) or type(v) is int}  # 0, too
+    attribute = next(
+        (a for a, name in _FIELD_BY_ATTRIBUTE.items() if name == error.field and a in given), None
+    )
     if attribute is not None:
         option = _OPTION_BY_ATTRIBUTE.get(attribute, f"--{attribute.replace('_', '-')}")
         error.message = f"{option}: {error.message}"

@@ -34,13 +34,15 @@ def wait_for_jobs(
 
 
 async def _wait_for_jobs(
-    selection: TargetSelection, job_ids: Sequence[str], *, time_limit: float | None, json: bool
+    selection: TargetSelection, words: Sequence[str], *, time_limit: float | None, json: bool
 ) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection, record_needed=False) as session:
-        jobs = find_jobs(session, job_ids, failures)
+        found = {word: find_jobs(session, [word], failures) for word in words}
+        jobs = [job for listed in found.values() for job in listed]
         codes = await await_jobs(session, jobs, failures, time_limit=time_limit, json=json)
-    return combine_exit_codes([codes.get(job_id, PASS_THROUGH_ERROR) for job_id in job_ids])
+    in_order = (codes[listed[0].job_id] if listed else PASS_THROUGH_ERROR for listed in found.values())
+    return combine_exit_codes(list(in_order))
 
 
 def combine_exit_codes(codes: Sequence[int]) -> int:

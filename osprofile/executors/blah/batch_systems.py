@@ -222,7 +222,7 @@ class BatchSystems:
     def open_recorded_systems(self) -> dict[str, BatchSystem]:
         """Return the batch systems that have jobs in the record, by GridType."""
         grid_types = {profile: grid_type for grid_type, profile in self._settings.map.items()}
-        for target in {record.target for record in self._open_store().list_all_jobs()}:
+        for target in self._open_store().list_targets():
             profile, _ = parse_target_name(target)
             name = grid_types.get(profile, profile)
             if PROFILE_NAME.match(name) and name not in self._batch_systems:

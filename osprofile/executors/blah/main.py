@@ -33,6 +33,7 @@ override all files."""
 def main() -> NoReturn:
     """Run the daemon with this process's command line, and exit."""
     from osprofile.errors import OSProfileError
+    from osprofile.metrics import export_metrics, parse_destination
 
     for name in [name for name in os.environ if name.startswith(_CONDOR_ANCESTOR_PREFIX)]:
         del os.environ[name]
@@ -40,6 +41,7 @@ def main() -> NoReturn:
         signal.signal(number, lambda *_: None)
     try:
         settings, dry_run = _read_configuration(sys.argv[1:])
+        destination = parse_destination(settings.metrics)
         _configure_logging(settings)
     except OSProfileError as error:
         sys.stderr.write(f"{PROGRAM_NAME}: {error}\n")
@@ -56,7 +58,9 @@ def main() -> NoReturn:
     async def serve() -> int:
         return await Server(stdin, stdout, settings, dry_run=dry_run).run()
 
-    sys.exit(asyncio.run(serve()))
+    with export_metrics(destination):
+        code = asyncio.run(serve())
+    sys.exit(code)
 
 
 def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
@@ -66,6 +70,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
     from osprofile import __version__
     from osprofile.errors import SettingError
     from osprofile.executors.blah.settings import Settings, list_config_files, read_settings
+    from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
     parser = argparse.ArgumentParser(
         prog=PROGRAM_NAME,
@@ -79,6 +84,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         help="the profile of a GridType that is not the name of one")  # fmt: skip
     add("--config", metavar="FILE", help="further settings")
     add("--log", metavar="FILE", help="append the log to FILE [default: standard error]")
+    add("--metrics", metavar=OPTION_METAVAR, help=OPTION_HELP)
     add("--dry-run", action="store_true", help="show each script on standard error, submit nothing")
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     options = parser.parse_args(arguments)
@@ -94,9 +100,13 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
     except SettingError as error:
         error.message = f"--map: {error.message}"
         raise
-    return replace(
-        settings, profiles=(*options.profiles, *settings.profiles), log=options.log or settings.log
-    ), options.dry_run
+    settings = replace(
+        settings,
+        profiles=(*options.profiles, *settings.profiles),
+        log=options.log or settings.log,
+        metrics=options.metrics or settings.metrics,
+    )
+    return settings, options.dry_run
 
 
 def _configure_logging(settings: Settings) -> None:

@@ -172,7 +172,7 @@ class RequestHandler:
         ads = []
         for system in self._batch_systems.open_recorded_systems().values():
             target = system.target
-            records = [record for record in target.store.list_all_jobs() if record.target == target.name]
+            records = target.store.list_all_jobs(target.name)
             job_ids = [record.status.job_id for record in records if record.is_submitted]
             statuses = await target.statuses(job_ids, max_age=self._settings.max_age)
             ads += [

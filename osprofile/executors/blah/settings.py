@@ -36,6 +36,7 @@ class Settings:
     extra_submit_args: the options that BatchExtraSubmitArgs may have, and the field of each
     context: special fields of all jobs, as `"SSH:HOST" = "me@login"` for batch systems on another host
     store: the file of the job record; empty for the user's own
+    metrics: a file for Prometheus, or 127.0.0.1:PORT (`osprofile.metrics.parse_destination`)
     window: how many requests may be outstanding
     at_once: how many scripts of one batch system may run at a time
     fastest, slowest: the shortest and longest interval between two polls of the jobs
@@ -51,6 +52,7 @@ class Settings:
     store: str = ""
     log: str = ""
     log_level: str = "info"
+    metrics: str = ""
     window: int = DEFAULT_WINDOW
     at_once: int = 8
     held_as_idle: bool = False

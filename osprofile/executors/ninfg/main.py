@@ -1,4 +1,4 @@
-"""The executable `ng_invoke_server.osprofile`: `ng_invoke_server.osprofile [-l LOGFILE]`.
+"""The executable `ng_invoke_server.osprofile`: `ng_invoke_server.osprofile [-l LOGFILE] [--metrics WHERE]`.
 
 A client starts it with three pipes, and with whatever else it has open. Only the protocol may use
 stdout and stderr: both are moved away, and anything else that is printed goes to the log.
@@ -16,22 +16,25 @@ from typing import TYPE_CHECKING, Final, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from osprofile.metrics import Destination
+
 PROGRAM_NAME: Final = "ng_invoke_server.osprofile"
 USAGE: Final = f"""\
-usage: {PROGRAM_NAME} [-l LOGFILE]
+usage: {PROGRAM_NAME} [-l LOGFILE] [--metrics WHERE]
 
 The Ninf-G Invoke Server over OS Profiles, to be started by a Ninf-G client. The profile of a job is
 the attribute jobmanager, else the option "profile NAME", else linux.
 
-  -l LOGFILE   append a log to this file
-  -h, --help   print this
-  --version    print the version
+  -l LOGFILE       append a log to this file
+  --metrics WHERE  write metrics for Prometheus to a file WHERE.prom, or serve them at 127.0.0.1:PORT
+  -h, --help       print this
+  --version        print the version
 """
 
 
 def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
-    log_file = _parse_log_file(sys.argv[1:])
+    log_file, destination = _parse_arguments(sys.argv[1:])
     _close_inherited_files()
     handles = _move_standard_pipes(log_file)
     logging.basicConfig(
@@ -44,11 +47,15 @@ def main() -> NoReturn:
     async def serve() -> int:
         return await Server(*handles).serve_client()
 
-    sys.exit(asyncio.run(serve()))
+    from osprofile.metrics import export_metrics
+
+    with export_metrics(destination):
+        code = asyncio.run(serve())
+    sys.exit(code)
 
 
-def _parse_log_file(argv: Sequence[str]) -> str | None:
-    """Return the value of -l (None: there is none); any other argument ends the process."""
+def _parse_arguments(argv: Sequence[str]) -> tuple[str | None, Destination]:
+    """Return the log file (None: there is none) and where metrics go; a wrong argument ends the process."""
     if argv in (["-h"], ["--help"]):
         sys.stdout.write(USAGE)
         sys.exit(0)
@@ -57,14 +64,28 @@ def _parse_log_file(argv: Sequence[str]) -> str | None:
 
         sys.stdout.write(f"{PROGRAM_NAME} {__version__}\n")
         sys.exit(0)
-    if not argv:
-        return None
-    if len(argv) == 2 and argv[0] == "-l":
-        return argv[1]
-    if len(argv) == 1 and argv[0].startswith("-l") and len(argv[0]) > 2:
-        return argv[0][2:]
-    sys.stderr.write(f"{PROGRAM_NAME}: wrong usage: {' '.join(argv)}\n{USAGE}")
-    sys.exit(2)
+    from osprofile.errors import SettingError
+    from osprofile.metrics import parse_destination
+
+    log_file, metrics = None, ""
+    words = iter(argv)
+    for word in words:
+        if word.startswith("-l"):
+            log_file = word[2:] or next(words, "")
+            value = log_file
+        else:
+            option, equals, value = word.partition("=")
+            metrics = value = value if equals else next(words, "")
+            if option != "--metrics":
+                value = ""
+        if not value:
+            sys.stderr.write(f"{PROGRAM_NAME}: wrong usage: {' '.join(argv)}\n{USAGE}")
+            sys.exit(2)
+    try:
+        return log_file, parse_destination(metrics)
+    except SettingError as error:
+        sys.stderr.write(f"{PROGRAM_NAME}: {error}\n")
+        sys.exit(2)
 
 
 def _close_inherited_files() -> None:

@@ -181,7 +181,7 @@ def build_definition(field: JobField, id_: str | None = None) -> AttributeDefini
             description.append(f"{_format_range(field)}; 0: not given.")
     elif field.range_text:
         description.append(f"{_format_range(field)}.")
-    values = [*field.tags]
+    values = [tag for tag in field.tags if tag]
     if kind is AttributeType.ENUMERATED:
         values += [] if field.default in values else [field.default]
         limits["values"] = tuple(values)
@@ -207,7 +207,7 @@ _NUMBER_TYPES: Final = frozenset({AttributeType.INTEGER, AttributeType.BIGINTEGE
 
 
 def _choose_type(field: JobField) -> AttributeType:
-    names = set(field.tags)
+    names = {tag for tag in field.tags if tag}
     if field.is_number:
         numeric = not names and (_zero_means_unset(field) or field.has_valid_default)
         return _choose_number_type(field) if numeric else AttributeType.STRING

@@ -12,9 +12,10 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, StoreError
+from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, SettingError, StoreError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.failures import format_internal_error
+from osprofile.metrics import OPTION_HELP, OPTION_METAVAR, export_metrics, parse_destination
 
 if TYPE_CHECKING:
     from osprofile.executors.ptp.channel import Channel
@@ -37,10 +38,11 @@ def main() -> NoReturn:
     )
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
-        code = asyncio.run(_serve_client(options))
+        with export_metrics(parse_destination(options.metrics)):
+            code = asyncio.run(_serve_client(options))
     except InvalidProfileError as error:
         code = _report_failure(error, 3)
-    except NotFoundError as error:
+    except (NotFoundError, SettingError) as error:
         code = _report_failure(error, 2)
     except OSProfileError as error:
         code = _report_failure(error, 1)
@@ -75,6 +77,7 @@ def _build_parser() -> argparse.ArgumentParser:
     add("--interval", type=_parse_seconds, metavar="S", help="seconds between two polls of the machine")
     draft = "commands 7, 8, 9 are MOVE_JOB, CHANGE_JOB, LIST_FILTERS; no client uses them so"
     add("--draft-commands", action="store_true", help=draft)
+    add("--metrics", default="", metavar=OPTION_METAVAR, help=OPTION_HELP)
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     return parser
 

@@ -9,6 +9,7 @@ from osprofile.lint.rules.rule import (
     format_bin_template,
     format_field,
     format_fixed_field,
+    format_global_fields,
     format_profile,
     format_static_script,
     format_template,
@@ -43,6 +44,12 @@ def _format_shared_field(default: str, other: str) -> str:
     return "\n".join(parts)
 
 
+def _format_limited_memory(tag: str) -> str:
+    """Return a global field MEMORY, which a parent has, too, with a limit."""
+    content = f"<idb:Max>8000</idb:Max>{tag}<idb:Default>2000</idb:Default>"
+    return format_global_fields(format_field("MEMORY", content, ' ext:type="integer"'))
+
+
 _ENTRY_PATTERN: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<name>.*)"
 
 _SSH_BODY = "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"
@@ -63,7 +70,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP302", "warning", "an unused field",
-        "A value that is set for it has no effect, and is an error in strict requests.",
+        "A value that is set for it has no effect, and is an error in strict requests. It is an error if the name is "
+        "almost that of an inherited field, and the field has a limit: then nothing is limited.",
         format_template("true", format_field("WHY")),
         format_template("printf '%s\\n' '<WHY/'/'\\\\''>'", format_field("WHY")),
     ),
@@ -159,6 +167,15 @@ RULES: Final = (
         ),
     ),
     Rule(
+        "OSP316", "warning", "a limit and a Default that an empty value bypasses",
+        "A request may set the field to nothing, as in --set WALLTIME=. That passes Min, Max and pattern, and "
+        "is not replaced by the Default. A tag with an empty name replaces it; one that is empty itself says that "
+        "the field may be empty. The rule is about inherited fields that a profile gives a Default and a new Min or "
+        "Max, or a pattern that lists the values, as physics|chem does.",
+        _format_limited_memory(""),
+        _format_limited_memory('<idb:Tag name="">2000</idb:Tag>'),
+    ),
+    Rule(
         "OSP401", "error", "a bad Java regular expression",
         "FROM, TO, ext:pattern and the patterns that the engine reads use Java's syntax: what Java "
         "refuses, or what cannot be matched exactly as in Java, is an error.",
@@ -201,7 +218,7 @@ RULES: Final = (
     Rule(
         "OSP406", "error", "a time that is not a number of seconds",
         "TIME_LIMIT is a fixed field of a template, or a global one: a script that takes longer is killed. "
-        "POLL_INTERVAL of GET_JOB_STATUS is the shortest time between two queries for all jobs.",
+        "POLL_INTERVAL and MAX_POLL_INTERVAL of GET_JOB_STATUS are the shortest and the longest time between two queries for all jobs.",
         format_template("hold", format_fixed_field("TIME_LIMIT", "1m")),
         format_template("hold", format_fixed_field("TIME_LIMIT", "60")),
     ),

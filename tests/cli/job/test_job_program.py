@@ -207,6 +207,7 @@ def test_an_option_that_the_profile_does_not_use(
     ("words", "said"),
     [
         (("--nodes", "2"), "--nodes: field NODES: '2' is above the Max of 1"),
+        (("--walltime", "0"), "--walltime: field WALLTIME: '0' is below the Min of 1"),
         (("-e", "1A=x"), "--env: field ENVIRONMENT: 1A is not a name"),
         (("--array", "x"), "--array: field ARRAY: 'x'"),
     ],

@@ -616,7 +616,7 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     (machine.root / "profiles" / "other.xml").unlink()
     ended = machine.run("job", "list")
     assert ended.code == 1
-    line = ended.err.splitlines()[0]
+    (line,) = (line for line in ended.err.splitlines() if line.startswith("incarnate: other "))
     assert line.startswith("incarnate: other does not answer (3 jobs as last known): there is no profile")
     assert line.endswith("; to forget them: incarnate job forget --force other")
     assert [line.split()[2][-1] for line in ended.out.splitlines()[1:]] == ["G", "?", "?", "?"]
@@ -645,3 +645,26 @@ def test_force_spares_a_submission_in_progress(machine: Machine) -> None:
     process.communicate(timeout=PATIENCE)
     assert machine.run("job", "forget", "--force", "gated").code == 0
     assert machine.run_json("list") == []
+
+
+def test_jobs_are_named_by_their_keys(machine: Machine) -> None:
+    """An id wins over a key of the same text."""
+    job = machine.run(
+        "job", "submit", "--profile", "linux", "--key", "fit", "/bin/sh", "-c", "echo x; exit 3"
+    ).out.strip()
+    assert machine.run("job", "wait", "fit").code == 3
+    assert machine.run("job", "wait", "nothing", "fit").code == 125
+    assert machine.run("job", "wait", "fit", "nothing").code == 3
+    for verb in ("status", "show", "list"):
+        (row,) = json.loads(machine.run("job", verb, "fit", "--json").out)
+        assert (row["id"], row["key"], row["exit_code"]) == (job, "fit", 3)
+    assert machine.run("job", "output", "--profile", "linux", "fit").out == "x\n"
+    other = machine.run(
+        "job", "submit", "--profile", "linux", "--key", job, "--wait", "/bin/true"
+    ).out.strip()
+    assert json.loads(machine.run("job", "status", job, "--json").out)[0]["id"] == job != other
+    unknown = machine.run("job", "status", "nothing")
+    assert unknown.code == 2
+    assert "job nothing is not in the record" in unknown.err
+    assert machine.run("job", "forget", "fit").code == 0
+    assert machine.run("job", "status", "fit").code == 2

@@ -387,7 +387,7 @@ def test_a_client_that_reads_late(machine: Machine) -> None:
 def test_usage() -> None:
     done = subprocess.run([*SERVER, "-x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "wrong usage: -x\nusage: ng_invoke_server.osprofile [-l LOGFILE]" in done.stderr
+    assert "wrong usage: -x\nusage: ng_invoke_server.osprofile [-l LOGFILE] [--metrics WHERE]" in done.stderr
     done = subprocess.run([*SERVER, "-l", "/no/such/log"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "ng_invoke_server.osprofile: /no/such/log: No such file or directory\n"
