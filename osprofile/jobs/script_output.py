@@ -48,6 +48,9 @@ _SECONDS_LIMIT: Final = 2**33
 """Seconds, also since 1970, are smaller; larger numbers are ignored."""
 _MAX_SIZE_DIGITS: Final = 18
 _SIGXCPU: Final = 24
+_LINES_PER_CALL: Final = 1000
+"""How many lines one call of the pattern reads. Each call has a time limit, which would be reached on a busy machine
+if it read the lines of a hundred thousand jobs."""
 
 
 @final
@@ -240,20 +243,24 @@ class StatusOutputReader:
                 self._match_count -= 1
         new_lines = [line for line in lines if line not in statuses_by_line]
         statuses_by_line.update((line, []) for line in new_lines)
-        remaining_lines = iter(new_lines)
-        end = -1
-        statuses: list[JobStatus] = []
-        for position, status in self._parse_statuses("\n".join(new_lines)):
-            while position > end:
-                line = next(remaining_lines)
-                end += len(line) + 1
-                statuses = statuses_by_line[line]
-            statuses.append(status)
-            by_id[status.job_id] = status
-            self._match_count += 1
+        for start in range(0, len(new_lines), _LINES_PER_CALL):
+            self._read_new_lines(new_lines[start : start + _LINES_PER_CALL], by_id)
         if len(by_id) != self._match_count:  # two lines have the same id: the last one counts
             by_id = {status.job_id: status for line in lines for status in statuses_by_line[line]}
         return by_id
+
+    def _read_new_lines(self, lines: Sequence[str], by_id: dict[str, JobStatus]) -> None:
+        remaining_lines = iter(lines)
+        end = -1
+        statuses: list[JobStatus] = []
+        for position, status in self._parse_statuses("\n".join(lines)):
+            while position > end:
+                line = next(remaining_lines)
+                end += len(line) + 1
+                statuses = self._statuses_by_line[line]
+            statuses.append(status)
+            by_id[status.job_id] = status
+            self._match_count += 1
 
     def _parse_statuses(self, text: str) -> list[tuple[int, JobStatus]]:
         """Return the jobs in a text, each with its position.

@@ -475,7 +475,7 @@ class Store:
 
     def find_key_on_all_targets(self, key: str) -> list[JobRecord]:
         """Return the jobs with this key, on any target."""
-        return self._select_records("key = ?", (key,))
+        return self._select_records(f"target IN {_ALL_TARGETS} AND key = ?", (key,))
 
     def find_on_all_targets(self, job_id: str) -> list[JobRecord]:
         """Return the jobs with this id, on any target."""

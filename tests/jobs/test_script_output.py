@@ -167,6 +167,27 @@ def test_ids_of_any_form(
     assert reader.read_statuses(f"{ids[0]} R ended=5\n")[ids[0]].ended is None
 
 
+def test_many_lines_are_read_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time limit of a pattern is for one call: on a busy machine, a hundred thousand lines would reach it."""
+    lengths = []
+    find_groups = javaregex.Pattern.find_groups
+
+    def note_length(pattern: javaregex.Pattern, value: str) -> list[tuple[int, tuple[str | None, ...]]]:
+        lengths.append(len(value))
+        return find_groups(pattern, value)
+
+    monkeypatch.setattr(javaregex.Pattern, "find_groups", note_length)
+    lines = [f"{number} RUNNING host=n{number} elapsed={number}" for number in range(1, 5001)]
+    reader = script_output.StatusOutputReader(osprofile.load("slurm"))
+    statuses = reader.read_statuses("\n".join(lines))
+    assert [*statuses] == [str(number) for number in range(1, 5001)]
+    assert all(status.hosts == (f"n{job_id}",) for job_id, status in statuses.items())
+    assert max(lengths) < len("\n".join(lines)) / 4
+    changed = reader.read_statuses("\n".join(["1 PENDING", *lines[1:]]))
+    assert changed["1"].state is JobState.QUEUED
+    assert all(changed[str(number)] is statuses[str(number)] for number in range(2, 5001))
+
+
 def test_standard_lines(load: Callable[[str], Profile]) -> None:
     reader = script_output.StatusOutputReader(load(TEMPLATES.replace("@", "[1-9][0-9]*(_([0-9]+))?")))
     lines = [

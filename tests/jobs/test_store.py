@@ -537,6 +537,7 @@ def use_every_query(store: Store) -> None:
     store.find_by_directory("t", "/d")
     store.find_on_all_targets("17")
     store.find_directory_on_all_targets("/d")
+    store.find_key_on_all_targets("l")
     store.read_details(begun.number)
     store.list_targets()
     store.list_interrupted_submissions("t")

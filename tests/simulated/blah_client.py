@@ -6,17 +6,16 @@ The client lives on when the daemon is killed: it starts the next one, and sends
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from osprofile.jobs.state import JobState
-from tests.executors.blah.gridmanager import GridManager, ad
+from tests.executors.blah.gridmanager import PATIENCE, GridManager, ad
 from tests.simulated.clock import Participant
 from tests.simulated.site import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
 
     from tests.simulated.site import Site
     from tests.simulated.truth import End
@@ -77,10 +76,11 @@ class BlahClient:
         task = asyncio.ensure_future(work)
         death = asyncio.ensure_future(self.daemon.process.wait())
         await asyncio.wait((task, death), return_when=asyncio.FIRST_COMPLETED)
+        if task.done() and task.exception() is not None:  # its pipes are closed before its end is known
+            await asyncio.wait((death,), timeout=PATIENCE)
         if death.done():
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.gather(task)
+            await asyncio.gather(task, return_exceptions=True)
             await self.daemon._stop()
             await self.daemon.start()
         else:
@@ -90,11 +90,19 @@ class BlahClient:
     async def _do_round(self) -> None:
         now = self.participant.time.now
         due = [job for job in self._plan if job["submitted"] <= now and job["key"] not in self.ids]
-        await asyncio.gather(*(self._submit(job["key"]) for job in due))
+        await self._do_all(self._submit, due)
         live = [job for job in self._plan if job["key"] in self.ids and job["key"] not in self.ends]
         withdrawn = [job for job in live if job["cancelled"] is not None and job["cancelled"] <= now]
-        await asyncio.gather(*(self._cancel(job["key"]) for job in withdrawn))
-        await asyncio.gather(*(self._ask(job["key"]) for job in live))
+        await self._do_all(self._cancel, withdrawn)
+        await self._do_all(self._ask, live)
+
+    async def _do_all(
+        self, work: Callable[[str], Coroutine[Any, Any, None]], jobs: Iterable[dict[str, Any]]
+    ) -> None:
+        """Do something for each of these jobs; if the daemon is killed meanwhile, for no more of them."""
+        async with asyncio.TaskGroup() as group:
+            for job in jobs:
+                group.create_task(work(job["key"]))
 
     async def _submit(self, key: str) -> None:
         text = ad(

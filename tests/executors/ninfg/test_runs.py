@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
