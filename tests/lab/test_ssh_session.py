@@ -40,7 +40,7 @@ LOGIN_SITE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     <idb:Field name="SSH:CONTROL_PATH" isSettable="false"><idb:Default/></idb:Field>
   </idb:Template>
 </osp:Profile>
-"""  # noqa: E501
+"""
 POINTS = 12
 """At so many points of a submission, in each direction, the connection is cut; see `rounds`."""
 
