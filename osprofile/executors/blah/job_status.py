@@ -34,6 +34,8 @@ _STATUS_NUMBERS: Final = {
     JobState.HELD: HELD,
 }
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
+_MAX_RUN_TIME: Final = 2**62
+"""Seconds; an integer of a ClassAd has 64 bits."""
 
 
 def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
@@ -56,7 +58,7 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
         ad["WorkerNode"] = ",".join(status.hosts)
     if number == HELD:
         ad["HoldReason"] = join_lines(status.reason) or "held in the batch system"
-    if status.state.is_terminal and status.elapsed is not None:
+    if status.state.is_terminal and status.elapsed is not None and 0 <= status.elapsed < _MAX_RUN_TIME:
         ad["RemoteWallClockTime"] = round(status.elapsed)
     elif status.started is not None and status.ended is not None:
         ad["RemoteWallClockTime"] = max(round(status.ended - status.started), 0)
