@@ -110,7 +110,7 @@ lab: $(VENV)/.dev
 	$(BIN)/python benchmarks/far.py $(BENCH)
 
 bench: $(VENV)/.dev
-	for script in render load start scripts ends ninfg ptp arrays record; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+	for script in render load start scripts ends ninfg ptp arrays record simulated; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
 
 dist: $(VENV)/.dev
 	rm -rf dist

@@ -203,10 +203,13 @@ class JobPoller:
             return math.inf
         if self._poll_immediately:
             return 0.0
-        delay = self._poll_delay()
+        now, shortest = self._clock.monotonic(), self._backoff.min_delay()
         if self._end_noticed:
-            delay = min(delay, self._backoff.delay_after_end())
-        return last_poll_end + delay - self._clock.monotonic()
+            return last_poll_end + min(shortest, self._backoff.delay_after_end()) - now
+        # Each job that is submitted wakes the poller: it must not look at all other jobs each time.
+        if (wait := last_poll_end + shortest - now) > 0:
+            return wait
+        return last_poll_end + self._poll_delay() - now
 
     async def _wait_for_wakeup(self, seconds: float) -> None:
         self._wakeup.clear()
@@ -279,9 +282,12 @@ class JobPoller:
         jobs: Iterable[str] = unreported
         if statuses is not last_statuses:
             jobs = [j for j, w in self._watched.items() if w.watched_since < began_at]
-        listed = [(s, last_statuses.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
         # The reader returns the same object for a job whose line has not changed.
-        changes = [s for s, before in listed if s is not before or s.job_id in unreported]
+        changes = [
+            s
+            for j in jobs
+            if (s := statuses.get(j)) is not None and (s is not last_statuses.get(j) or j in unreported)
+        ]
         changes = [s for s in changes if s.state is not JobState.LOST and s.job_id in self._watched]
         for status in changes:
             self._report_status(status, timestamp)

@@ -80,20 +80,24 @@ class PollBackoff:
         """Note that a poll has failed."""
         self.failure_count += 1
 
+    def min_delay(self) -> float:
+        """Return the fewest seconds that `next_delay` returns now, whenever jobs should end."""
+        if self.failure_count:
+            factor = 2.0 ** min(self.failure_count, 20)  # a float overflows at 2**1024
+            return float(min(self._min_interval * factor, self._timing.max_retry_interval))
+        return max(self._min_interval, self._poll_duration * self._pause_factor)
+
     def next_delay(self, now: float, expected_end: float | None, *, is_awaited: bool = False) -> float:
         """Return the seconds until the next poll.
 
         `expected_end` is when the next job should end. Both times are monotonic (s). If a caller waits for
         a job (`is_awaited`), polls without a change do not lengthen the delay.
         """
-        timing = self._timing
-        if self.failure_count:
-            factor = 2.0 ** min(self.failure_count, 20)  # a float overflows at 2**1024
-            return float(min(self._min_interval * factor, timing.max_retry_interval))
-        min_delay = max(self._min_interval, self._poll_duration * self._pause_factor)
-        if is_awaited:
+        min_delay = self.min_delay()
+        if self.failure_count or is_awaited:
             return min_delay
-        delay = self._delay = min(max(self._delay, min_delay), max(self.max_interval, min_delay))
+        longest = max(self.max_interval, min_delay)
+        delay = self._delay = min(max(self._delay, min_delay), longest)
         if expected_end is not None and expected_end - now < delay and now - expected_end < _OVERDUE_WINDOW:
             return max(min_delay, expected_end - now)
         return delay

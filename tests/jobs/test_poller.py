@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import JobNotFoundError, ScriptFailedError
+from osprofile.jobs.poller import WatchedJob
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -17,6 +18,8 @@ from osprofile.jobs.timing import PollBackoff, Timing
 from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
+    from _collections_abc import dict_values
+
     from tests.jobs.conftest import Toy
 
 
@@ -34,6 +37,30 @@ def test_one_query_a_poll(toy: Toy) -> None:
                 await asyncio.sleep(0.05)
             events.close()
             assert target.query_count - toy.asked in {0, 1}  # one may be under way
+
+    asyncio.run(main())
+
+
+def test_a_submission_does_not_look_at_all_other_jobs(toy: Toy) -> None:
+    """Otherwise, the time of all submissions together would grow with the square of their number."""
+    (toy.path / "stopped").touch()
+
+    class Watched(dict[str, WatchedJob]):
+        looks = 0
+
+        def values(self) -> dict_values[str, WatchedJob]:
+            Watched.looks += 1
+            return super().values()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=Timing(min_poll_interval=60)) as target:
+            target._poller._watched = Watched()
+            events = target.events()
+            for _ in range(10):
+                await target.submit(shell("true"))
+            assert toy.asked == 1
+            assert Watched.looks <= 2  # before that query, and behind it
+            events.close()
 
     asyncio.run(main())
 

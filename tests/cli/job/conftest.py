@@ -47,6 +47,10 @@ while [ "$1" != -- ]; do shift; done
 [ "$2" != down ] || {{ echo "ssh: connect to host down port 22: No route to host" >&2; exit 255; }}
 [ ! -e '{root}/down' ] || {{ echo "ssh: connect to host $2: No route to host" >&2; exit 255; }}
 echo "$2" >> '{root}/connections'
+{{ # a connection that is open breaks, too
+  while kill -0 $$ && [ ! -e '{root}/down' ]; do sleep 0.05; done
+  [ ! -e '{root}/down' ] || {{ echo "ssh: connect to host $2: No route to host" >&3; kill -s TERM $$; }}
+}} 3>&2 > /dev/null 2>&1 < /dev/null &
 shift 2
 exec "$@"
 """

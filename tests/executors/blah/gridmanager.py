@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 from tests.executors.blah.client import escaped, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
 PATIENCE = 20.0
@@ -50,8 +50,10 @@ def ad(**attributes: str | bool | int) -> str:
 class GridManager:
     """A daemon of ours, started as HTCondor starts it, and the client in front of it."""
 
-    def __init__(self, *words: str, environment: Mapping[str, str] | None = None) -> None:
-        self._words, self._environment = words, environment
+    def __init__(
+        self, *words: str, environment: Mapping[str, str] | None = None, program: Sequence[str] = DAEMON
+    ) -> None:
+        self._words, self._environment, self._program = words, environment, program
         self._numbers = itertools.count(2)
         self._window = asyncio.Semaphore(WINDOW)
         self._replies: asyncio.Queue[list[str]] = asyncio.Queue()
@@ -73,7 +75,7 @@ class GridManager:
     async def start(self) -> None:
         """Start the daemon and greet it."""
         self.process = await asyncio.create_subprocess_exec(
-            *DAEMON,
+            *self._program,
             *self._words,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

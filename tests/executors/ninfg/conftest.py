@@ -33,6 +33,10 @@ case $2 in
 down*) echo "ssh: connect to host $2: No route to host" >&2; exit 255 ;;
 esac
 [ ! -e '{root}/cut' ] || {{ echo "ssh: connection closed" >&2; exit 255; }}
+{{ # a connection that is open breaks, too
+  while kill -0 $$ && [ ! -e '{root}/cut' ]; do sleep 0.05; done
+  [ ! -e '{root}/cut' ] || {{ echo "ssh: connection closed" >&3; kill -s TERM $$; }}
+}} 3>&2 > /dev/null 2>&1 < /dev/null &
 shift 2
 exec "$@"
 """

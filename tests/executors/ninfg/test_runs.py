@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -410,6 +411,7 @@ def test_a_connection_that_breaks(machine: Machine) -> None:
         job = client.create(shell("exec sleep 600", hostname="there.invalid", **HERE))
         client.wait(job, "ACTIVE")
         (machine.root / "cut").touch()
+        time.sleep(0.5)  # until the connection that is open has ended
         assert client.ask(f"JOB_DESTROY {job}") == "S"
         client._has_sent_exit = True
         assert client.ask("EXIT") == "S"

@@ -1,0 +1,536 @@
+"""A simulated cluster: a batch system with Slurm's commands, any number of nodes, and jobs that are no processes.
+
+    python -m tests.simulated.cluster DIRECTORY OPTIONS
+
+A seeded generator decides how each job goes: how long it waits and runs, how it ends, whether the batch system shows
+the end late, and how soon it forgets it. In the job's directory, the cluster leaves what a real job would. It
+keeps the simulated time (clock.py), and the truth of every job, which truth.py compares with what osprofile says.
+
+It also fails: queries are refused, answered without jobs, or cut off, for a while; answers of sbatch are lost. It
+kills the processes that use it (SIGKILL) as they run a command, if it was told to.
+
+The directory has `requests`, a FIFO for the commands (command.sh), `answers`, `clock`, a socket for the participants,
+`time`, and `bin`, the commands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import json
+import math
+import os
+import random
+import selectors
+import signal
+import socket
+import sys
+import time as real_time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.simulated.clock import Time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+COMMANDS: Final = ("sbatch", "squeue", "scancel", "sacct")
+HOUR: Final = 3600.0
+ENDS: Final = {
+    "exit": 45, "code": 12, "signal": 8, "time": 6, "memory": 4, "node": 5, "preempted": 3, "cancelled": 5,
+    "withdrawn": 4, "requeue": 8,
+}  # fmt: skip
+"""How jobs end, with weights. `cancelled` and `withdrawn`: by somebody else, while it runs or waits."""
+WORDS: Final = {
+    "exit": "COMPLETED", "code": "FAILED", "signal": "FAILED", "time": "TIMEOUT", "memory": "OUT_OF_MEMORY",
+    "node": "NODE_FAIL", "preempted": "PREEMPTED", "cancelled": "CANCELLED", "withdrawn": "CANCELLED",
+    "stray": "FAILED",
+}  # fmt: skip
+SIGNALS: Final = (6, 9, 11, 15)
+_REFUSED: Final = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+_UNKNOWN: Final = "slurm_load_jobs error: Invalid job id specified"
+
+
+@dataclass(slots=True, kw_only=True)
+class Options:
+    """What a cluster is like. Times are in seconds of simulated time."""
+
+    seed: int = 1
+    participants: tuple[str, ...] = ()
+    """Those without whom no time passes, until they leave."""
+    wait: float = HOUR
+    """How long jobs wait, on average."""
+    run: float = 6 * HOUR
+    """How long they run, on average."""
+    memory: tuple[float, ...] = (10, 300, HOUR, 24 * HOUR)
+    """For how long the batch system may show a job that has ended."""
+    lag: tuple[float, ...] = (0, 0, 30, HOUR)
+    """For how long it may show an ended job as running."""
+    outage_interval: float = math.inf
+    """The time between two outages, on average."""
+    outage_duration: float = HOUR
+    """The longest outage."""
+    submission_failures: float = 0.0
+    """The share of submissions that fail; half of them only look so, because the answer is lost."""
+    kill_interval: float = math.inf
+    """After how many commands of a process it is killed, on average."""
+    accounting: bool = False
+    """Whether sacct tells how jobs ended that squeue has forgotten."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """A job and its truth. Times are in seconds of simulated time."""
+
+    number: int
+    user: str
+    name: str
+    directory: str
+    end: str = "exit"
+    code: int = 0
+    """The exit code or the signal."""
+    word: str = "PENDING"
+    """The state, as squeue tells it."""
+    history: list[tuple[float, str]] = field(default_factory=list)
+    has_run: bool = False
+    """Whether its program was started."""
+    runs_left: int = 1
+    status_file: int | None = None
+    """The exit status that it left in its directory."""
+    began: float | None = None
+    ended: float | None = None
+    is_over: bool = False
+    """It has ended, though squeue may show it as running."""
+    is_forgotten: bool = False
+    removed_by_user: bool = False
+    """The batch system accepted its removal by its own user."""
+    shown_to: dict[str, float] = field(default_factory=dict)
+    """By the process that asked, when it was first told the job's end."""
+    version: int = 0
+    """Counts its changes: an event of an older version is void."""
+
+
+class Cluster:
+    """The jobs, the time, and the commands."""
+
+    def __init__(self, root: Path, options: Options) -> None:
+        self.root, self.options = root, options
+        self.random = random.Random(options.seed)
+        self.time = Time(root / "time")
+        self.jobs: dict[int, Job] = {}
+        self.listed: dict[str, dict[int, Job]] = {}
+        """By user, the jobs that squeue shows."""
+        self.events: list[tuple[float, int, Job, int, Callable[[Job], None]]] = []
+        self.counts: dict[str, int] = {}
+        """How many commands of each kind there were."""
+        self.deaths: dict[str, float] = {}
+        """By process, when it was killed."""
+        self.kills = 0
+        self._numbers = itertools.count(1)
+        self._order = itertools.count()
+        self._outages = self._plan_outages()
+        self._outage = next(self._outages)
+
+    # Time
+
+    def at(self, moment: float, job: Job, event: Callable[[Job], None]) -> None:
+        """Have something happen to a job, unless something else happens before."""
+        heapq.heappush(self.events, (moment, next(self._order), job, job.version, event))
+
+    def advance(self, moment: float) -> None:
+        """Let time pass until a moment."""
+        while self.events and self.events[0][0] <= moment:
+            when, _, job, version, event = heapq.heappop(self.events)
+            self.time.now = max(when, self.time.now)
+            if version == job.version:
+                event(job)
+        self.time.now = max(moment, self.time.now)
+
+    def _plan_outages(self) -> Iterator[tuple[float, float, str]]:
+        at, options = 0.0, self.options
+        while True:
+            # Between two, there is time to see that all is well.
+            at += options.outage_duration * 4 + options.outage_interval * self.random.expovariate(1)
+            duration = self.random.uniform(0, options.outage_duration)
+            yield at, at + duration, self.random.choice(("refused", "refused", "empty", "cut"))
+            at += duration
+
+    @property
+    def outage(self) -> str:
+        """What is wrong with the batch system now; empty if nothing is."""
+        if self.options.outage_interval == math.inf:
+            return ""
+        while self._outage[1] <= self.time.now:
+            self._outage = next(self._outages)
+        return self._outage[2] if self._outage[0] <= self.time.now else ""
+
+    # The life of a job
+
+    def submit(self, user: str, name: str, directory: str) -> Job:
+        """Queue a job."""
+        job = Job(number=next(self._numbers), user=user, name=name, directory=directory)
+        fate = random.Random(f"{self.options.seed} {name} {job.number}")
+        job.end = fate.choices([*ENDS], [*ENDS.values()])[0]
+        job.code = {"code": fate.randint(1, 128), "signal": fate.choice(SIGNALS)}.get(job.end, 0)
+        if job.end == "requeue":
+            job.end, job.runs_left = "exit", 2
+        self.jobs[job.number] = job
+        self.listed.setdefault(user, {})[job.number] = job
+        self._queue(job)
+        return job
+
+    def _enter(self, job: Job, word: str) -> None:
+        job.word = word
+        job.version += 1
+        job.history.append((self.time.now, word))
+
+    def _queue(self, job: Job) -> None:
+        self._enter(job, "PENDING")
+        wait = self.options.wait * self.random.expovariate(1)
+        event = self._end if job.end == "withdrawn" else self._begin
+        self.at(self.time.now + wait, job, event)
+
+    def _begin(self, job: Job) -> None:
+        """Start a job: what JOB_PROLOGUE does about its own id."""
+        self._enter(job, "RUNNING")
+        job.began = self.time.now
+        if not self._is_wanted(job):
+            job.end, job.code = "stray", 1
+            self.at(self.time.now, job, self._end)
+            return
+        job.has_run = True
+        run = self.options.run * self.random.expovariate(1)
+        self.at(self.time.now + run, job, self._requeue if job.runs_left > 1 else self._end)
+
+    def _is_wanted(self, job: Job) -> bool:
+        if not job.directory:
+            return True
+        directory = Path(job.directory)
+        if not directory.is_dir():
+            return False
+        own_id, id_file = str(job.number), directory / ".gpe_job_id"
+        temporary = directory / f".gpe_job_id.{own_id}"
+        temporary.write_text(f"{own_id}\n")
+        with contextlib.suppress(FileExistsError):
+            id_file.hardlink_to(temporary)
+        temporary.unlink()
+        first = id_file.read_text().strip()
+        if not (directory / ".gpe_submitting").exists():
+            if first == own_id:
+                id_file.unlink()
+            return False
+        if first == own_id:
+            for name in (".gpe_exit_status", ".gpe_limit", ".gpe_usage"):
+                (directory / name).unlink(missing_ok=True)
+        return first == own_id
+
+    def _requeue(self, job: Job) -> None:
+        """Its node has failed: it runs again."""
+        job.runs_left -= 1
+        job.began = None
+        self._queue(job)
+
+    def _end(self, job: Job) -> None:
+        """End a job, and leave what it leaves."""
+        job.is_over, job.ended = True, self.time.now
+        status = {"exit": 0, "code": job.code, "signal": 128 + job.code}.get(job.end)
+        # One that is killed may be able to write how its program ended, or not.
+        if (
+            job.end in {"time", "preempted", "cancelled", "memory"}
+            and job.has_run
+            and self.random.random() < 0.5
+        ):
+            status = 137 if job.end == "memory" else 143
+        if status is not None and job.directory:
+            job.status_file = status
+            new = Path(job.directory, ".gpe_exit_status.new")
+            with contextlib.suppress(FileNotFoundError):  # somebody has deleted the directory
+                new.write_text(f"{status}\n")
+                new.rename(new.with_suffix(""))
+        lag = self.random.choice(self.options.lag) if job.began is not None else 0
+        job.version += 1
+        self.at(self.time.now + self.random.uniform(0, lag), job, self._list_end)
+
+    def _list_end(self, job: Job) -> None:
+        self._enter(job, WORDS[job.end])
+        memory = self.random.choice(self.options.memory)
+        self.at(self.time.now + self.random.uniform(0, 2 * memory), job, self._forget)
+
+    def _forget(self, job: Job) -> None:
+        job.is_forgotten = True
+        del self.listed[job.user][job.number]
+
+    def _cancel(self, job: Job) -> None:
+        job.removed_by_user = True
+        if not job.is_over:
+            job.end, job.version = "cancelled", job.version + 1
+            self.at(self.time.now + self.random.uniform(0, 30) * job.has_run, job, self._end)
+
+    def fill(self, user: str, count: int) -> list[int]:
+        """Add jobs that have no directories; return their numbers."""
+        jobs = [self.submit(user, "", "") for _ in range(count)]
+        return [job.number for job in jobs]
+
+    # Commands
+
+    def run(
+        self, session: str, user: str, directory: str, command: str, words: list[str]
+    ) -> tuple[int, str, str]:
+        """Carry out a command; return its exit code, its output and its error output."""
+        self.counts[command] = self.counts.get(command, 0) + 1
+        if command == "sbatch":
+            return self._sbatch(user, directory, words)
+        if command == "sacct":
+            return self._sacct(session, words)
+        if self.outage == "refused":
+            return 1, "", _REFUSED
+        return self._scancel(words) if command == "scancel" else self._squeue(session, user, words)
+
+    def _scancel(self, words: list[str]) -> tuple[int, str, str]:
+        job = self._find(words[-1])
+        if job is None or job.is_forgotten:
+            return 1, "", "scancel: error: Kill job error on job id: Invalid job id specified"
+        self._cancel(job)
+        return 0, "", ""
+
+    def _sacct(self, session: str, words: list[str]) -> tuple[int, str, str]:
+        if not self.options.accounting or self.outage == "refused":
+            return 1, "", "Slurm accounting storage is disabled"
+        job = self._find(words[words.index("-j") + 1])
+        return 0, self._list([job] if job is not None else [], _format_account, session), ""
+
+    def _sbatch(self, user: str, directory: str, words: list[str]) -> tuple[int, str, str]:
+        fate = self.random.random()
+        failure = 1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+        if self.outage == "refused" or fate < self.options.submission_failures / 2:
+            return failure
+        name = ""
+        with open(os.path.join(directory, words[-1]), encoding="utf-8") as file:
+            for line in itertools.islice(file, 20):
+                if line.startswith("#SBATCH --job-name="):
+                    name = line.partition("=")[2].strip()
+        job = self.submit(user, name, directory)
+        return failure if fate < self.options.submission_failures else (0, str(job.number), "")
+
+    def _squeue(self, session: str, user: str, words: list[str]) -> tuple[int, str, str]:
+        form = words[words.index("-O" if "-O" in words else "-o") + 1]
+        listed = self.listed.get(user, {})
+        jobs: list[Job] | Any = listed.values()
+        if self.outage == "empty":
+            jobs = listed = {}
+        if "-j" in words:
+            number = words[words.index("-j") + 1]
+            jobs = [listed[int(number)]] if number.isdigit() and int(number) in listed else []
+            if not jobs:
+                return 1, "", _UNKNOWN
+        if form == "%F|%Z|%o":
+            jobs = [job for job in jobs if job.word in {"PENDING", "RUNNING"}]
+            lines = [f"{job.number}|{job.directory}|{job.directory}/.gpe_job" for job in jobs]
+        elif form == "%i %T":
+            lines = [f"{job.number} {job.word}" for job in jobs]
+        else:
+            return 0, self._list(jobs, self._format_line, session, cuts="-j" not in words), ""
+        return 0, "\n".join(lines), ""
+
+    def _list(self, jobs: Any, form: Callable[[Job], str], session: str, *, cuts: bool = False) -> str:  # noqa: ANN401
+        """Return the lines of jobs, and note whose ends were shown."""
+        if cuts and self.outage == "cut":
+            jobs = list(jobs)[: self.random.randint(0, len(jobs))]
+        text = "\n".join(map(form, jobs))
+        if cuts and self.outage == "cut" and jobs:
+            text = text[: -self.random.randint(1, 20)]
+            jobs = jobs[:-1]
+        for job in jobs:
+            if job.is_over and job.word not in {"PENDING", "RUNNING"}:
+                job.shown_to.setdefault(session, self.time.now)
+        return text
+
+    def _find(self, number: str) -> Job | None:
+        return self.jobs.get(int(number)) if number.isdigit() else None
+
+    def _format_line(self, job: Job) -> str:
+        begin = job.began
+        used = "0:00" if begin is None else _format_time((job.ended or self.time.now) - begin)
+        host = f"n{job.number % 1000}" if begin is not None else "n/a"
+        reason = "Priority" if job.word == "PENDING" else "None"
+        return f"{job.number}|{job.word}|{_format_exit(job)}|{host}|{reason}|batch|{used}"
+
+
+def _format_exit(job: Job) -> str:
+    if not job.is_over:
+        return "0:0"
+    return {"code": f"{job.code}:0", "signal": f"{128 + job.code}:0", "time": "0:15", "memory": "0:125",
+            "stray": "1:0", "cancelled": "0:15"}.get(job.end, "0:0")  # fmt: skip
+
+
+def _format_time(seconds: float) -> str:
+    days, rest = divmod(int(seconds), 86400)
+    text = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+    return f"{days}-{text}" if days else text
+
+
+def _format_account(job: Job) -> str:
+    word = job.word + (" by 0" if job.word == "CANCELLED" else "")
+    return f"{job.number}|{word}|{_format_exit(job)}|n{job.number % 1000}|None|batch|00:00:01"
+
+
+class Server:
+    """Answers the commands and the participants."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster, self.root = cluster, cluster.root
+        (self.root / "answers").mkdir()
+        (self.root / "bin").mkdir()
+        for command in COMMANDS:
+            (self.root / "bin" / command).symlink_to(Path(__file__).with_name("command.sh"))
+        os.mkfifo(self.root / "requests", 0o600)
+        self._requests = os.open(self.root / "requests", os.O_RDWR | os.O_NONBLOCK)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._listener.bind(str(self.root / "clock"))
+        self._listener.listen()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._requests, selectors.EVENT_READ, self._read_requests)
+        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
+        self._begun = b""
+        self._sleeping: dict[socket.socket, tuple[int, float]] = {}
+        self._names: dict[socket.socket, str] = {}
+        self._pids: dict[socket.socket, int] = {}
+        self._fuses: dict[str, int] = {}
+        """By process, after how many commands it is killed."""
+        self._expected = set(cluster.options.participants)
+        """Who must be there, asleep, for time to pass."""
+        self._files = itertools.count(1)
+
+    def serve(self) -> None:
+        """Serve until this process is ended."""
+        while True:
+            for key, _ in self._selector.select():
+                key.data(key.fileobj)
+            self._let_time_pass()
+
+    def _let_time_pass(self) -> None:
+        here = set(self._names.values())
+        if not here or self._expected - here or len(self._sleeping) < len(self._names):
+            return
+        moment = min(until for _, until in self._sleeping.values())
+        if moment == math.inf:
+            return
+        self.cluster.advance(moment)
+        for connection, (number, until) in [*self._sleeping.items()]:
+            if until <= moment:
+                del self._sleeping[connection]
+                with contextlib.suppress(OSError):
+                    connection.send(str(number).encode())
+
+    def _accept(self, _file: object) -> None:
+        connection, _ = self._listener.accept()
+        self._selector.register(connection, selectors.EVENT_READ, self._read_message)
+
+    def _read_message(self, connection: socket.socket) -> None:
+        try:
+            data = connection.recv(1_000_000)
+        except OSError:
+            data = b""
+        if not data:
+            self._lose(connection)
+            return
+        message = json.loads(data)
+        if {"hello", "sleep", "awake", "bye"} & message.keys():
+            self._note(connection, message)
+        else:  # the answer is a file: it may be long
+            (self.root / "reply").write_text(json.dumps(self._control(message)))
+            connection.send(b"ready")
+
+    def _note(self, connection: socket.socket, message: dict[str, Any]) -> None:
+        """Note what a participant says."""
+        if "hello" in message:
+            self._names[connection], self._pids[connection] = message["hello"], message["pid"]
+            rate = 1 / self.cluster.options.kill_interval
+            if rate:
+                self._fuses[str(message["pid"])] = 1 + int(self.cluster.random.expovariate(rate))
+        elif "sleep" in message:
+            self._sleeping[connection] = message["sleep"], message["until"]
+        elif "awake" in message:
+            self._sleeping.pop(connection, None)
+        else:
+            self._expected.discard(self._names[connection])
+            self._lose(connection)
+
+    def _control(self, message: dict[str, Any]) -> object:
+        """Carry out what a test asks for."""
+        if "fill" in message:
+            return self.cluster.fill(message["user"], message["fill"])
+        if "advance" in message:
+            self.cluster.advance(self.cluster.time.now + message["advance"])
+            return self.cluster.time.now
+        return self._tell_truth()
+
+    def _tell_truth(self) -> dict[str, Any]:
+        cluster = self.cluster
+        return {
+            "jobs": [asdict(job) for job in cluster.jobs.values()],
+            "deaths": cluster.deaths,
+            "counts": cluster.counts,
+            "kills": cluster.kills,
+            "now": cluster.time.now,
+        }
+
+    def _lose(self, connection: socket.socket) -> None:
+        self._selector.unregister(connection)
+        connection.close()
+        self._sleeping.pop(connection, None)
+        if self._names.pop(connection, None) is not None:
+            self.cluster.deaths[str(self._pids.pop(connection))] = self.cluster.time.now
+
+    def _read_requests(self, _file: object) -> None:
+        *lines, self._begun = (self._begun + os.read(self._requests, 1 << 20)).split(b"\n")
+        for line in lines:
+            self._handle(line.decode())
+
+    def _handle(self, line: str) -> None:
+        client, session, user, directory, command, *words = line.split("\t")
+        answer = self.root / "answers" / client
+        pid = int(session)
+        fuse = self._fuses[session] = self._fuses.get(session, -1) - 1
+        dies_before, dies_after = fuse == 0 and pid % 2, fuse == 0 and not pid % 2
+        if dies_before:
+            self._kill(pid)
+        code, output, error = self.cluster.run(session, user, directory, command, words)
+        if "\n" in output:
+            name = f"{next(self._files)}.text"
+            (self.root / "answers" / name).write_text(output + "\n")
+            reply = f"{code} file {name}\n"
+        elif error or not output:
+            reply = f"{code} {'error ' + error if error else 'none'}\n"
+        else:
+            reply = f"{code} text {output}\n"
+        with contextlib.suppress(OSError):  # the command was killed
+            descriptor = os.open(answer, os.O_WRONLY | os.O_NONBLOCK)
+            os.write(descriptor, reply.encode())
+            os.close(descriptor)
+        with contextlib.suppress(OSError):
+            answer.unlink()
+        if dies_after:
+            real_time.sleep(self.cluster.random.uniform(0, 0.03))
+            self._kill(pid)
+
+    def _kill(self, pid: int) -> None:
+        if pid in self._pids.values():
+            self.cluster.kills += 1
+            os.kill(pid, signal.SIGKILL)
+
+
+def main() -> None:
+    """Serve a directory; the options are JSON."""
+    root = Path(sys.argv[1])
+    given = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+    given.update({name: tuple(value) for name, value in given.items() if isinstance(value, list)})
+    server = Server(Cluster(root, Options(**given)))
+    print("ready", flush=True)  # noqa: T201
+    server.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Jobs of three users over ten simulated days: each end is told as it was, once, whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from osprofile.jobs.store import Store
+from tests.hunting import rounds
+from tests.simulated.blah_client import BlahClient, convert_end
+from tests.simulated.site import run_site
+from tests.simulated.truth import list_faults, read_ends
+
+if TYPE_CHECKING:
+    from tests.simulated.site import Site
+
+USERS = ("ann", "bob", "cyd")
+HOUR = 3600.0
+
+
+def follow(site: Site, user: str) -> int:
+    """Follow a user's plan, in one process after the other; return the exit code of the last."""
+    while True:
+        code = site.start(user, "tests.simulated.follow", str(site.root), user).wait()
+        if code != -signal.SIGKILL:
+            return code
+
+
+def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
+    """Return the options of a cluster that spares nobody; see `cluster.Options`."""
+    return {
+        "seed": seed,
+        "outage_interval": 24 * HOUR,
+        "outage_duration": 3 * HOUR,
+        "submission_failures": 0.1,
+        "kill_interval": kill_interval,
+        "accounting": bool(seed % 2),
+    }
+
+
+@pytest.mark.parametrize("seed", range(rounds(2, 1)))
+def test_target_system(seed: int) -> None:
+    with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
+        plans = {user: site.write_plan(user, rounds(400, 25), 10, seed) for user in USERS}
+        assert [*executor.map(lambda user: follow(site, user), USERS)] == [0, 0, 0]
+        truth = site.ask(truth=True)
+        assert truth["kills"]
+        for user, plan in plans.items():
+            store = Store(str(site.root / "homes" / user / "jobs.db"))
+            assert list_faults(truth, [job["key"] for job in plan], read_ends(store, "simulated")) == []
+            store.close()
+
+
+@pytest.mark.parametrize("seed", range(rounds(2, 1)))
+def test_blah(seed: int) -> None:
+    participants = [name for user in USERS for name in (user, f"client of {user}")]
+    with run_site(USERS, participants=participants, **harsh(seed, 15)) as site:
+        plans = {user: site.write_plan(user, rounds(150, 20), 10, seed) for user in USERS}
+        clients = [BlahClient(site, user, plan) for user, plan in plans.items()]
+
+        async def run() -> None:
+            await asyncio.gather(*(client.run() for client in clients))
+
+        asyncio.run(run())
+        truth = site.ask(truth=True)
+        assert truth["kills"]
+        for client, plan in zip(clients, plans.values(), strict=True):
+            assert list_faults(truth, [job["key"] for job in plan], client.ends, convert_end) == []

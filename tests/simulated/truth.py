@@ -1,0 +1,101 @@
+"""Compare what the record says of jobs with what the cluster knows of them.
+
+An end must be told as it was, if the batch system has shown it to a process of ours that lived on. If it forgot the
+job before, or killed the process at that moment, only the job's directory tells: the exit status that it left,
+or nothing, and then the job is LOST.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from osprofile.jobs.script_output import interpret_exit
+from osprofile.jobs.state import EndCause, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.store import Store
+
+End = tuple[JobState, int | None, int | None, EndCause | None]
+
+
+def list_faults(
+    truth: dict[str, Any],
+    keys: Iterable[str],
+    told: Mapping[str, tuple[str, object]],
+    convert: Callable[[End], object] = lambda end: end,
+) -> list[str]:
+    """Return what is wrong about the jobs of these keys: wrong, lost or doubled jobs.
+
+    `told` has the id and the end of each job by its key; `convert` makes such an end of a true one.
+    """
+    faults = []
+    by_name = defaultdict(list)
+    for job in truth["jobs"]:
+        by_name[job["name"]].append(job)
+    for key in keys:
+        jobs = by_name[key]
+        if key not in told:
+            faults.append(f"{key} is lost: {jobs}")
+            continue
+        job_id, end = told[key]
+        have_run = [job for job in jobs if job["has_run"]]
+        if len(have_run) > 1:
+            faults.append(f"{key} is doubled: {jobs}")
+            continue
+        own = [job for job in jobs if str(job["number"]) == job_id]
+        if not own or any(job not in own for job in have_run):
+            faults.append(f"{key} is not job {job_id}: {jobs}")
+        elif end not in (allowed := [*map(convert, list_ends(own[0], truth["deaths"]))]):
+            faults.append(f"{key}, job {job_id}: {end}, not one of {allowed}: {own[0]}")
+    return faults
+
+
+def read_ends(store: Store, target: str) -> dict[str, tuple[str, object]]:
+    """Return the ids and the ends of a record's jobs by their names."""
+    records = [record for record in store.list_all_jobs() if record.target == target and record.is_submitted]
+    return {record.name: (record.status.job_id, get_end(record.status)) for record in records}
+
+
+def get_end(status: JobStatus) -> End:
+    """Return what counts of a job's end."""
+    return status.state, status.exit_code, status.signal, status.cause
+
+
+def list_ends(job: dict[str, Any], deaths: dict[str, float]) -> list[End]:
+    """Return what may be said of a job's end."""
+    if job["ended"] is None:
+        return []
+    exact = get_true_end(job)
+    ends = [exact]
+    removed: End = (JobState.REMOVED, None, None, EndCause.USER)
+    if job["removed_by_user"] and exact[0] is JobState.FAILED:
+        ends.append(removed)  # it ended just before
+    was_shown = any(deaths.get(session) != moment for session, moment in job["shown_to"].items())
+    if not was_shown:
+        status = job["status_file"]
+        left = None if status is None else interpret_exit(JobState.DONE, cause=None, code=status, signal=None)
+        ends.append(left or (JobState.LOST, None, None, None))
+    return ends
+
+
+def get_true_end(job: dict[str, Any]) -> End:
+    """Return how a job ended."""
+    match job["end"]:
+        case "exit":
+            return JobState.DONE, 0, None, None
+        case "code" | "stray":
+            return JobState.DONE, job["code"], None, None
+        case "signal":
+            return JobState.FAILED, None, job["code"], EndCause.SIGNAL
+        case "cancelled" | "withdrawn":
+            return JobState.REMOVED, None, None, EndCause.USER
+        case end:
+            cause = {
+                "time": EndCause.TIME, "memory": EndCause.MEMORY, "node": EndCause.NODE,
+                "preempted": EndCause.PREEMPTED,
+            }[end]  # fmt: skip
+            return JobState.FAILED, None, None, cause
