@@ -106,8 +106,8 @@ class Job:
     is_forgotten: bool = False
     removed_by_user: bool = False
     """The batch system accepted its removal by its own user."""
-    shown_to: dict[str, float] = field(default_factory=dict)
-    """By the process that asked, when it was first told the job's end."""
+    shown_to: dict[str, list[float]] = field(default_factory=dict)
+    """By the process that asked, when it was told the job's end."""
     version: int = 0
     """Counts its changes: an event of an older version is void."""
 
@@ -344,7 +344,9 @@ class Cluster:
             jobs = jobs[:-1]
         for job in jobs:
             if job.is_over and job.word not in {"PENDING", "RUNNING"}:
-                job.shown_to.setdefault(session, self.time.now)
+                moments = job.shown_to.setdefault(session, [])
+                if self.time.now not in moments[-1:]:
+                    moments.append(self.time.now)
         return text
 
     def _find(self, number: str) -> Job | None:

@@ -69,4 +69,7 @@ def test_blah(seed: int) -> None:
         truth = site.ask(truth=True)
         assert truth["kills"]
         for client, plan in zip(clients, plans.values(), strict=True):
-            assert list_faults(truth, [job["key"] for job in plan], client.ends, convert_end) == []
+            # Two answers: a daemon that was just started begins to watch a job when its client asks for it, and
+            # the answer to a query that began before does not count.
+            keys = [job["key"] for job in plan]
+            assert list_faults(truth, keys, client.ends, convert_end, answers=2) == []

@@ -33,14 +33,14 @@ def run(number: int = 1, **attributes: Any) -> dict[str, Any]:  # noqa: ANN401
         ([run(), run(2)], DONE, "doubled"),
         ([run(2)], DONE, "is not job 1"),
         ([run(status_file=0)], LOST, "not one of"),
-        ([run(end="node", shown_to={"7": 6.0})], LOST, "not one of"),
-        ([run(end="node", shown_to={"8": 6.0})], LOST, ""),  # the process was killed as it got the answer
-        ([run(end="node", shown_to={"8": 5.5})], LOST, "not one of"),  # it was killed later
+        ([run(end="node", shown_to={"7": [6.0]})], LOST, "not one of"),
+        ([run(end="node", shown_to={"8": [6.0]})], LOST, ""),  # the process was killed as it got the answer
+        ([run(end="node", shown_to={"8": [5.5]})], LOST, "not one of"),  # it was killed later
         ([run(end="node")], LOST, ""),
         ([run(end="node")], NODE, ""),
         ([run(end="node")], DONE, "not one of"),
         ([run(end="time", status_file=143)], KILLED, ""),
-        ([run(end="time", status_file=143, shown_to={"7": 6.0})], KILLED, "not one of"),
+        ([run(end="time", status_file=143, shown_to={"7": [6.0]})], KILLED, "not one of"),
         ([run(end="node", removed_by_user=True)], REMOVED, ""),
         ([run(end="node")], REMOVED, "not one of"),
         ([run(removed_by_user=True)], REMOVED, "not one of"),

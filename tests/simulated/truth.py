@@ -27,10 +27,12 @@ def list_faults(
     keys: Iterable[str],
     told: Mapping[str, tuple[str, object]],
     convert: Callable[[End], object] = lambda end: end,
+    answers: int = 1,
 ) -> list[str]:
     """Return what is wrong about the jobs of these keys: wrong, lost or doubled jobs.
 
-    `told` has the id and the end of each job by its key; `convert` makes such an end of a true one.
+    `told` has the id and the end of each job by its key; `convert` makes such an end of a true one. After so many
+    `answers` that showed the end to one process, that process must know it.
     """
     faults = []
     by_name = defaultdict(list)
@@ -49,7 +51,7 @@ def list_faults(
         own = [job for job in jobs if str(job["number"]) == job_id]
         if not own or any(job not in own for job in have_run):
             faults.append(f"{key} is not job {job_id}: {jobs}")
-        elif end not in (allowed := [*map(convert, list_ends(own[0], truth["deaths"]))]):
+        elif end not in (allowed := [*map(convert, list_ends(own[0], truth["deaths"], answers))]):
             faults.append(f"{key}, job {job_id}: {end}, not one of {allowed}: {own[0]}")
     return faults
 
@@ -65,7 +67,7 @@ def get_end(status: JobStatus) -> End:
     return status.state, status.exit_code, status.signal, status.cause
 
 
-def list_ends(job: dict[str, Any], deaths: dict[str, float]) -> list[End]:
+def list_ends(job: dict[str, Any], deaths: dict[str, float], answers: int = 1) -> list[End]:
     """Return what may be said of a job's end."""
     if job["ended"] is None:
         return []
@@ -74,7 +76,10 @@ def list_ends(job: dict[str, Any], deaths: dict[str, float]) -> list[End]:
     removed: End = (JobState.REMOVED, None, None, EndCause.USER)
     if job["removed_by_user"] and exact[0] is JobState.FAILED:
         ends.append(removed)  # it ended just before
-    was_shown = any(deaths.get(session) != moment for session, moment in job["shown_to"].items())
+    was_shown = any(
+        len([moment for moment in moments if moment != deaths.get(session)]) >= answers
+        for session, moments in job["shown_to"].items()
+    )
     if not was_shown:
         status = job["status_file"]
         left = None if status is None else interpret_exit(JobState.DONE, cause=None, code=status, signal=None)
