@@ -65,7 +65,9 @@ def get_control_path(context: Mapping[str, str]) -> str:
     """Return the path of the socket of the connection to SSH:HOST that `incarnate login` opens (ssh's ControlPath)."""
     # A hash, as in ssh's own %C: the path of a socket has at most 107 bytes.
     address = f"{context.get('SSH:HOST')}:{context.get('SSH:PORT', '')}"
-    return os.path.expanduser(f"~/.ssh/osprofile-{sha256(address.encode()).hexdigest()[:16]}")
+    return os.path.expanduser(
+        f"~/.ssh/osprofile-{sha256(address.encode(errors='surrogatepass')).hexdigest()[:16]}"
+    )
 
 
 def _split_command(profile: Profile, template: str, variation: str, context: Mapping[str, str]) -> list[str]:

@@ -57,6 +57,7 @@ CASES: dict[tuple[str, str], Callable[[TargetSystem, str], Awaitable[None]]] = {
 }
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("profile", "how"), CASES)
 def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
     resolved = Repository([str(site), str(PROFILES)]).load(profile)
