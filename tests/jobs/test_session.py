@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -253,12 +253,12 @@ def test_only_few_scripts_of_many_jobs_are_in_memory(toy: Toy, tmp_path: Path) -
         prepare = target._submitter._submit_new_job
         begun = 0
 
-        async def count(*words: Any, **options: Any) -> str:
+        async def count(description: JobDescription, *, key: str | None, strict: bool) -> str:
             nonlocal begun
             begun += 1
             live.append(begun)
             try:
-                return await prepare(*words, **options)
+                return await prepare(description, key=key, strict=strict)
             finally:
                 begun -= 1
 

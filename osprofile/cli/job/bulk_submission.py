@@ -57,11 +57,13 @@ def submit_job_file(
     try:
         lines = read_job_file(path)
     except JobFileError as error:
-        _print_errors(name, error.errors, "in this file")
+        _print_errors(name, error.errors)
         return common.PASS_THROUGH_ERROR if wait else error.exit_code
     prefix = key or generate_key()
     keys = [line.key or f"{prefix}-{number}" for number, line in enumerate(lines, 1)]
-    _check_keys(name, lines, keys)
+    if errors := _check_keys(lines, keys):
+        _print_errors(name, errors)
+        return common.PASS_THROUGH_ERROR if wait else common.UsageError.exit_code
     is_new = not key and any(line.key is None for line in lines)
     submission = _BulkSubmission(name, lines, keys, prefix, is_silent=json)
     work = _submit_jobs(selection, submission, description, announces=is_new, wait=wait, json=json)
@@ -69,13 +71,15 @@ def submit_job_file(
         return run_cancellable(work)
 
 
-def _check_keys(name: str, lines: Sequence[JobLine], keys: Sequence[str]) -> None:
-    """Raise `UsageError` if a line has the key that another one gets by its number."""
+def _check_keys(lines: Sequence[JobLine], keys: Sequence[str]) -> list[LineError]:
+    """Return the errors of lines that have the key which another one gets by its number."""
     numbers: dict[str, int] = {}
-    for line, key in zip(lines, keys, strict=True):
-        if (other := numbers.setdefault(key, line.number)) != line.number:
-            message = f"{name}:{line.number}: the key {quote_name(key)} is also that of line {other}"
-            raise common.UsageError(message, hint="give another --key, or a key to each line")
+    hint = "give another --key, or a key to each line"
+    return [
+        LineError(line.number, f"the key {quote_name(key)} is also that of line {other}", hint)
+        for line, key in zip(lines, keys, strict=True)
+        if (other := numbers.setdefault(key, line.number)) != line.number
+    ]
 
 
 async def _submit_jobs(
@@ -143,13 +147,12 @@ async def _check_jobs(
         errors = {**error.errors, **errors}
     if not errors:
         return jobs
-    for position, error in errors.items():
-        if isinstance(error, IncarnationError):
-            _name_column(error, submission.lines[position], base)
+    for position, refusal in errors.items():
+        if isinstance(refusal, IncarnationError):
+            _name_column(refusal, submission.lines[position], base)
     _print_errors(
         submission.name,
         [LineError(submission.lines[i].number, e.message, e.hint) for i, e in sorted(errors.items())],
-        "so that nothing was submitted",
     )
     return None
 
@@ -163,7 +166,7 @@ def _name_column(error: IncarnationError, line: JobLine, base: JobDescription) -
         error.message = f"{quote_name(column)}: {error.message}"
 
 
-def _print_errors(name: str, errors: Sequence[LineError], remark: str) -> None:
+def _print_errors(name: str, errors: Sequence[LineError]) -> None:
     """Print errors of lines, with their places; a hint that was just printed is not repeated."""
     last_hint = ""
     for line, message, hint in errors[:_MAX_ERRORS]:
@@ -171,9 +174,8 @@ def _print_errors(name: str, errors: Sequence[LineError], remark: str) -> None:
             format_message(f"{name}:{line}: {message}", hint="" if hint == last_hint else hint)
         )
         last_hint = hint
-    rest = len(errors) - _MAX_ERRORS
-    more = f"; {rest} more" if rest > 0 else ""
-    common.print_message(f"incarnate: {pluralize(len(errors), 'error')}{more}, {remark}")
+    shown = f", the first {_MAX_ERRORS} of them above" if len(errors) > _MAX_ERRORS else ""
+    common.print_message(f"incarnate: {pluralize(len(errors), 'error')}{shown}: nothing was submitted")
 
 
 @final

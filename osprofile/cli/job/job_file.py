@@ -9,8 +9,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
@@ -21,6 +20,9 @@ from osprofile.jobs.description import (
     FIELD_BY_ATTRIBUTE,
     JobDescription,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 STANDARD_INPUT: Final = "standard input"
 """How messages name the file `-`."""
@@ -34,6 +36,10 @@ _FIELDS: Final = {
     **FIELD_BY_ATTRIBUTE,
     **dict.fromkeys(DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD),
 }
+_KNOWN_COLUMNS: Final = (
+    "known are the attributes of a job, such as name, arguments and walltime; key; env:NAME; "
+    "the profile's fields in capitals"
+)
 _DEFAULTS: Final = JobDescription()
 
 
@@ -295,8 +301,8 @@ def _parse_column(text: str, *, in_json: bool = False) -> _Column:
     elif not in_json and text[:1] in "{[":
         hint = "for JSON lines, give the file a name that ends in .jsonl"
     else:
-        known = suggest_names(name, [*_ATTRIBUTES, _KEY])
-        hint = f"{known + '; ' if known.startswith('did') else ''}known: the attributes of a job, such as name, arguments and walltime; key; env:NAME; a field of the profile in capitals"
+        similar = suggest_names(name, [*_ATTRIBUTES, _KEY])
+        hint = f"{similar} {_KNOWN_COLUMNS}" if similar.startswith("did you mean") else _KNOWN_COLUMNS
     raise UsageError(f"{what} {quote_name(text)} is not known", hint=hint)
 
 
