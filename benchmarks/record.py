@@ -71,8 +71,9 @@ class Record:
             db.execute(REQUESTS, (REQUEST,))
         self._store = Store(self._path)
         self._numbers = itertools.count()
-        # From the newest on: the oldest are deleted by `prune`.
-        self._ended_ids = (f"e{number}" for number in range(ended - 1, 0, -1))
+        # Those that are deleted, from the newest on, and those that stay: in a long run, the small record has just enough.
+        self._ended_ids = (f"e{number}" for number in range(ended - 1, 99, -1))
+        self._lasting_ids = itertools.cycle(f"e{number}" for number in range(100))
         self._command = [sys.executable, "-m", "osprofile", "job"]
         self._options = ["--store", self._path, "--profiles", str(root), "--profile", "bench"]
 
@@ -81,7 +82,7 @@ class Record:
 
         def measure() -> float:
             verb, *ids = words.split()
-            arguments = [next(self._ended_ids) for _ in ids]
+            arguments = [next(self._ended_ids if verb == "forget" else self._lasting_ids) for _ in ids]
             if verb == "submit":
                 arguments = ["/bin/true"]
             return process([*self._command, verb, *self._options, *arguments])()
@@ -105,7 +106,7 @@ class Record:
 
     def find(self) -> None:
         """Find a job by its id, and what is recorded of it."""
-        (record,) = self._store.find_on_all_targets(next(self._ended_ids))
+        (record,) = self._store.find_on_all_targets(next(self._lasting_ids))
         self._store.read_details(record.number)
 
     def list(self) -> None:

@@ -304,7 +304,7 @@ class ScriptRunner:
             return {}
         try:
             script = self._render_script(USAGE_TEMPLATE, JOB_ID=job_id)
-        except IncarnationError:  # the id is malformed, so unknown
+        except (IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
             return {}
         try:
             text = await self._run_script(USAGE_TEMPLATE, script)

@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 _SUBMISSIONS_PER_SCRIPT: Final = 4
 """Jobs whose submission has begun, for each script that may run: while some run, the next ones are prepared."""
+_MAX_BUSY_TIME: Final = 15.0
+"""Seconds that a submission with a key waits while another process submits that job."""
 
 
 @final
@@ -128,7 +130,7 @@ class TargetSystem:
             DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs),
             on_reused=self._watcher.lose_reused_job,
             on_recorded=self._watcher.record_statuses,
-            busy_timeout=self.timing.script_timeout,
+            busy_timeout=min(self.timing.script_timeout, _MAX_BUSY_TIME),
         )
 
     async def __aenter__(self) -> Self:
@@ -155,7 +157,7 @@ class TargetSystem:
 
         `key` is the caller's name for the submission: with the same key, no job is submitted twice, and
         an interrupted submission is completed. A warning is logged if the request of that job was another. While
-        another process submits that job, this waits, at most `timing.script_timeout`; then it raises
+        another process submits that job, this waits for some seconds; then it raises
         `SubmissionBusyError`. If START fails, FIND_JOB finds out whether the job was
         submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
         `recover_submissions`, finds out. After any other error, this call has not submitted the job.

@@ -246,7 +246,11 @@ class JobWatcher:
         if started is not None:  # convert from the wall clock to the monotonic one
             started += now - self._clock.next_timestamp()
         grace = GraceTracker(record.aborted_at, record.missing)
-        watched = WatchedJob(now, record.walltime, started, grace, array_id=record.array_id)
+        # A query that began after the job was submitted tells of it, even if it began before the job was watched.
+        watched_since = now
+        if status.submitted is not None:
+            watched_since += min(0.0, status.submitted - self._clock.next_timestamp())
+        watched = WatchedJob(watched_since, record.walltime, started, grace, array_id=record.array_id)
         self.poller.watch(status.job_id, watched)
         if self._end_file_names and not record.array_id:
             if self._end_files is None:

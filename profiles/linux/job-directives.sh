@@ -31,10 +31,16 @@ gpe_begin() {
 }
 gpe_watch_walltime() {
   trap '' HUP INT QUIT USR1 USR2
-  trap 'kill "$gpe_sleep"; exit' TERM
-  sleep "$GPE_WALLTIME" &
-  gpe_sleep=$!
-  wait "$gpe_sleep"
+  gpe_sleep='' gpe_left=$GPE_WALLTIME gpe_step=1
+  trap '[ -z "$gpe_sleep" ] || kill "$gpe_sleep"; exit' TERM
+  # in steps: a signal that arrives as a shell begins may be lost, and must not leave a process behind for hours
+  while [ "$gpe_left" -gt 0 ] && [ ! -e .gpe_exit_status ]; do
+    sleep "$gpe_step" &
+    gpe_sleep=$!
+    wait "$gpe_sleep"
+    gpe_left=$((gpe_left - gpe_step)) gpe_step=$((gpe_step < 30 ? 2 * gpe_step : 60))
+    [ "$gpe_step" -le "$gpe_left" ] || gpe_step=$gpe_left
+  done
   trap '' TERM
   read -r gpe_self < /proc/self/stat
   gpe_self=${gpe_self%% *} gpe_n=0

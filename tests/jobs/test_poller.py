@@ -19,7 +19,10 @@ from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
     from _collections_abc import dict_values
+    from collections.abc import Mapping
+    from pathlib import Path
 
+    from osprofile.jobs.state import JobStatus
     from tests.jobs.conftest import Toy
 
 
@@ -291,3 +294,37 @@ def test_the_pace_of_failures() -> None:
     assert found[-1] == 300
     assert backoff.failure_count == 12
     assert compute_delays(backoff, [(True, 0)]) == [1]
+
+
+def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, tmp_path: Path) -> None:
+    """A job that was submitted before the query began is in its answer, even if it is watched only afterwards."""
+    path = str(tmp_path / "jobs.db")
+
+    async def submit() -> str:
+        async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+            return await target.submit(shell("true"))
+
+    async def main() -> None:
+        job_id = await submit()
+        toy.state(job_id, "WAIT")
+        async with TargetSystem(
+            toy.profile, store=Store(path), timing=Timing(min_poll_interval=600, max_poll_interval=600)
+        ) as target:
+            run, answer = target._scripts.query_all_jobs, asyncio.Event()
+
+            async def query() -> Mapping[str, JobStatus]:
+                statuses = await run()
+                await answer.wait()
+                return statuses
+
+            target._scripts.query_all_jobs = query  # type: ignore[method-assign]  # the answer comes late
+            poll = asyncio.ensure_future(target.poll())
+            await asyncio.sleep(0.3)
+            record = target.store.find_job(target.name, job_id)
+            assert record is not None
+            target._watcher.watch_record(record)
+            answer.set()
+            await poll
+            assert target.monitor.get_status(job_id).state is JobState.QUEUED
+
+    asyncio.run(main())

@@ -285,10 +285,12 @@ def test_a_limit(site: Site) -> None:
         "pbs",
         """    <idb:Field name="WALLTIME" ext:type="integer" ext:pattern="[1-9][0-9]*">
       <idb:Description>The limit of the wall time, in seconds.</idb:Description>
-      <idb:Min>1</idb:Min><idb:Max>86400</idb:Max><idb:Default>3600</idb:Default>
+      <idb:Min>1</idb:Min><idb:Max>86400</idb:Max>
+      <idb:Tag name="">3600</idb:Tag><idb:Default>3600</idb:Default>
     </idb:Field>""",
     )
     assert "#PBS -l walltime=01:00:00" in site.submit().directives
+    assert "#PBS -l walltime=01:00:00" in site.submit(WALLTIME="").directives
     assert "86400" in site.refuse(WALLTIME="86401")
 
 

@@ -70,6 +70,6 @@ def test_blah(seed: int) -> None:
         assert truth["kills"]
         for client, plan in zip(clients, plans.values(), strict=True):
             # Two answers: a daemon that was just started begins to watch a job when its client asks for it, and
-            # the answer to a query that began before does not count.
+            # an earlier answer is not read again.
             keys = [job["key"] for job in plan]
             assert list_faults(truth, keys, client.ends, convert_end, answers=2) == []
