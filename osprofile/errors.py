@@ -309,15 +309,18 @@ class SubmissionBusyError(StoreError):
 class SubmissionsFailedError(TargetError):
     """Some of several jobs could not be submitted.
 
+    If the check before the first submission refused some, none was submitted.
+
     - `job_ids`: the ids in the order of the descriptions, None for a job that was not submitted
     - `errors`: the errors by the positions of the descriptions, from 0
     """
 
     def __init__(self, job_ids: Sequence[str | None], errors: Mapping[int, OSProfileError]) -> None:
         position, first = next(iter(sorted(errors.items())))
-        message = (
-            f"{len(errors)} of {len(job_ids)} jobs were not submitted; job {position + 1}: {first.message}"
-        )
+        told = f"{len(errors)} of {len(job_ids)} jobs were not submitted"
+        if len(errors) < sum(job_id is None for job_id in job_ids):
+            told = f"no job was submitted, because {len(errors)} of {len(job_ids)} are refused"
+        message = f"{told}; job {position + 1}: {first.message}"
         super().__init__(message, hint=first.hint)
         self.job_ids = tuple(job_ids)
         self.errors = dict(errors)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_name
 from osprofile.jobs.description import DEPENDENCY_FIELD, list_dependencies
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.state import JobStatus
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
 
 _CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
 _HINT: Final = "give the id of a job, or the key that it was submitted with"
+
+
+class _FoundIds(NamedTuple):
+    """A description with ids in place of keys, and all ids in it."""
+
+    description: JobDescription
+    ids: Sequence[str]
 
 
 @final
@@ -55,13 +62,46 @@ class DependencyResolver:
             for condition, names in list_dependencies(description).items()
         }
         field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
-        await self._check_ids(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
+        for error in (
+            await self._find_errors(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
+        ).values():
+            raise error
         await self._refresh_live_jobs(dict.fromkeys(itertools.chain(*ids.values())))
         after_ok, after_not_ok, after_any = (
             [job_id for job_id in listed if not self._is_met(condition, job_id)]
             for condition, listed in ids.items()
         )
         return replace(description, after_ok=after_ok, after_not_ok=after_not_ok, after_any=after_any)
+
+    async def check_dependencies(
+        self, descriptions: Sequence[JobDescription], pending: Sequence[Collection[str]]
+    ) -> list[JobDescription | OSProfileError]:
+        """Return each description with ids in place of keys, or why its job cannot depend on another.
+
+        `pending` has for each the keys of jobs that will be submitted before it: these names are left out. Every
+        other job is asked for once, however many depend on it.
+        """
+        found = [self._find_ids(*pair) for pair in zip(descriptions, pending, strict=True)]
+        ids = itertools.chain.from_iterable(f.ids for f in found if isinstance(f, _FoundIds))
+        errors = await self._find_errors(dict.fromkeys(ids))
+        return [
+            next((errors[job_id] for job_id in f.ids if job_id in errors), f.description)
+            if isinstance(f, _FoundIds)
+            else f
+            for f in found
+        ]
+
+    def _find_ids(self, description: JobDescription, pending: Collection[str]) -> _FoundIds | OSProfileError:
+        try:
+            after_ok, after_not_ok, after_any = (
+                [self._find_id(name) for name in names if name not in pending]
+                for names in list_dependencies(description).values()
+            )
+        except OSProfileError as error:
+            return error
+        field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
+        changed = replace(description, after_ok=after_ok, after_not_ok=after_not_ok, after_any=after_any)
+        return _FoundIds(changed, [*after_ok, *after_not_ok, *after_any, *field_ids])
 
     def _find_id(self, name: str) -> str:
         """Return the id of the job that has a key, else the name itself."""
@@ -99,16 +139,22 @@ class DependencyResolver:
         if live_ids:
             await self._refresh_jobs(live_ids)
 
-    async def _check_ids(self, job_ids: Iterable[str]) -> None:
+    async def _find_errors(self, job_ids: Iterable[str]) -> dict[str, OSProfileError]:
+        """Return why there is no job to depend on, by the ids for which there is none."""
         unrecorded = [j for j in job_ids if self._store.find_job(self._target, j) is None]
-        answers = await self._query_jobs(unrecorded) if unrecorded else {}
+        errors: dict[str, OSProfileError] = {}
+        try:
+            answers = await self._query_jobs(unrecorded) if unrecorded else {}
+        except OSProfileError as error:
+            return dict.fromkeys(unrecorded, error)
         for job_id in unrecorded:
             answer = answers.get(job_id)
-            if isinstance(answer, OSProfileError):
-                raise answer
             if answer is None:
                 message = f"the job cannot depend on {quote_name(job_id)}: no such job is known"
-                raise JobNotFoundError(message, hint=_HINT)
+                errors[job_id] = JobNotFoundError(message, hint=_HINT)
+            elif isinstance(answer, OSProfileError):
+                errors[job_id] = answer
+        return errors
 
 
 def _extract_ids(value: str) -> list[str]:

@@ -283,6 +283,14 @@ def list_dependencies(description: JobDescription) -> dict[str, list[str]]:
     return names
 
 
+def list_named_jobs(description: JobDescription) -> list[str]:
+    """Return the ids and keys of the jobs that a job depends on; none of a description that is not valid."""
+    try:
+        return [name for names in list_dependencies(description).values() for name in names]
+    except ValueRefusedError:
+        return []
+
+
 def _format_dependency(description: JobDescription) -> str:
     names = list_dependencies(description).items()
     return ",".join(":".join([condition, *jobs]) for condition, jobs in names if jobs)

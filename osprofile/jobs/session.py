@@ -261,7 +261,8 @@ class JobSession:
     ) -> list[Job]:
         """Submit jobs side by side, and return them in the same order; `keys` has one for each.
 
-        Raises `SubmissionsFailedError`, with the ids of the jobs that were submitted, if any was not.
+        All jobs are checked first: if one is refused, none is submitted. A job may depend on earlier ones by
+        their keys. Raises `SubmissionsFailedError`, with the ids of the jobs that were submitted, if any was not.
         """
 
         async def submit(target: TargetSystem) -> list[str]:

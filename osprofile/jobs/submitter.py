@@ -22,12 +22,13 @@ from osprofile.errors import (
     SubmissionBusyError,
     quote_name,
 )
-from osprofile.jobs.description import build_request, list_differences
+from osprofile.jobs.description import build_request, list_differences, list_named_jobs
 from osprofile.jobs.quantities import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from osprofile.jobs.dependencies import DependencyResolver
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store
@@ -64,8 +65,8 @@ class JobSubmitter:
 
     `on_reused(job_id)` is called before, if an older job of the record had that id, and `on_recorded(job_ids)`
     when a job that could not be recorded is recorded later.
-    `resolve_dependencies(description)` returns the description with the ids of the jobs that it depends
-    on, before anything is recorded. The ids of tasks are by index, and empty if the job is no array.
+    `dependencies` finds the jobs that a job depends on, before anything is recorded. The ids of tasks are by index,
+    and empty if the job is no array.
     `busy_timeout` is how long (s) a submission with a key waits for another process that submits that job.
 
     A job is recorded before START runs, and START submits at most once for its directory. The record is
@@ -78,19 +79,49 @@ class JobSubmitter:
         scripts: ScriptRunner,
         store: Store,
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
-        resolve_dependencies: Callable[[JobDescription], Awaitable[JobDescription]],
+        dependencies: DependencyResolver,
         *,
         on_reused: Callable[[str], None],
         on_recorded: Callable[[Iterable[str]], None],
         busy_timeout: float,
     ) -> None:
         self._target, self._scripts, self._store = target, scripts, store
-        self._on_submitted, self._resolve_dependencies = on_submitted, resolve_dependencies
+        self._on_submitted, self._dependencies = on_submitted, dependencies
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._busy_timeout = busy_timeout
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def check_jobs(
+        self, jobs: Sequence[tuple[JobDescription, str | None]]
+    ) -> dict[int, OSProfileError]:
+        """Return why jobs, given with their keys, would be refused, by position; nothing is submitted.
+
+        A job whose key is in the record is not checked. A job may depend on the keys of those before it.
+        """
+        new_jobs: dict[int, JobDescription] = {}
+        pending: list[frozenset[str]] = []
+        earlier_keys: set[str] = set()
+        for position, (description, key) in enumerate(jobs):
+            if key is None or self._store.find_by_key(self._target, key) is None:
+                new_jobs[position] = description
+                pending.append(frozenset(earlier_keys.intersection(list_named_jobs(description))))
+            if key is not None:
+                earlier_keys.add(key)
+        resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
+        errors: dict[int, OSProfileError] = {}
+        for position, found in zip(new_jobs, resolved, strict=True):
+            try:
+                if isinstance(found, OSProfileError):
+                    build_request(new_jobs[position])  # what is wrong in the description itself comes first
+                    raise found
+                # A script is not kept: those of many jobs are large. What is not Unicode raises UnicodeEncodeError.
+                self._scripts.prepare_submission(found).script.encode()
+            except OSProfileError as error:
+                errors[position] = error
+            await asyncio.sleep(0)  # other coroutines run between
+        return errors
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
@@ -149,7 +180,7 @@ class JobSubmitter:
 
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         request = build_request(description)
-        description = await self._resolve_dependencies(description)
+        description = await self._dependencies.resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
         self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)  # as many as come, or more
         record = self._store.begin_submission(

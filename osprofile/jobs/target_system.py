@@ -32,6 +32,7 @@ from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
+from osprofile.jobs.description import list_named_jobs
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
@@ -43,7 +44,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.jobs.watcher import JobWatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from osprofile.jobs.submitter import RecoveredSubmission
     from osprofile.profile.model import Profile
 
+_SUBMISSIONS_PER_SCRIPT: Final = 4
+"""Jobs whose submission has begun, for each script that may run: while some run, the next ones are prepared."""
 _MAX_BUSY_TIME: Final = 15.0
 """Seconds that a submission with a key waits while another process submits that job."""
 
@@ -96,6 +99,7 @@ class TargetSystem:
             raise ValueError(message)
         timing = timing or Timing()
         min_interval, max_interval = get_poll_intervals(profile)
+        self._max_parallel_scripts = max_parallel_scripts
         self.timing = replace(
             timing,
             min_poll_interval=timing.min_poll_interval or min_interval,
@@ -123,9 +127,7 @@ class TargetSystem:
             self._scripts,
             self.store,
             self._watcher.watch_submitted_job,
-            DependencyResolver(
-                self.name, self.store, self._scripts.query_jobs, self._refresh_jobs
-            ).resolve_dependencies,
+            DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs),
             on_reused=self._watcher.lose_reused_job,
             on_recorded=self._watcher.record_statuses,
             busy_timeout=min(self.timing.script_timeout, _MAX_BUSY_TIME),
@@ -168,23 +170,81 @@ class TargetSystem:
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
 
-    async def submit_many(
+    async def check_many(
         self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
+    ) -> None:
+        """Check jobs as `submit_many` does before the first submission, and submit nothing.
+
+        Each job's START is rendered, and the jobs that it depends on must be known, or be earlier ones of these,
+        named by their keys. A job whose key is in the record is not checked. Raises `SubmissionsFailedError` with
+        all errors; `ValueError` if there are more or fewer keys than jobs.
+        """
+        jobs = _pair_with_keys(descriptions, keys)
+        if errors := await self._submitter.check_jobs(jobs):
+            raise SubmissionsFailedError([None] * len(jobs), errors)
+
+    async def submit_many(
+        self,
+        descriptions: Iterable[JobDescription],
+        *,
+        keys: Sequence[str | None] | None = None,
+        on_result: Callable[[int, str | OSProfileError], object] | None = None,
+        is_checked: bool = False,
     ) -> list[str]:
         """Submit jobs side by side, and return their ids in the same order; `keys` has one for each.
 
-        At most `max_parallel_scripts` scripts run at the same time. Raises `SubmissionsFailedError`, when
-        all others are submitted, if any job was not; `ValueError` if there are more or fewer keys than jobs.
+        All jobs are checked first, unless `is_checked`: see `check_many`. If one is refused, none is submitted. At most
+        `max_parallel_scripts` scripts run at the same time. A job may depend on earlier ones by their keys.
+        `on_result(position, result)` is called for each job when it is submitted, with its id, or its error; positions
+        count from 0. Raises `SubmissionsFailedError`: if jobs are refused, before any is submitted; if submissions fail, when all
+        others are submitted. Raises `ValueError` if there are more or fewer keys than jobs.
         """
-        jobs = list(descriptions)
-        keyed = list(zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True))
-        submissions = (_catch_error(self.submit(job, key=key)) for job, key in keyed)
-        results = await asyncio.gather(*submissions)
-        errors = {i: result for i, result in enumerate(results) if isinstance(result, OSProfileError)}
-        ids = [result if isinstance(result, str) else None for result in results]
+        jobs = _pair_with_keys(descriptions, keys)
+        if not is_checked:
+            await self.check_many((job for job, _ in jobs), keys=[key for _, key in jobs])
+        results: dict[int, str | OSProfileError] = {}
+        await self._submit_side_by_side(jobs, results, on_result)
+        errors = {i: r for i, r in sorted(results.items()) if isinstance(r, OSProfileError)}
+        ids = [r if isinstance(r := results[i], str) else None for i in range(len(jobs))]
         if errors:
             raise SubmissionsFailedError(ids, errors)
         return [job_id for job_id in ids if job_id is not None]
+
+    async def _submit_side_by_side(
+        self,
+        jobs: Sequence[tuple[JobDescription, str | None]],
+        results: dict[int, str | OSProfileError],
+        on_result: Callable[[int, str | OSProfileError], object] | None,
+    ) -> None:
+        """Submit jobs by few coroutines, so that only few scripts are in memory, and put their results by position."""
+        named = {name for job, _ in jobs for name in list_named_jobs(job)}
+        positions: dict[str, int] = {}
+        for position, (_, key) in enumerate(jobs):
+            if key in named and key is not None:
+                positions.setdefault(key, position)
+        submitted = {position: asyncio.Event() for position in positions.values()}
+        waiting = iter(enumerate(jobs))
+
+        async def submit_next() -> None:
+            for position, (job, key) in waiting:
+                for name in list_named_jobs(job):
+                    # Only for earlier ones, which have been begun: so there is always one that can go on.
+                    if positions.get(name, position) < position:
+                        await submitted[positions[name]].wait()
+                result = results[position] = await _catch_error(self.submit(job, key=key))
+                if position in submitted:
+                    submitted[position].set()
+                if on_result is not None:
+                    on_result(position, result)
+
+        count = min(len(jobs), _SUBMISSIONS_PER_SCRIPT * self._max_parallel_scripts)
+        tasks = [asyncio.ensure_future(submit_next()) for _ in range(count)]
+        try:
+            await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
         """Complete the submissions that were interrupted, for instance by the end of a process.
@@ -574,6 +634,13 @@ def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:
         cpu_time=status.cpu_time if usage.cpu_time is None else usage.cpu_time,
         max_memory=status.max_memory if usage.max_memory is None else usage.max_memory,
     )
+
+
+def _pair_with_keys(
+    descriptions: Iterable[JobDescription], keys: Sequence[str | None] | None
+) -> list[tuple[JobDescription, str | None]]:
+    jobs = list(descriptions)
+    return list(zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True))
 
 
 async def _catch_error(submission: Coroutine[Any, Any, str]) -> str | OSProfileError:

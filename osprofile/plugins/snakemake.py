@@ -192,8 +192,12 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             job_ids: list[str | None] = [job.id for job in submitted]
         except osprofile.SubmissionsFailedError as failure:
             job_ids, errors = list(failure.job_ids), failure.errors
+        # If some are refused, none is submitted: the others have no error, and are submitted without them.
+        others = [s for n, s in enumerate(submissions) if job_ids[n] is None and n not in errors]
         for number, (job, description) in enumerate(submissions):
             job_id = job_ids[number]
+            if job_id is None and number not in errors:
+                continue
             if job_id is not None:
                 self._register_job(job, session.get_job(job_id), description.stdout or "")
                 self._submitting.discard(keys[number])
@@ -208,6 +212,8 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 self._submitting.discard(keys[number])
                 message = f"job {job.jobid} was not submitted: {format_error(errors[number])}. "
                 self.report_job_error(SubmittedJobInfo(job), msg=message)
+        if others:
+            self._submit_to_session(session, others)
 
     def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, log: str) -> None:
         with self._live_lock:

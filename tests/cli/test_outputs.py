@@ -183,6 +183,12 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("job", "submit", "-p", "linux", "dos.sh"),
         ("job", "help", "sumbit"),
         ("job", "submit", *SITE, "--set", "QUEUE=a;id", "x"),
+        ("job", "submit", "-p", "linux", "--from", "refused.csv", "echo"),
+        ("job", "submit", "-p", "linux", "--from", "malformed.csv", "echo"),
+        ("job", "submit", "-p", "linux", "--from", "malformed.jsonl", "--wait", "echo"),
+        ("job", "submit", "-p", "linux", "--from", "latin", "echo"),
+        ("job", "submit", "-p", "linux", "--from", "nosuch.csv", "echo"),
+        ("job", "submit", "-p", "linux", "--from", "refused.csv", "--array", "1-2", "echo"),
         ("job", "status", "4711"),
         ("job", "wait", "4711", "--timeout", "x"),
         ("job", "forget", "4711"),
@@ -206,6 +212,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "list.json").write_text("[1]")
     (folder / "twice.json").write_text('{"A": 1, "A": 2}')
     (folder / "nested.json").write_text('{"JOB_ID": [1]}')
+    (folder / "refused.csv").write_text("name,gpus,walltime\nfirst,1,\nthe second,,0\n\nthird,,1h\n")
+    (folder / "malformed.csv").write_text('name,walltime\nfirst,soon\nsecond,10:00\n"third"x\n')
+    (folder / "malformed.jsonl").write_text('{"nme": "first"}\n{"gpus": 1.5}\n{"name": "x"\n')
     (folder / "there").mkdir()
     (folder / "there/profile.xml").write_text("mine")
     (folder / "there/catalog.xml").write_text("mine")

@@ -185,16 +185,92 @@ def test_submit_many(session: JobSession) -> None:
 
 
 def test_submit_many_tells_what_was_submitted(session: JobSession) -> None:
+    lost = shell("true", working_directory="/proc/none")
     with pytest.raises(SubmissionsFailedError) as caught:
-        session.submit_many([shell("exit 1"), shell("true", environment={"1": "x"}), shell("exit 2")])
+        session.submit_many([shell("exit 1"), lost, shell("exit 2")])
     error = caught.value
-    assert isinstance(error.errors[1], ValueRefusedError)
+    assert isinstance(error.errors[1], ScriptFailedError)
     assert (list(error.errors), error.job_ids[1]) == ([1], None)
-    assert error.message.startswith("1 of 3 jobs were not submitted; job 2: field ENVIRONMENT")
+    assert error.message.startswith("1 of 3 jobs were not submitted; job 2: ")
     ids = [job_id for job_id in error.job_ids if job_id]
     assert [session.wait(job_id).exit_code for job_id in ids] == [1, 2]
+
+
+def test_submit_many_submits_nothing_if_a_job_is_refused(session: JobSession) -> None:
+    known = session.submit(shell("true"), key="known")
+    jobs = [
+        shell("true"),
+        shell("true", environment={"1": "x"}),
+        shell("true", array="9-1"),
+        shell("true", after_ok=["nobody"]),
+        shell("true", after_ok=["later", known.id, "known"]),
+        shell("true", after_ok="x", walltime=()),
+        shell("true"),
+        shell("true", environment={"1": "x"}),
+    ]
+    with pytest.raises(SubmissionsFailedError) as caught:
+        session.submit_many(jobs, keys=[*"abcdef", "later", "known"])
+    errors = caught.value.errors
+    assert list(errors) == [1, 2, 3, 4, 5]
+    assert [type(error) for error in errors.values()] == [
+        ValueRefusedError, ValueRefusedError, JobNotFoundError, JobNotFoundError, ValueRefusedError
+    ]  # fmt: skip
+    assert caught.value.job_ids == (None,) * 8
+    assert caught.value.message.startswith(
+        "no job was submitted, because 5 of 8 are refused; job 2: field ENVIRONMENT"
+    )
+    assert session.list_jobs(include_ended=True) == [known]
     with pytest.raises(ValueError, match="zip"):
         session.submit_many([shell("true")], keys=["a", "b"])
+
+
+def test_jobs_of_submit_many_may_depend_on_earlier_ones(session: JobSession, tmp_path: Path) -> None:
+    """Also on one whose submission takes longer than that of all others."""
+    file = tmp_path / "order"
+    chain = [
+        shell(f"sleep 0.1; echo {n} >> {file}", after_ok=[f"it's {n - 1}"] if n else []) for n in range(40)
+    ]
+    jobs = session.submit_many(chain, keys=[f"it's {n}" for n in range(40)])
+    assert jobs[-1].wait().exit_code == 0
+    assert file.read_text().split() == [str(n) for n in range(40)]
+
+
+def test_a_job_that_depends_on_a_failed_submission_is_not_submitted(session: JobSession) -> None:
+    jobs = [shell("true", working_directory="/proc/none"), shell("true", after_ok=["a"]), shell("true")]
+    with pytest.raises(SubmissionsFailedError) as caught:
+        session.submit_many(jobs, keys=[*"abc"])
+    assert list(caught.value.errors) == [0, 1]
+    assert "no such job is known" in caught.value.errors[1].message
+    assert caught.value.job_ids[2]
+
+
+def test_only_few_scripts_of_many_jobs_are_in_memory(toy: Toy, tmp_path: Path) -> None:
+    """And each result is told as soon as it is known."""
+    results: dict[int, object] = {}
+    live: list[int] = []
+
+    async def submit(target: TargetSystem) -> list[str]:
+        prepare = target._submitter._submit_new_job
+        begun = 0
+
+        async def count(description: JobDescription, *, key: str | None, strict: bool) -> str:
+            nonlocal begun
+            begun += 1
+            live.append(begun)
+            try:
+                return await prepare(description, key=key, strict=strict)
+            finally:
+                begun -= 1
+
+        target._submitter._submit_new_job = count  # type: ignore[method-assign]
+        return await target.submit_many([shell("true")] * 60, on_result=results.__setitem__)
+
+    store = str(tmp_path / "jobs.db")
+    with JobSession(toy.profile, store=store, timing=QUICK, max_parallel_scripts=2) as session:
+        ids = session.run(submit)
+        session.wait_all(ids)
+    assert [results[position] for position in range(60)] == ids
+    assert max(live) == 8
 
 
 def test_waiting_for_several(toy: Toy, session: JobSession) -> None:

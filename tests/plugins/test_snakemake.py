@@ -512,6 +512,20 @@ def test_a_resource_that_is_refused_is_told_by_name(workflow: Workflow, resource
     assert workflow.records() == []
 
 
+def test_a_job_that_is_refused_does_not_keep_the_others_from_running(workflow: Workflow) -> None:
+    """All three are submitted by one call, which submits none if one is refused."""
+    workflow.write(
+        'rule all:\n    input: "a.txt", "b.txt", "c.txt"\n'
+        + "".join(
+            f'rule {name}:\n    output: "{name}.txt"\n    resources: runtime={minutes}\n    shell: "touch {{output}}"\n'
+            for name, minutes in (("a", 1), ("b", 0), ("c", 2))
+        )
+    )
+    assert "field WALLTIME: '0' is below the Min of 1" in workflow.run("--keep-going", exit_code=1)
+    assert sorted(record.walltime or 0 for record in workflow.records()) == [60, 120]
+    assert (workflow.read("a.txt"), workflow.read("c.txt")) == ("", "")
+
+
 def test_a_group_that_is_refused_is_told_by_name(workflow: Workflow) -> None:
     workflow.write(
         'rule a:\n    output: "a.txt"\n    group: "g"\n    resources: nodes=2\n    shell: "touch {output}"\n'

@@ -1,4 +1,4 @@
-"""The display of `incarnate job wait`: a line for each job, on standard error if it is a terminal."""
+"""What is displayed on standard error while jobs are submitted or waited for, if it is a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from osprofile.cli.terminal import supports_colours
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from typing import TextIO
 
     from rich.console import Console
@@ -73,6 +73,25 @@ async def show_progress(
             refresh_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await refresh_task
+
+
+@contextlib.contextmanager
+def show_submissions(total: int, *, prints_ids: bool) -> Iterator[Callable[[], None] | None]:
+    """Show a bar of `total` submissions inside the context, if standard error is a capable terminal.
+
+    Yields the function to call for each. There is no bar, and None, if ids are printed to a terminal, where they
+    are the progress.
+    """
+    if not is_capable_terminal(sys.stderr) or (prints_ids and sys.stdout.isatty()):
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("submitting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = make_console(sys.stderr)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
 
 
 def _get_reported_status(job: JobReference) -> JobStatus | None:

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import shlex
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
+_printed_warnings: ContextVar[set[str] | None] = ContextVar("printed_warnings", default=None)
 _TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", CLUSTER_FIELD)
 """The fields of the context that are parts of a target system's name."""
 
@@ -101,9 +103,24 @@ class _WarningHandler(logging.Handler):
             common.print_message(logging.Formatter().formatException(record.exc_info))
 
 
+@contextlib.contextmanager
+def print_warnings_once() -> Iterator[None]:
+    """Print each warning only once in this context: that of one job may be that of ten thousand."""
+    token = _printed_warnings.set(set())
+    try:
+        yield
+    finally:
+        _printed_warnings.reset(token)
+
+
 def print_warning(text: str, *, hint: str = "") -> None:
     """Print a warning to standard error."""
-    common.print_message(format_message(f"incarnate: warning: {text}", hint=hint))
+    message = format_message(f"incarnate: warning: {text}", hint=hint)
+    printed = _printed_warnings.get()
+    if printed is None or message not in printed:
+        common.print_message(message)
+    if printed is not None:
+        printed.add(message)
 
 
 @final

@@ -47,22 +47,26 @@ def submit_job(
 
     Each submission gets a key, so that it can be completed if it is interrupted.
     """
-    key = key or f"auto-{os.urandom(6).hex()}"
+    key = key or generate_key()
     return run_cancellable(_submit_job(selection, description, key, wait=wait, json=json))
+
+
+def generate_key() -> str:
+    """Return a new key, for a submission to which the user gives none."""
+    return f"auto-{os.urandom(6).hex()}"
 
 
 async def _submit_job(
     selection: TargetSelection, description: JobDescription, key: str, *, wait: bool, json: bool
 ) -> int:
-    local = description
     async with CommandSession(selection) as session:
-        target = _open_target(session, description, key)
+        target = open_target(session, description)
+        is_local = runs_scripts_here(target.profile, selection.context)
         try:
-            if runs_scripts_here(target.profile, selection.context):
-                local = localize_description(target.profile, description)
+            local = prepare_description(session, target, description, key, is_local=is_local)
             job = JobReference(await target.submit(local, key=key), target)
         except IncarnationError as error:
-            _name_option(error, description)
+            name_option(error, description)
             raise
         except ScriptCutError as error:
             error.hint = _format_remedy(session, key)
@@ -83,23 +87,32 @@ async def _submit_job(
     return 0
 
 
-def _open_target(session: CommandSession, description: JobDescription, key: str) -> TargetSystem:
-    """Return the selected target system, for a job with a program; warn of words that mean something else elsewhere."""
+def open_target(session: CommandSession, description: JobDescription) -> TargetSystem:
+    """Return the selected target system; warn of words that mean something else elsewhere."""
     if description.name and description.name.isdigit():
         hint = "-N is the job's name; for nodes use --nodes"
         print_warning(f"the job's name is {description.name}", hint=hint)
     try:
-        target = session.open_selected_target()
+        return session.open_selected_target()
     except ProfileNotFoundError as error:
         if not error.hint.startswith("did you mean"):
             error.hint += "; for a partition or queue use --queue"
         raise
+
+
+def prepare_description(
+    session: CommandSession, target: TargetSystem, description: JobDescription, key: str, *, is_local: bool
+) -> JobDescription:
+    """Return the description of a job that has a program; `is_local`: the scripts run on this machine.
+
+    Raises `UsageError` without a program, and what `localize_description` raises.
+    """
     if session.store.find_by_key(target.name, key) is None:  # the program of a recorded submission is known
         require_program(target.profile, description)
-    return target
+    return localize_description(target.profile, description) if is_local else description
 
 
-def _name_option(error: IncarnationError, description: JobDescription) -> None:
+def name_option(error: IncarnationError, description: JobDescription) -> None:
     """Begin the message of an error about a field with the option that gave the field its value."""
     given = {a for a in _FIELD_BY_ATTRIBUTE if (v := getattr(description, a)) or type(v) is int}  # 0, too
     attribute = next(

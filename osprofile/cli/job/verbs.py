@@ -155,13 +155,21 @@ def submit(
     key: Annotated[
         str | None, Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY")
     ] = None,
+    job_file: Annotated[
+        str | None,
+        Option(
+            ("--from",),
+            "Submit a job for each line of this .csv or .jsonl file; - is standard input.",
+            "FILE|-",
+        ),
+    ] = None,
     store: StoreOption = None,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Submit a job and print its id.
+    """Submit a job, or one for each line of a file, and print the ids.
 
     The program runs in the current directory, or in that of --directory. A name with a / is relative
     to the directory in which it runs: ./simulate. Any other name is searched for on the PATH; a file
@@ -176,12 +184,19 @@ def submit(
 
     If a submission is interrupted, the same command with the same --key completes it.
 
+    With --from, the first row of a CSV file names the columns: name, arguments, walltime and other
+    attributes of a job, env:NAME, key, or a field of the profile in capitals. Each line of a .jsonl
+    file is a JSON object with such names. The options and the program hold for all jobs; a line's own
+    values replace them, and its arguments come behind those of the command line. All lines are
+    checked before the first job is submitted. The keys are KEY-1, KEY-2, ...
+
     Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
       incarnate job submit -p pbs --host login --key run-17 --wait make -k
       incarnate job submit --array 1-100%8 --after 4711 ./step.sh
+      incarnate job submit -p slurm --from jobs.csv --key sweep ./simulate
     """
     from osprofile.cli.job import submission
     from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
@@ -222,7 +237,18 @@ def submit(
         fields=common.parse_assignments(set, "--set"),
     )
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return submission.submit_job(selection, description, key=key, wait=wait, json=json)
+    if job_file is None:
+        return submission.submit_job(selection, description, key=key, wait=wait, json=json)
+    if array is not None or "ARRAY" in description.fields:
+        hint = "each line is a job of its own: leave --array out"
+        raise common.UsageError("--array and --from cannot be used together", hint=hint)
+    if "WORKING_DIRECTORY" in selection.context:
+        hint = "each job needs its own: leave it out, or write a column working_directory"
+        message = "--context WORKING_DIRECTORY and --from cannot be used together"
+        raise common.UsageError(message, hint=hint)
+    from osprofile.cli.job import bulk_submission
+
+    return bulk_submission.submit_job_file(selection, description, job_file, key=key, wait=wait, json=json)
 
 
 def status(

@@ -1,0 +1,240 @@
+"""`incarnate job submit --from FILE` with real processes: many jobs by one command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.job.conftest import PATIENCE
+from tests.cli.job.test_job_terminal import on_terminal
+from tests.profiles.test_hostile_values import CARRIED
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Ended
+    from tests.cli.job.conftest import Machine
+
+HERE = ("job", "submit", "-p", "here")
+
+
+def submit(machine: Machine, text: str, *words: str, name: str = "jobs.csv") -> Ended:
+    """Submit the jobs of a file."""
+    (machine.root / name).write_bytes(text.encode())
+    return machine.run(*HERE, "--from", name, *words)
+
+
+def count_jobs(machine: Machine) -> int:
+    return len(machine.run_json("list", "--all"))
+
+
+# What runs, what is printed
+
+
+def test_the_ids_are_in_the_order_of_the_lines_and_the_jobs_as_they_say(machine: Machine) -> None:
+    text = "name,arguments,env:V,env:W\n" + "".join(f"n{n},'{n} {n}' b,v{n},\n" for n in range(20))
+    words = ("--key", "k", "-e", "W=w", "sh", "-c", 'printf "%s|" "$@" "$V" "$W"', "sh", "first")
+    ended = submit(machine, text, *words)
+    assert (ended.code, ended.err) == (0, "")
+    ids = ended.out.split()
+    assert machine.run("job", "wait", *ids).code == 0
+    for number, job_id in enumerate(ids):
+        output = machine.run("job", "output", job_id).out
+        assert output == f"first|{number} {number}|b|v{number}|w|"
+    jobs = {job["id"]: job for job in machine.run_json("list")}
+    assert [(jobs[i]["key"], jobs[i]["name"]) for i in ids] == [(f"k-{n + 1}", f"n{n}") for n in range(20)]
+
+
+def test_standard_input(machine: Machine) -> None:
+    for text in ("name\na\nb\n", '{"name": "a"}\n\n{"name": "b"}'):
+        process = machine.start(*HERE, "--from", "-", "--wait", "--json", "true", stdin=subprocess.PIPE)
+        out, err = process.communicate(text, timeout=PATIENCE)
+        assert process.returncode == 0
+        assert [(job["name"], job["exit_code"]) for job in json.loads(out)] == [("a", 0), ("b", 0)]
+        assert err.startswith("incarnate: 2 jobs; if this is interrupted, the same command with --key auto-")
+
+
+def test_hostile_values_reach_the_program(machine: Machine) -> None:
+    code = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('V')]))"
+    values = [*CARRIED, "日本", "it's"]
+    text = "\n".join(
+        json.dumps({"arguments": [*values[n::8], ""], "env:V": values[-1 - n], "stdout": f"it's {n}"})
+        for n in range(8)
+    )
+    ended = submit(machine, text, "--key", "k", "--wait", sys.executable, "-c", code, name="jobs.jsonl")
+    assert (ended.code, ended.err) == (0, "")
+    for n in range(8):
+        found = json.loads((machine.root / f"it's {n}").read_text())
+        assert found == [[*values[n::8], ""], values[-1 - n]]
+
+
+def test_json(machine: Machine) -> None:
+    ended = submit(machine, "name\na\nb\n", "--json", "--key", "k", "true")
+    assert (ended.code, ended.err) == (0, "")
+    assert [(job["name"], job["key"]) for job in json.loads(ended.out)] == [("a", "k-1"), ("b", "k-2")]
+
+
+def test_waiting_ends_with_the_first_code_that_is_not_0(machine: Machine) -> None:
+    text = "arguments\n'exit 0'\n'exit 3'\n'exit 1'\n"
+    ended = submit(machine, text, "--key", "k", "--wait", "sh", "-c")
+    assert (ended.code, len(ended.out.split()), ended.err) == (3, 3, "")
+
+
+def test_a_job_may_wait_for_those_of_earlier_lines(machine: Machine) -> None:
+    text = "key,arguments,after_ok\nprepare,'sleep 0.3; touch x',\n,'test -e x',prepare\nend,'test -e x',k-2 prepare\n"
+    ended = submit(machine, text, "--key", "k", "--wait", "sh", "-c")
+    assert (ended.code, ended.err) == (0, "")
+
+
+def test_a_warning_that_holds_for_all_jobs_is_printed_once(machine: Machine) -> None:
+    ended = submit(machine, "name\na\nb\nc\n", "--key", "k", "nosuchprogram")
+    assert ended.code == 0
+    assert ended.err.count("warning: the program nosuchprogram is neither on the PATH") == 1
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code", "said"),
+    [
+        ("nam\nx", ("true",), 2, "jobs.csv:1: column nam is not known"),
+        ("walltime\n1h\n\nsoon", ("true",), 2, "jobs.csv:4: walltime 'soon' is not a time"),
+        ("queue\nx\n-x", ("true",), 1, "jobs.csv:3: queue: field QUEUE"),
+        ("JOB_NAME\n-x y", ("true",), 1, "jobs.csv:2: field JOB_NAME"),
+        ("name\nx", ("--gpus", "2", "true"), 1, "jobs.csv:2: --gpus: field GPUS is not used"),
+        ("env:1A\nx", ("true",), 1, "jobs.csv:2: env:1A: field ENVIRONMENT"),
+        ("application\nX", ("true",), 1, "jobs.csv:2: "),
+        ("after-ok\nnobody", ("true",), 1, "jobs.csv:2: the job cannot depend on nobody: no such job is known"),
+        ("name\nx", (), 1, "jobs.csv:2: no program is given"),
+        ("key\n\n", ("--key", "k", "true"), 2, "jobs.csv:3: there is no job"),
+        ("name,key\nx,k-2\ny,\n", ("--key", "k", "true"), 2, "jobs.csv:3: the key k-2 is also that of line 2"),
+        ("name\nx", ("--array", "1-2", "true"), 2, "--array and --from cannot be used together"),
+        ("name\nx", ("-s", "ARRAY=1-2", "true"), 2, "--array and --from cannot be used together"),
+        ("name\nx", ("--context", "WORKING_DIRECTORY=/x", "true"), 2, "column working_directory"),
+        ("name\nx", ("-p", "nosuch", "true"), 2, "there is no profile 'nosuch'"),
+    ],
+)  # fmt: skip
+def test_a_refused_line_submits_nothing(
+    machine: Machine, text: str, words: tuple[str, ...], code: int, said: str
+) -> None:
+    for wait, expected in (((), code), (("--wait",), 125)):
+        ended = submit(machine, text, *wait, *words)
+        assert (ended.code, ended.out) == (expected, "")
+        assert said in ended.err
+        assert "hint: " in ended.err or "X" in text
+        assert "if this is interrupted" not in ended.err
+    assert machine.directories == []
+    assert count_jobs(machine) == 0
+
+
+def test_twenty_errors_are_printed_and_all_counted(machine: Machine) -> None:
+    for text, where in (("walltime\n" + "x\n" * 30, "walltime 'x'"), ("name\n" + "a b\n" * 30, "name: ")):
+        ended = submit(machine, text, "true")
+        lines = [line for line in ended.err.splitlines() if line.startswith("jobs.csv:")]
+        assert [line.split(": ", 1)[0] for line in lines] == [f"jobs.csv:{n}" for n in range(2, 22)]
+        assert all(where in line for line in lines)
+        assert ended.err.count("hint: ") == 1
+        assert ended.err.endswith("incarnate: 30 errors, the first 20 of them above: nothing was submitted\n")
+
+
+def test_words_that_are_not_utf_8(machine: Machine) -> None:
+    ended = submit(machine, "name\nx\n", "--stdout", "\udcff", "true")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("jobs.csv:2: --stdout: field STDOUT")
+    assert "UTF-8" in ended.err
+    assert count_jobs(machine) == 0
+
+
+# Failures, interruptions, repetition
+
+
+def test_failed_submissions_are_told_and_the_others_go_on(machine: Machine) -> None:
+    text = "name,working_directory\na,\nb,/proc/none\nc,\n"
+    words = ("--key", "it's", "true")
+    ended = submit(machine, text, *words)
+    assert (ended.code, len(ended.out.split())) == (1, 2)
+    first, *rest = ended.err.splitlines()
+    assert first.startswith("jobs.csv:3: ")
+    assert rest == [
+        "incarnate: 1 of 3 jobs were not submitted",
+        "    hint: the same command with --key 'it'\"'\"'s' tries only these again",
+    ]
+    again = submit(machine, text.replace("/proc/none", ""), "--wait", *words)
+    assert (again.code, again.err) == (0, "")
+    assert [i for n, i in enumerate(again.out.split()) if n != 1] == ended.out.split()
+    assert count_jobs(machine) == 3
+    waited = submit(machine, text.replace("c,", "d,").replace("b,", "e,"), "--wait", "--key", "x", "true")
+    assert waited.code == 125
+
+
+def test_a_changed_line_is_warned_of(machine: Machine) -> None:
+    first = submit(machine, "name\na\nb\n", "--key", "k", "true")
+    again = submit(machine, "name\na\nc\nd\n", "--key", "k", "true")
+    assert again.code == 0
+    assert again.out.split()[:2] == first.out.split()
+    assert again.err.count("warning: the key k-2 belongs to job ") == again.err.count("warning") == 1
+    assert "(name differs)" in again.err
+    assert count_jobs(machine) == 3
+
+
+def test_a_killed_command_goes_on_where_it_stopped(machine: Machine) -> None:
+    """Each line's job runs exactly once, however often the command is killed in the middle."""
+    count, marks = 60, machine.root / "marks"
+    (machine.root / "jobs.csv").write_text("arguments\n" + "".join(f"{n}\n" for n in range(count)))
+    words = (*HERE, "--from", "jobs.csv", "--key", "k", "sh", "-c", f"echo $0 >> {shlex.quote(str(marks))}")
+    for printed in (3, 30):
+        process = machine.start(*words)
+        assert process.stdout is not None
+        for _ in range(printed):
+            assert process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode == -signal.SIGKILL
+    ended = machine.run(*words)
+    assert ended.code == 0, ended.err
+    ids = ended.out.split()
+    assert len(set(ids)) == len(ids) == count == count_jobs(machine)
+    assert machine.run("job", "wait", *ids).code == 0
+    assert sorted(map(int, marks.read_text().split())) == list(range(count))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_tells_what_is_submitted(machine: Machine, number: signal.Signals) -> None:
+    machine.add_gated()
+    (machine.root / "jobs.csv").write_text("name\na\nb\n")
+    words = ("job", "submit", "-p", "gated", "--from", "jobs.csv", "--key", "k", "true")
+    first = machine.run(*words)
+    (machine.root / "jobs.csv").write_text("name\na\nb\n" + "c\n" * 3)
+    (machine.root / "gate-before").touch()
+    process = machine.start(*words)
+    machine.hung()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (128 + number, first.out)
+    message, hint = err.splitlines()[-2:]
+    assert message.startswith("incarnate: interrupted: 2 of 5 jobs are submitted, and ")
+    assert (
+        hint == "    hint: the same command with --key k goes on where it stopped, and submits no job twice"
+    )
+
+
+# On a terminal
+
+
+def test_a_bar_while_ids_go_elsewhere(machine: Machine) -> None:
+    (machine.root / "jobs.csv").write_text("name,working_directory\na,\nb,/proc/none\n")
+    words = (*HERE, "--from", "jobs.csv", "--key")
+    code, screen, out = on_terminal(*words, "k", "true", stream="stderr")
+    assert (code, len(out.split())) == (1, 1)
+    assert "submitting" in screen
+    assert "2/2" in screen
+    assert "jobs.csv:3: " in screen
+    assert screen.rindex("\x1b[2K") > screen.rindex("2/2")  # it is removed
+    code, screen, _ = on_terminal(*words, "l", "true", stream="both")
+    assert code == 1
+    assert "submitting" not in screen
