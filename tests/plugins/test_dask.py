@@ -20,6 +20,7 @@ from distributed import Client, Security
 import osprofile
 from osprofile.plugins import dask as plugin
 from osprofile.plugins.dask import OSProfileCluster, OSProfileJob
+from tests.plugins.processes import list_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,20 +103,6 @@ def render(profile: str, description: osprofile.JobDescription) -> str:
 
     with osprofile.JobSession(profile, store=":memory:") as session:
         return session.run(render)
-
-
-def list_processes(mark: str) -> list[str]:
-    """Return the command lines of all jobs' processes with a mark."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (process / "environ").read_bytes()
-            command = (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if mark.encode() in environment and b"GPE_JOB_ID" in environment:
-            found.append(command.replace(b"\0", b" ").decode(errors="replace"))
-    return found
 
 
 def wait_until(condition: Callable[[], object]) -> None:

@@ -26,6 +26,7 @@ from parsl.providers.errors import ScriptPathError, SubmitException
 import osprofile
 from osprofile.plugins import parsl as plugin
 from osprofile.plugins.parsl import OSProfileProvider
+from tests.plugins.processes import list_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,21 +120,6 @@ def wait_for(provider: OSProfileProvider, job_id: str, condition: Callable[[JobS
     while not condition(status := provider.status([job_id])[0]):
         time.sleep(0.05)
     return status
-
-
-def list_processes(mark: str) -> list[str]:
-    """Return the command lines of all processes with a mark, besides this one."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (process / "environ").read_bytes()
-            command = (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        # What this process starts as its own child, as the interchange, is Parsl's.
-        if mark.encode() in environment and b"GPE_JOB_ID" in environment and int(process.name) != os.getpid():
-            found.append(command.replace(b"\0", b" ").decode(errors="replace"))
-    return found
 
 
 def write_profile(directory: Path, shell: str) -> str:

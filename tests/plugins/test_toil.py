@@ -28,6 +28,7 @@ import osprofile
 from osprofile.plugins import toil as plugin
 from osprofile.plugins.toil import OSProfileBatchSystem
 from tests.docs import pages
+from tests.plugins.processes import list_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -145,20 +146,6 @@ def get_native_id(batch_system: OSProfileBatchSystem, job_id: int) -> str:
     wait_until(lambda: job.native_id)
     assert job.native_id is not None
     return job.native_id
-
-
-def list_processes(mark: str) -> list[str]:
-    """Return the command lines of all processes of jobs with a mark."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            environment = (process / "environ").read_bytes()
-            command = (process / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if mark.encode() in environment and b"GPE_JOB_ID" in environment:
-            found.append(command.replace(b"\0", b" ").decode(errors="replace"))
-    return found
 
 
 def write_profile(directory: Path, shell: str) -> str:
