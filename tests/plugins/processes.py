@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
-WATCH = "sleep 0.1 "
-"""osprofile's own: the watch of a wall time ends a moment after its job."""
+GRACE = 1.0
+"""Seconds that osprofile's own processes may take to end after the job's end is known."""
 
 
 def list_processes(mark: str) -> list[str]:
-    """Return the command lines of all processes of jobs with a mark, besides this one."""
+    """Return the command lines of all processes of jobs with a mark, besides this one, that are there to stay."""
+    deadline = time.monotonic() + GRACE
+    while (found := _find_processes(mark)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _find_processes(mark: str) -> list[str]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             environment = (process / "environ").read_bytes()
-            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            command = (process / "cmdline").read_bytes()
         except OSError:  # it has ended, or is another user's
             continue
         # What this process starts itself, as Parsl's interchange, is no job.
-        is_job = mark.encode() in environment and b"GPE_JOB_ID" in environment
-        if is_job and int(process.name) != os.getpid() and command != WATCH:
-            found.append(command)
+        if mark.encode() in environment and b"GPE_JOB_ID" in environment and int(process.name) != os.getpid():
+            found.append(command.replace(b"\0", b" ").decode(errors="replace"))
     return found
