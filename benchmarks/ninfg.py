@@ -99,7 +99,7 @@ def main() -> int:
     count = rounds()
     with tempfile.TemporaryDirectory(prefix="bench-ninfg-") as directory:
         server = Server(Path(directory))
-        promise = Promise("JOB_CREATE to the running executable", "a bare sh -c", 12)
+        promise = Promise("JOB_CREATE to the running executable", "a bare sh -c", 14)
         held = compare(promise, server.run, lambda: bare(server.pipe), count)
         server.close()
     return 0 if held else 1
