@@ -65,7 +65,7 @@ def test_scripts_share_connections(target_of: Callable[..., TargetSystem], serve
                 assert proxy.connection_count == 1
                 for _ in range(2):
                     await asyncio.gather(*(target.list_directory("/var/tmp") for _ in range(8)))
-                assert proxy.connection_count == 8
+                assert 1 < proxy.connection_count <= 8
 
     run(main())
 
