@@ -15,6 +15,8 @@ _MAX_PAUSE_FACTOR: Final = 1 / _MAX_QUERY_SHARE - 1
 """Longest pause after a poll, in multiples of the poll's duration. After a submission, it is 1 at first."""
 _MAX_LOCAL_PAUSE_FACTOR: Final = 2.0
 """The same for a profile that allows several polls per second: its queries are no load for any server."""
+_AWAITED_SHARE: Final = 0.01
+"""While a caller waits, the delay is at most this share of the time since the last change: a short job's end is known at once."""
 _OVERDUE_WINDOW: Final = 60.0
 """Seconds after its wall time in which a job is still expected to end at any moment."""
 
@@ -49,6 +51,7 @@ class PollBackoff:
         self.max_interval = timing.max_poll_interval or DEFAULT_MAX_POLL_INTERVAL
         """The maximum between two polls (s)."""
         self._delay = self._min_interval
+        self._has_changed, self._last_change = True, 0.0
         self.failure_count = 0
         """The number of polls that have failed since the last one that succeeded."""
         is_local = self._min_interval < DEFAULT_POLL_INTERVAL
@@ -57,7 +60,7 @@ class PollBackoff:
 
     def reset_delay(self) -> None:
         """Poll soon: something was submitted or is about to change."""
-        self._delay = self._min_interval
+        self._delay, self._has_changed = self._min_interval, True
         # Otherwise the pause would never grow while jobs are submitted one by one.
         if self._pause_factor == self._max_pause_factor:
             self._pause_factor = 1.0
@@ -68,6 +71,7 @@ class PollBackoff:
         self._pause_factor = min(self._pause_factor * 2, self._max_pause_factor)
         self.failure_count = 0
         self._delay = self._min_interval if changed else self._delay * _SLOWDOWN_FACTOR
+        self._has_changed = self._has_changed or changed
 
     def delay_after_end(self) -> float:
         """Return the seconds from the last poll until one that finds an end that was noticed.
@@ -91,12 +95,16 @@ class PollBackoff:
         """Return the seconds until the next poll.
 
         `expected_end` is when the next job should end. Both times are monotonic (s). If a caller waits for
-        a job (`is_awaited`), polls without a change do not lengthen the delay.
+        a job (`is_awaited`), polls without a change lengthen the delay less.
         """
+        if self._has_changed:
+            self._has_changed, self._last_change = False, now
         min_delay = self.min_delay()
-        if self.failure_count or is_awaited:
+        if self.failure_count:
             return min_delay
         longest = max(self.max_interval, min_delay)
+        if is_awaited:
+            longest = max(min_delay, min(longest, _AWAITED_SHARE * (now - self._last_change)))
         delay = self._delay = min(max(self._delay, min_delay), longest)
         if expected_end is not None and expected_end - now < delay and now - expected_end < _OVERDUE_WINDOW:
             return max(min_delay, expected_end - now)

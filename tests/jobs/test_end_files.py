@@ -79,12 +79,15 @@ def test_the_end_of_a_job_is_known_long_before_the_next_poll(
 
 
 def test_polls_stay_frequent_while_somebody_waits() -> None:
-    """But a query takes no more than its share of the time."""
+    """For a hundredth of the time since the last change; and a query takes no more than its share of the time."""
     backoff = PollBackoff(Timing(min_poll_interval=1, max_poll_interval=60))
-    for _ in range(20):
-        backoff.record_success(changed=False, duration=0.01)
-        assert backoff.next_delay(0.0, None, is_awaited=True) == 1
-    assert backoff.next_delay(0.0, None) == 60
+    assert backoff.next_delay(1000.0, None, is_awaited=True) == 1
+    for seconds, delay in ((0, 1), (90, 1), (600, 6), (9000, 60)):
+        for _ in range(20):
+            backoff.record_success(changed=False, duration=0.01)
+        assert backoff.next_delay(1000.0 + seconds, None, is_awaited=True) == delay
+    backoff.record_success(changed=True, duration=0.01)
+    assert backoff.next_delay(10000.0, None, is_awaited=True) == 1
     backoff.record_success(changed=False, duration=2.0)
-    assert backoff.next_delay(0.0, None, is_awaited=True) == 18
+    assert backoff.next_delay(10000.0, None, is_awaited=True) == 18
     assert backoff.delay_after_end() == 2.0
