@@ -11,14 +11,15 @@ GRACE = 1.0
 
 
 def list_processes(mark: str) -> list[str]:
-    """Return the command lines of all processes of jobs with a mark, besides this one, that are there to stay."""
+    """Return the processes of `find_processes` that do not end within GRACE."""
     deadline = time.monotonic() + GRACE
-    while (found := _find_processes(mark)) and time.monotonic() < deadline:
+    while (found := find_processes(mark)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
 
 
-def _find_processes(mark: str) -> list[str]:
+def find_processes(mark: str) -> list[str]:
+    """Return the command lines of all processes of jobs with a mark, besides this one."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

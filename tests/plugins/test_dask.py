@@ -20,7 +20,7 @@ from distributed import Client, Security
 import osprofile
 from osprofile.plugins import dask as plugin
 from osprofile.plugins.dask import OSProfileCluster, OSProfileJob
-from tests.plugins.processes import list_processes
+from tests.plugins.processes import find_processes, list_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -164,7 +164,7 @@ def test_workers_are_jobs(mark: str, work: Path) -> None:
         wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
         (rest,) = (job.job_id for job in cluster.workers.values())
         wait_until(lambda: cluster.session.status(min(job_ids - {rest})).state.is_terminal)
-        assert list_processes(mark)
+        assert find_processes(mark)
     assert list_processes(mark) == []
     with osprofile.JobSession("linux") as session:
         assert all(status.state.is_terminal for status in session.statuses(job_ids).values())

@@ -26,7 +26,7 @@ from parsl.providers.errors import ScriptPathError, SubmitException
 import osprofile
 from osprofile.plugins import parsl as plugin
 from osprofile.plugins.parsl import OSProfileProvider
-from tests.plugins.processes import list_processes
+from tests.plugins.processes import find_processes, list_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -199,7 +199,7 @@ def test_hold_cancel_and_cancel_again(make: Make, mark: str, caplog: pytest.LogC
     assert wait_for_end(provider, ended_id).state is JobState.COMPLETED
     provider._get_session().hold(job_id)
     wait_for(provider, job_id, lambda status: status.state is JobState.HELD)
-    assert list_processes(mark)
+    assert find_processes(mark)
     assert provider.cancel([job_id, ended_id, "1-1-00000000", "-x"]) == [True, True, False, False]
     assert "job -x could not be removed" in caplog.text
     assert list_processes(mark) == []
@@ -561,7 +561,7 @@ def test_a_workflow(make: Make, mark: str) -> None:
         assert {text.result() for text in texts} == {0}
         assert [Path(f"out.{number}").read_bytes().decode() for number in range(len(HOSTILE))] == HOSTILE
         assert "exit code 9" in str(failed.exception())
-        assert list_processes(mark)
+        assert find_processes(mark)
         assert provider.status([*provider.resources])[0].state is JobState.RUNNING
     assert job_ids == set(provider.resources)  # of the one block
     assert list_processes(mark) == []

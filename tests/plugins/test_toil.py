@@ -28,7 +28,7 @@ import osprofile
 from osprofile.plugins import toil as plugin
 from osprofile.plugins.toil import OSProfileBatchSystem
 from tests.docs import pages
-from tests.plugins.processes import list_processes
+from tests.plugins.processes import find_processes, list_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -408,7 +408,7 @@ def test_kill_returns_when_the_jobs_are_gone(make: Make, mark: str) -> None:
     assert sorted(batch_system.getIssuedBatchJobIDs()) == ids
     wait_until(lambda: len(batch_system.getRunningBatchJobIDs()) == 2)
     assert all(seconds >= 0 for seconds in batch_system.getRunningBatchJobIDs().values())
-    assert list_processes(mark)
+    assert find_processes(mark)
     batch_system.killBatchJobs([*ids, 4711])
     assert list_processes(mark) == []
     assert batch_system.getRunningBatchJobIDs() == {}
@@ -622,7 +622,7 @@ def test_an_interrupted_workflow_leaves_no_job_behind(place: Path, mark: str) ->
     (place / "go.wait").touch()
     process = start_workflow(place, "--osprofileProfile", "linux", "--osprofileFields", "CPUTIME=60")
     wait_until((place / "count").exists)
-    assert list_processes(mark)
+    assert find_processes(mark)
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode != 0
