@@ -114,12 +114,7 @@ async def _submit_jobs(
             codes = await waiter.await_jobs(session, references, ErrorReporter(), time_limit=None, json=json)
             return waiter.combine_exit_codes([codes.get(i or "", common.PASS_THROUGH_ERROR) for i in ids])
         if json:
-            job_rows = []
-            for reference in references:
-                status = target.monitor.get_status(reference.job_id)
-                record = session.store.find_job(target.name, reference.job_id)
-                job_rows.append(session.build_row(target.name, record.status if record else status, record))
-            rows.print_rows(job_rows, json=True)
+            rows.print_rows(list(map(session.build_submitted_row, references)), json=True)
     return 1 if None in ids else 0
 
 

@@ -213,11 +213,16 @@ def _list_records(
     records: list[JobRecord] = []
     for target in targets:
         if job_ids:
-            found = [store.find_job(target, job_id) for job_id in dict.fromkeys(job_ids)]
-            records += [r for r in found if r is not None and r.array_id is None]
+            records += _find_records(store, target, job_ids)
         else:
             records += store.list_recent_jobs(target, since) if since else store.list_all_jobs(target)
     return sorted(records, key=lambda record: record.number)
+
+
+def _find_records(store: Store, target: str, job_ids: Sequence[str]) -> list[JobRecord]:
+    """Return the records of the jobs of a target that have these ids, without tasks of arrays."""
+    found = [store.find_job(target, job_id) for job_id in dict.fromkeys(job_ids)]
+    return [record for record in found if record is not None and record.array_id is None]
 
 
 async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[str]) -> _Answer:
@@ -227,10 +232,8 @@ async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[
     """
     answer = _Answer()
     if job_ids:
-        found = [session.store.find_job(name, job_id) for job_id in dict.fromkeys(job_ids)]
-        records = [
-            r for r in found if r is not None and r.array_id is None and not r.status.state.is_terminal
-        ]
+        found = _find_records(session.store, name, job_ids)
+        records = [record for record in found if not record.status.state.is_terminal]
     else:
         records = session.store.list_live_jobs(name)
     live = [record.status.job_id for record in records]

@@ -241,6 +241,12 @@ class CommandSession:
         tasks = self.store.list_tasks(name, status.job_id) if record is not None and record.array else ()
         return JobRow(name, status, record, tasks=tasks)
 
+    def build_submitted_row(self, job: JobReference) -> JobRow:
+        """Return the row of a job that this process has submitted."""
+        record = self.store.find_job(job.target.name, job.job_id)
+        status = record.status if record is not None else job.target.monitor.get_status(job.job_id)
+        return self.build_row(job.target.name, status, record)
+
     def row_from_cut_record(self, record: JobRecord) -> JobRow:
         """Return the row of an interrupted submission, with the command that completes or forgets it."""
         if record.key is None:

@@ -80,10 +80,7 @@ async def _submit_job(
             codes = await waiter.await_jobs(session, [job], ErrorReporter(), time_limit=None, json=json)
             return codes[job.job_id]
         if json:
-            status = target.monitor.get_status(job.job_id)
-            record = session.store.find_job(target.name, job.job_id)
-            row = session.build_row(target.name, record.status if record else status, record)
-            rows.print_rows([row], json=True)
+            rows.print_rows([session.build_submitted_row(job)], json=True)
     return 0
 
 

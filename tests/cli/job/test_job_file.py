@@ -29,7 +29,7 @@ BASE = JobDescription(
 
 
 def changes(text: str, base: JobDescription = BASE) -> list[dict[str, Any]]:
-    """Give what each line changes in the description of all jobs."""
+    """Return what each line changes in the description of all jobs."""
     found = []
     for line in parse_jobs(text.encode()):
         job = line.apply_to(base)
