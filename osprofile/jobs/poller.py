@@ -81,6 +81,7 @@ class JobPoller:
     - `record_missing(jobs)` is called with the jobs that are missing, and with None for those that are
       known again.
     - `on_answer()` is called at each answer.
+    - `count_awaited_jobs()` returns the number of jobs for whose ends callers wait now.
     - While `log_is_reliable()`, a log reports the jobs, and polls only find what it may have missed.
     """
 
@@ -93,10 +94,12 @@ class JobPoller:
         log_is_reliable: Callable[[], bool] = lambda: False,
         *,
         on_answer: Callable[[], None],
+        count_awaited_jobs: Callable[[], int],
         clock: Clock,
     ) -> None:
         self._scripts, self._timing, self._clock = scripts, timing, clock
         self._on_event, self._on_answer = on_event, on_answer
+        self._count_awaited_jobs = count_awaited_jobs
         self._record_missing, self._log_is_reliable = record_missing, log_is_reliable
         self._logged_ends: dict[str, _LoggedEnd] = {}
         self._backoff = PollBackoff(timing)
@@ -106,8 +109,6 @@ class JobPoller:
         self._unreported_since: dict[str, float] = {}
         """By job id: the answer to the next query that starts after this time is reported in any case."""
         self._poll_immediately = self._end_noticed = False
-        self.count_awaited_jobs: Callable[[], int] = lambda: 0
-        """The number of jobs for whose ends callers wait now."""
         self._last_timestamp = self._last_began_at = self._valid_since = -math.inf
         """Since `_valid_since`, an action may have changed something: older answers are not used again."""
         self._wakeup = asyncio.Event()
@@ -224,7 +225,7 @@ class JobPoller:
         due_times = [w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime]
         due_times += [w.next_query for w in jobs if w.grace.missing is not None]
         due_times = [due for due in due_times if due > now - self._backoff.max_interval]
-        is_awaited = 0 < self.count_awaited_jobs() <= _MAX_AWAITED_JOBS
+        is_awaited = 0 < self._count_awaited_jobs() <= _MAX_AWAITED_JOBS
         delay = self._backoff.next_delay(now, min(due_times, default=None), is_awaited=is_awaited)
         return max(delay, self._timing.log_poll_interval) if self._log_is_reliable() else delay
 

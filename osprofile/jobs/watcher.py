@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, final
 
 from osprofile.errors import NotRegisteredError, OSProfileError
 from osprofile.jobs.arrays import ArrayTracker
-from osprofile.jobs.end_files import EndFileWatcher
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
 from osprofile.jobs.grace_period import REUSED_ID_REASON, UNKNOWN_JOB_REASON, GraceTracker, apply_removal
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from osprofile.jobs.clock import Clock
+    from osprofile.jobs.end_files import EndFileWatcher
     from osprofile.jobs.recorder import StatusRecorder
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store
@@ -64,6 +64,7 @@ class JobWatcher:
             self._event_log = EventLogSource(
                 scripts.profile, scripts.context, self.monitor, self._handle_log_event, store.path
             )
+        self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
         self.poller = JobPoller(
             scripts,
             timing,
@@ -71,6 +72,7 @@ class JobWatcher:
             recorder.record_missing,
             self._log_is_reliable,
             on_answer=recorder.flush,
+            count_awaited_jobs=self._end_waiters.__len__,
             clock=clock,
         )
         # on another host, nothing is noticed of a job's files
@@ -81,8 +83,6 @@ class JobWatcher:
         self._deferred_ends: dict[str, JobEvent] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._streams: set[EventStream] = set()
-        self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
-        self.poller.count_awaited_jobs = self._end_waiters.__len__
 
     def start(self) -> None:
         """Poll, and read the log if there is one, from now on."""
@@ -254,6 +254,9 @@ class JobWatcher:
         self.poller.watch(status.job_id, watched)
         if self._end_file_names and not record.array_id:
             if self._end_files is None:
+                # imported here: only profiles with END_FILES need ctypes, which takes 2 ms
+                from osprofile.jobs.end_files import EndFileWatcher
+
                 loop = asyncio.get_running_loop()
                 self._end_files = EndFileWatcher(self._end_file_names, self.poller.notice_end, loop)
             self._end_files.watch(status.job_id, record.directory)
