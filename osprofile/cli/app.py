@@ -1,7 +1,7 @@
 """The typer application, built from the verbs; only loaded when `options` cannot parse the command line."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -75,8 +75,11 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
-    """Return the typer application of some verbs; `job submit` becomes `submit` in the group `job`."""
+def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str] = ()) -> typer.Typer:
+    """Return the typer application of some verbs; `job submit` becomes `submit` in the group `job`.
+
+    A verb of `listed` has its line in the help, but no parameters: building all of them is slow.
+    """
     app = typer.Typer(
         cls=CommandGroup,
         help=HELP,
@@ -103,8 +106,9 @@ def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
     groups = {name: _add_group(app, name) for name in GROUPS}
     for name, verb in verbs.items():
         group, _, word = name.rpartition(" ")
-        settings = {"allow_interspersed_args": not has_rest_argument(read_parameters(verb))}
-        groups.get(group, app).command(word, context_settings=settings)(_make_command(verb))
+        parameters = [] if name in listed else read_parameters(verb)
+        settings = {"allow_interspersed_args": not has_rest_argument(parameters)}
+        groups.get(group, app).command(word, context_settings=settings)(_make_command(verb, parameters))
     return app
 
 
@@ -115,7 +119,7 @@ def _add_group(app: typer.Typer, name: str) -> typer.Typer:
     return group
 
 
-def _make_command(verb: Verb) -> Callable[..., None]:
+def _make_command(verb: Verb, parameters: Sequence[Parameter]) -> Callable[..., None]:
     """Return a function with the signature and docstring from which typer makes a verb's options and help."""
 
     def command(**arguments: Any) -> None:
@@ -123,7 +127,6 @@ def _make_command(verb: Verb) -> Callable[..., None]:
             run_verb(verb, {k: [] if v is None and k in lists else v for k, v in arguments.items()})
         )
 
-    parameters = read_parameters(verb)
     lists = {p.keyword for p in parameters if p.is_repeatable}
     annotations = {p.keyword: Annotated[p.type, _make_typer_parameter(p)] for p in parameters}
     # click rewraps every paragraph that does not begin with a backspace.

@@ -118,7 +118,10 @@ def _run_typer(words: Sequence[str]) -> int:
     from osprofile import __version__
     from osprofile.cli.app import build_app, run_app
 
-    app = build_app({verb: load_verb(verb) for verb in _select_verbs(words)}, __version__)
+    verbs = {verb: load_verb(verb) for verb in _select_verbs(words)}
+    is_completion = _COMPLETION_VARIABLE in os.environ
+    listed = () if is_completion else [v for v in verbs if v.split() != list(words[: len(v.split())])]
+    app = build_app(verbs, __version__, listed=listed)
     try:
         return run_app(app, list(words) or ["--help"])
     except (OSError, UnicodeError) as error:
@@ -134,7 +137,7 @@ def _run_typer(words: Sequence[str]) -> int:
 
 
 def _select_verbs(words: Sequence[str]) -> list[str]:
-    """Return the verbs that typer needs for a command line: building all of them is slow."""
+    """Return the verbs that typer needs for a command line."""
     if not words or words[0] in GLOBAL_OPTIONS:
         return common.list_verbs()
     in_group = [verb for verb in common.list_verbs() if verb.startswith(f"{words[0]} ")]
