@@ -18,7 +18,7 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
     [ ! -e "$gpe_dir/.gpe_session" ] || read -r gpe_sid < "$gpe_dir/.gpe_session"
     [ -n "$gpe_sid" ] || gpe_sid=${1%_*} gpe_word=waiting
   fi
-  if [ -e "$gpe_home/.gpe_waiting" ] && read -r gpe_i gpe_why < "$gpe_home/.gpe_waiting" && [ "$gpe_i" = "${1%_*}" ]; then
+  if [ -e "$gpe_home/.gpe_waiting" ] && { read -r gpe_i gpe_why < "$gpe_home/.gpe_waiting"; } 2> /dev/null && [ "$gpe_i" = "${1%_*}" ]; then
     gpe_word=waiting gpe_why=" reason=$gpe_why"
   else gpe_why=''
   fi
