@@ -79,6 +79,7 @@ lint: $(VENV)/.dev
 # The variable: Material's advertisement for its successor.
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build --strict
+	$(BIN)/python -m pytest -q -n $$(( 2 * $$(nproc) )) --dist worksteal tests/docs $(PYTEST)
 
 browser: $(VENV)/.browser
 	$(BIN)/python -m pytest tests/browser $(PYTEST)

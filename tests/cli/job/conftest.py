@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.conftest import Ended
+from tests.fork_server import COMMAND, run_incarnate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-COMMAND = (sys.executable, "-m", "osprofile")
 PATIENCE = 60.0
 
 PROFILE = """\
@@ -87,10 +86,9 @@ class Machine:
 
     def run(self, *words: str, **environment: str) -> Ended:
         """Run the command with further environment variables."""
-        process = self.start(*words, env={**os.environ, **environment})
-        out, err = process.communicate(timeout=PATIENCE)
-        assert "Traceback" not in err
-        return Ended(process.returncode, out, err)
+        ended = run_incarnate(*words, environment={**os.environ, **environment}, timeout=PATIENCE)
+        assert "Traceback" not in ended.stderr
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     def submit(self, *words: str) -> str:
         """Submit a job with the profile `here`."""

@@ -1,0 +1,149 @@
+"""Run `incarnate` in a fork of a process that has imported the package: imports are most of a short command's time.
+
+With HUNT=1, as CI runs the tests, each command is a process from its start.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tests.hunting import HUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COMMAND: Final = (sys.executable, "-m", "osprofile")
+_PRELOADED: Final = (
+    "asyncio",
+    "osprofile.cli.app",
+    "osprofile.cli.job.verbs",
+    "osprofile.cli.main",
+    "osprofile.incarnation.incarnate",
+    "osprofile.javaregex.pattern",
+    *(f"osprofile.cli.job.{p.stem}" for p in Path("osprofile/cli/job").glob("[a-z]*.py")),
+    *(f"osprofile.jobs.{p.stem}" for p in Path("osprofile/jobs").glob("[a-z]*.py")),
+)
+
+
+def run_incarnate(
+    *words: str, environment: Mapping[str, str], timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """Run the command in the current directory to its end, and until nobody has its output open."""
+    if HUNT:
+        return subprocess.run(
+            [*COMMAND, *words], env=environment, timeout=timeout, capture_output=True, text=True, check=False
+        )
+    request = json.dumps({"words": words, "environment": dict(environment)})
+    answers: dict[int, bytes] = {}
+    with socket.socket(socket.AF_UNIX) as client, selectors.DefaultSelector() as selector:
+        client.connect(_start_server())
+        pipes = [os.pipe() for _ in range(2)]
+        directory = os.open(".", os.O_RDONLY)  # it may have been removed
+        socket.send_fds(client, [b"\n"], [directory, 0, *(write for _, write in pipes)])
+        os.close(directory)
+        client.sendall(request.encode())
+        client.shutdown(socket.SHUT_WR)
+        for read, write in pipes:
+            os.close(write)
+            selector.register(read, selectors.EVENT_READ)
+        selector.register(client, selectors.EVENT_READ)
+        deadline = time.monotonic() + timeout
+        while selector.get_map():
+            for key, _ in selector.select(deadline - time.monotonic()):
+                data = os.read(key.fd, 65536)
+                answers[key.fd] = answers.get(key.fd, b"") + data
+                if not data:
+                    selector.unregister(key.fd)
+            if time.monotonic() > deadline:
+                raise subprocess.TimeoutExpired(words, timeout)
+        out, err = (answers[read].decode() for read, _ in pipes)
+        for read, _ in pipes:
+            os.close(read)
+        return subprocess.CompletedProcess(words, int(answers[client.fileno()]), out, err)
+
+
+@cache
+def _start_server() -> str:
+    """Start a server that ends with this process, and return the path of its socket."""
+    directory = tempfile.TemporaryDirectory(prefix="fork-server-")
+    path = f"{directory.name}/socket"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.fork_server", path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent.parent,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    atexit.register(directory.cleanup)
+    atexit.register(server.wait)
+    atexit.register(server.stdin.close)
+    assert server.stdout.readline() == b"ready\n"
+    return path
+
+
+def _serve(path: str) -> None:
+    """Fork a process for each connection until standard input is closed."""
+    for name in _PRELOADED:
+        import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes of connections
+    with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
+        listener.bind(path)
+        listener.listen()
+        selector.register(listener, selectors.EVENT_READ)
+        selector.register(0, selectors.EVENT_READ)
+        print("ready", flush=True)
+        while all(key.fd for key, _ in selector.select()):
+            connection, _ = listener.accept()
+            if os.fork():
+                connection.close()
+                continue
+            break
+        else:
+            return
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, files, _, _ = socket.recv_fds(connection, 1, 4)
+    request = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
+    if command := os.fork():
+        for file in files:
+            os.close(file)
+        status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+        connection.sendall(str(status).encode())
+        os._exit(0)
+    connection.close()
+    _become_command(request["words"], request["environment"], *files)
+
+
+def _become_command(words: list[str], environment: dict[str, str], directory: int, *files: int) -> None:
+    """Run the command in this process, which then ends as any other does."""
+    from osprofile.cli.main import main
+
+    os.fchdir(directory)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    os.closerange(3, directory + len(files) + 1)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["incarnate", *words]
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode, encoding="utf-8", errors=errors, closefd=False)
+        for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
+    )
+    main()
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])
