@@ -77,21 +77,14 @@ def run_incarnate(
 
 @cache
 def _start_server() -> str:
-    """Start a server that ends with this process, and return the path of its socket."""
+    """Start a server that ends with this process, but is no child of it, and return the path of its socket."""
     directory = tempfile.TemporaryDirectory(prefix="fork-server-")
     path = f"{directory.name}/socket"
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.fork_server", path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parent.parent,
-    )
-    assert server.stdin is not None
-    assert server.stdout is not None
+    life, ours = os.pipe()  # the server ends when `ours` is closed, which is with this process
+    root = Path(__file__).parent.parent
+    subprocess.run([sys.executable, "-m", "tests.fork_server", path], stdin=life, cwd=root, check=True)
+    os.close(life)
     atexit.register(directory.cleanup)
-    atexit.register(server.wait)
-    atexit.register(server.stdin.close)
-    assert server.stdout.readline() == b"ready\n"
     return path
 
 
@@ -105,7 +98,8 @@ def _serve(path: str) -> None:
         listener.listen()
         selector.register(listener, selectors.EVENT_READ)
         selector.register(0, selectors.EVENT_READ)
-        print("ready", flush=True)
+        if os.fork():  # the parent waits until the server listens
+            return
         while all(key.fd for key, _ in selector.select()):
             connection, _ = listener.accept()
             if os.fork():
