@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         StaticScriptFile as StaticScriptFile,
         deployment_script as deployment_script,
     )
+    from osprofile.jobs.array_builder import combine_into_array as combine_into_array
     from osprofile.jobs.description import JobDescription as JobDescription
     from osprofile.jobs.event_stream import EventStream as EventStream
     from osprofile.jobs.machine import (
@@ -112,6 +113,7 @@ _NAMES_BY_MODULE = {
     "incarnation.context": "new_context working_directory",
     "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",
     "incarnation.static_scripts": "StaticScriptFile deployment_script",
+    "jobs.array_builder": "combine_into_array",
     "jobs.description": "JobDescription",
     "jobs.event_stream": "EventStream",
     "jobs.machine": "NodeStatus QueueStatus",

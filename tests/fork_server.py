@@ -80,7 +80,7 @@ def _start_server() -> str:
     """Start a server that ends with this process, but is no child of it, and return the path of its socket."""
     directory = tempfile.TemporaryDirectory(prefix="fork-server-")
     path = f"{directory.name}/socket"
-    life, ours = os.pipe()  # the server ends when `ours` is closed, which is with this process
+    life, _ = os.pipe()  # the other end is closed as this process ends: then the server ends
     root = Path(__file__).parent.parent
     subprocess.run([sys.executable, "-m", "tests.fork_server", path], stdin=life, cwd=root, check=True)
     os.close(life)
@@ -133,7 +133,7 @@ def _become_command(words: list[str], environment: dict[str, str], directory: in
     os.environ.update(environment)
     sys.argv = ["incarnate", *words]
     sys.stdin, sys.stdout, sys.stderr = (
-        open(number, mode, encoding="utf-8", errors=errors, closefd=False)
+        os.fdopen(number, mode, encoding="utf-8", errors=errors, closefd=False)
         for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
     )
     main()

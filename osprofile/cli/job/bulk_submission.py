@@ -18,7 +18,13 @@ from osprofile.cli.job.session import (
     print_warnings_once,
     run_cancellable,
 )
-from osprofile.cli.job.submission import generate_key, name_option, open_target, prepare_description
+from osprofile.cli.job.submission import (
+    generate_key,
+    name_option,
+    open_target,
+    prepare_description,
+    submit_job,
+)
 from osprofile.errors import (
     IncarnationError,
     OSProfileError,
@@ -27,6 +33,8 @@ from osprofile.errors import (
     pluralize,
     quote_name,
 )
+from osprofile.jobs.array_builder import combine_into_array
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
 
 _MAX_ERRORS: Final = 20
 """Errors of a file that are printed; the others are counted."""
+_TASK_FIELDS: Final = frozenset(FIELD_BY_ATTRIBUTE[a] for a in ("executable", "arguments", "environment"))
+"""The fields that the tasks of an array may have of their own."""
 
 
 def submit_job_file(
@@ -69,6 +79,64 @@ def submit_job_file(
     work = _submit_jobs(selection, submission, description, announces=is_new, wait=wait, json=json)
     with print_warnings_once():
         return run_cancellable(work)
+
+
+def submit_as_array(
+    selection: TargetSelection,
+    description: JobDescription,
+    path: str,
+    *,
+    key: str | None,
+    wait: bool,
+    json: bool,
+) -> int:
+    """Submit one array with a task for each line of a file, print its id, and with `wait` wait for its end."""
+    name = STANDARD_INPUT if path == "-" else path
+
+    def combine(prepare: Callable[[JobDescription], JobDescription]) -> JobDescription | None:
+        jobs: list[JobDescription] = []
+        errors: list[LineError] = []
+        for line in lines:
+            try:
+                jobs.append(prepare(line.apply_to(description)))
+                build_request(jobs[-1])
+            except OSProfileError as error:
+                if isinstance(error, IncarnationError):
+                    _name_column(error, line, description)
+                errors.append(LineError(line.number, error.message, error.hint))
+        if errors:
+            _print_errors(name, errors)
+            return None
+        return combine_into_array(jobs)
+
+    try:
+        lines = _read_tasks(path)
+    except JobFileError as error:
+        _print_errors(name, error.errors)
+        return common.PASS_THROUGH_ERROR if wait else error.exit_code
+    with print_warnings_once():
+        return submit_job(selection, description, key=key, wait=wait, json=json, combine=combine)
+
+
+def _read_tasks(path: str) -> list[JobLine]:
+    """Return the lines of a file whose jobs can be tasks of one array; raise what `read_job_file` raises."""
+    lines = read_job_file(path)
+    if errors := [error for line in lines if (error := _check_task(line)) is not None]:
+        raise JobFileError(errors)
+    return lines
+
+
+def _check_task(line: JobLine) -> LineError | None:
+    """Return what a line has that no task can have of its own."""
+    others = [column for field, column in line.columns.items() if field not in _TASK_FIELDS]
+    others += ["key"] if line.key else []
+    others += [
+        name for name in line.attributes if name not in FIELD_BY_ATTRIBUTE and name not in line.columns
+    ]
+    if not others:
+        return None
+    hint = "arguments, executable and env:NAME can; give the rest by options, or leave --as-array out"
+    return LineError(line.number, f"the tasks of an array cannot differ in {quote_name(others[0])}", hint)
 
 
 def _check_keys(lines: Sequence[JobLine], keys: Sequence[str]) -> list[LineError]:

@@ -27,6 +27,8 @@ from osprofile.errors import (
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.target_system import TargetSystem
@@ -41,14 +43,22 @@ _OPTION_BY_ATTRIBUTE: Final = {"environment": "--env", "after_ok": "--after"}
 
 
 def submit_job(
-    selection: TargetSelection, description: JobDescription, *, key: str | None, wait: bool, json: bool
+    selection: TargetSelection,
+    description: JobDescription,
+    *,
+    key: str | None,
+    wait: bool,
+    json: bool,
+    combine: Callable[[Callable[[JobDescription], JobDescription]], JobDescription | None] | None = None,
 ) -> int:
     """Submit a job, print its id, and with `wait` wait for its end.
 
-    Each submission gets a key, so that it can be completed if it is interrupted.
+    Each submission gets a key, so that it can be completed if it is interrupted. `combine(prepare)` returns the job
+    that is submitted in place of `description`, made of others that are prepared by `prepare`; None: it has told
+    why there is none.
     """
     key = key or generate_key()
-    return run_cancellable(_submit_job(selection, description, key, wait=wait, json=json))
+    return run_cancellable(_submit_job(selection, description, key, combine, wait=wait, json=json))
 
 
 def generate_key() -> str:
@@ -57,13 +67,25 @@ def generate_key() -> str:
 
 
 async def _submit_job(
-    selection: TargetSelection, description: JobDescription, key: str, *, wait: bool, json: bool
+    selection: TargetSelection,
+    description: JobDescription,
+    key: str,
+    combine: Callable[[Callable[[JobDescription], JobDescription]], JobDescription | None] | None,
+    *,
+    wait: bool,
+    json: bool,
 ) -> int:
     async with CommandSession(selection) as session:
         target = open_target(session, description)
         is_local = runs_scripts_here(target.profile, selection.context)
+
+        def prepare(job: JobDescription) -> JobDescription:
+            return prepare_description(session, target, job, key, is_local=is_local)
+
         try:
-            local = prepare_description(session, target, description, key, is_local=is_local)
+            local = prepare(description) if combine is None else combine(prepare)
+            if local is None:
+                return common.PASS_THROUGH_ERROR if wait else 1
             job = JobReference(await target.submit(local, key=key), target)
         except IncarnationError as error:
             name_option(error, description)

@@ -163,6 +163,9 @@ def submit(
             "FILE|-",
         ),
     ] = None,
+    as_array: Annotated[
+        bool, Option(("--as-array",), "With --from: submit one array, with a task for each line.")
+    ] = False,
     store: StoreOption = None,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
@@ -190,6 +193,9 @@ def submit(
     values replace them, and its arguments come behind those of the command line. All lines are
     checked before the first job is submitted. The keys are KEY-1, KEY-2, ...
 
+    With --as-array, the lines become the tasks 1, 2, ... of one array: a single submission, whatever their
+    number. They may differ in their arguments, their variables and the program; the options hold for all.
+
     Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
     Examples:
@@ -197,6 +203,7 @@ def submit(
       incarnate job submit -p pbs --host login --key run-17 --wait make -k
       incarnate job submit --array 1-100%8 --after 4711 ./step.sh
       incarnate job submit -p slurm --from jobs.csv --key sweep ./simulate
+      incarnate job submit -p slurm --from jobs.csv --as-array ./simulate
     """
     from osprofile.cli.job import submission
     from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
@@ -238,17 +245,20 @@ def submit(
     )
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     if job_file is None:
+        if as_array:
+            raise common.UsageError("--as-array needs --from", hint="as in --from jobs.csv --as-array")
         return submission.submit_job(selection, description, key=key, wait=wait, json=json)
     if array is not None or "ARRAY" in description.fields:
         hint = "each line is a job of its own: leave --array out"
         raise common.UsageError("--array and --from cannot be used together", hint=hint)
-    if "WORKING_DIRECTORY" in selection.context:
+    if "WORKING_DIRECTORY" in selection.context and not as_array:
         hint = "each job needs its own: leave it out, or write a column working_directory"
         message = "--context WORKING_DIRECTORY and --from cannot be used together"
         raise common.UsageError(message, hint=hint)
     from osprofile.cli.job import bulk_submission
 
-    return bulk_submission.submit_job_file(selection, description, job_file, key=key, wait=wait, json=json)
+    submit_file = bulk_submission.submit_as_array if as_array else bulk_submission.submit_job_file
+    return submit_file(selection, description, job_file, key=key, wait=wait, json=json)
 
 
 def status(

@@ -96,6 +96,50 @@ def test_a_warning_that_holds_for_all_jobs_is_printed_once(machine: Machine) -> 
     assert ended.err.count("warning: the program nosuchprogram is neither on the PATH") == 1
 
 
+# As one array
+
+
+def test_the_lines_become_the_tasks_of_one_array(machine: Machine) -> None:
+    text = 'arguments,env:V\n"it\\\'s 1",a\n2 x,$(b)\n3,\n'
+    words = ("--as-array", "--key", "k", "--wait", "-e", "V=w", "sh", "-c", 'printf "%s|" "$@" "$V"', "sh")
+    ended = submit(machine, text, *words)
+    assert (ended.code, ended.err) == (0, "")
+    array = ended.out.rstrip("\n")
+    outputs = [machine.run("job", "output", f"{array}_{n}").out for n in (1, 2, 3)]
+    assert outputs == ["it's|1|a|", "2|x|$(b)|", "3|w|"]
+    assert submit(machine, text, *words).out == ended.out
+    assert count_jobs(machine) == 1
+
+
+def test_a_task_that_fails_is_told(machine: Machine) -> None:
+    ended = submit(machine, "arguments\n'exit 0'\n'exit 3'\n", "--as-array", "--wait", "sh", "-c")
+    assert ended.code == 125
+    assert ended.err.endswith("has no exit code: 1 of 2 tasks ended with 0; exit 3: 1\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code", "said"),
+    [
+        ("name\nx", ("true",), 2, "jobs.csv:2: the tasks of an array cannot differ in name"),
+        ("WALLTIME\n1", ("true",), 2, "jobs.csv:2: the tasks of an array cannot differ in WALLTIME"),
+        ("key\nx", ("true",), 2, "jobs.csv:2: the tasks of an array cannot differ in key"),
+        ("working_directory\n/x", ("true",), 2, "jobs.csv:2: the tasks of an array cannot differ in working_directory"),
+        ("after_ok\nx", ("true",), 2, "jobs.csv:2: the tasks of an array cannot differ in after_ok"),
+        ("env:V\nx\n\nx", (), 1, "jobs.csv:2: no program is given"),
+        ("env:1A\nx", ("true",), 1, "jobs.csv:2: env:1A: field ENVIRONMENT"),
+        ("arguments\nx", ("--application", "Processes", "true"), 1, "a job with an application cannot be a task"),
+        ("arguments\nx", ("--array", "1-2", "true"), 2, "--array and --from cannot be used together"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_one_array(
+    machine: Machine, text: str, words: tuple[str, ...], code: int, said: str
+) -> None:
+    ended = submit(machine, text, "--as-array", *words)
+    assert (ended.code, ended.out) == (code, "")
+    assert said in ended.err
+    assert count_jobs(machine) == 0
+
+
 # What is refused
 
 

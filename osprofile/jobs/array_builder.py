@@ -1,0 +1,65 @@
+"""One array in place of many jobs that differ in their programs, arguments and variables alone."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from osprofile.errors import ValueRefusedError, quote_value
+from osprofile.jobs.arrays import ARRAY_FIELD
+from osprofile.jobs.description import build_request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osprofile.jobs.description import JobDescription
+
+MAX_ARRAY_SIZE: Final = 1 << 20
+"""Bytes of all tasks' programs, arguments and variables together: each task gets all as its arguments.
+
+Linux takes 2 MiB, with the environment (execve(2), Limits on size of arguments and environment).
+"""
+_RUN_TASK: Final = 'shift "$((GPE_ARRAY_INDEX - 1))" && eval "$1"'
+"""The program of a task: the arguments of `sh` are one command for each task."""
+
+
+def combine_into_array(jobs: Sequence[JobDescription]) -> JobDescription:
+    """Return one array whose tasks 1, 2, ... run the programs of jobs, with their arguments and variables.
+
+    All else of the jobs must be equal. Raises `ValueRefusedError` if it is not, for a job without a program, with an
+    application or an array of its own, and if the tasks together are larger than MAX_ARRAY_SIZE.
+    """
+    first = jobs[0]
+    if first.application is not None or first.array is not None or ARRAY_FIELD in first.fields:
+        what = "an application" if first.application is not None else "an array of its own"
+        raise _refuse(f"a job with {what} cannot be a task", "submit the jobs one by one")
+    commands = [_format_task(job) for job in jobs]
+    if any(_mask_program(job) != _mask_program(first) for job in jobs):
+        hint = "only the program, its arguments and its variables may differ"
+        raise _refuse("the jobs differ in more than an array's tasks can", hint)
+    size = sum(len(command.encode("utf-8", "surrogatepass")) + 1 for command in commands)
+    if size > MAX_ARRAY_SIZE:
+        hint = f"at most {MAX_ARRAY_SIZE}: make several arrays of them, or shorter arguments"
+        raise _refuse(f"the tasks together are too long: {size} bytes", hint)
+    arguments = ["-c", _RUN_TASK, "sh", *commands]
+    return replace(first, executable="sh", arguments=arguments, environment={}, array=f"1-{len(jobs)}")
+
+
+def _mask_program(job: JobDescription) -> JobDescription:
+    return replace(job, executable=None, arguments=(), environment={})
+
+
+def _format_task(job: JobDescription) -> str:
+    """Return the shell command of a task."""
+    program = job.executable or ""
+    if not program or program.startswith("-"):
+        raise _refuse(f"{quote_value(program)} is no program of a task", "give each task one")
+    build_request(job)  # raises for values of a wrong type, and names that are none of variables
+    words = [f"{name}={value}" for name, value in job.environment.items()]
+    exports = f"export {shlex.join(words)}; " if words else ""
+    return f"{exports}exec {shlex.join([program, *job.arguments])}"
+
+
+def _refuse(message: str, hint: str) -> ValueRefusedError:
+    return ValueRefusedError(f"field {ARRAY_FIELD}: {message}", field=ARRAY_FIELD, hint=hint)

@@ -1,0 +1,63 @@
+"""Many jobs as one array: what its tasks run, and what cannot be one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from osprofile import JobDescription, ValueRefusedError
+from osprofile.jobs.array_builder import MAX_ARRAY_SIZE, combine_into_array
+from tests.profiles.test_hostile_values import CARRIED
+
+PRINT = (sys.executable, "-c", "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('V')]))")
+
+
+def job(*arguments: str, **more: object) -> JobDescription:
+    return JobDescription(executable=PRINT[0], arguments=[*PRINT[1:], *arguments], **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+def test_each_task_runs_its_own_program_with_hostile_values(shell: str) -> None:
+    jobs = [job(value, "", environment={"V": value}) for value in CARRIED]
+    array = combine_into_array([*jobs, JobDescription(executable="env", arguments=["a=b", "printenv", "a"])])
+    assert (array.array, array.executable) == (f"1-{len(jobs) + 1}", "sh")
+    outputs = []
+    for index in range(1, len(jobs) + 2):
+        environment = {**os.environ, "GPE_ARRAY_INDEX": str(index)}
+        done = subprocess.run(
+            [shell, *array.arguments], env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        outputs.append(done.stdout)
+    assert [json.loads(text) for text in outputs[:-1]] == [[[value, ""], value] for value in CARRIED]
+    assert outputs[-1] == "b\n"
+
+
+def test_what_the_jobs_have_in_common_is_the_array_s() -> None:
+    array = combine_into_array([job("1", walltime="2h", fields={"X": "1"})] * 2)
+    assert (array.walltime, array.fields, array.environment) == ("2h", {"X": "1"}, {})
+
+
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        ([job(name="a"), job(name="b")], "the jobs differ in more than an array's tasks can"),
+        ([job(application="App")], "a job with an application cannot be a task"),
+        ([job(array="1-2")], "a job with an array of its own cannot be a task"),
+        ([job(fields={"ARRAY": "1-2"})], "a job with an array of its own cannot be a task"),
+        ([JobDescription()], "'' is no program of a task"),
+        ([JobDescription(executable="-x")], "'-x' is no program of a task"),
+        ([job("x" * 1000)] * (MAX_ARRAY_SIZE // 1000), "the tasks together are too long: "),
+        ([job(environment={"1": "x"})], "1 is not a name of an environment variable"),
+        ([job(3)], "3 is not a string"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_an_array(jobs: list[JobDescription], said: str) -> None:
+    with pytest.raises(ValueRefusedError) as caught:
+        combine_into_array(jobs)
+    assert said in str(caught.value)
+    assert caught.value.hint
