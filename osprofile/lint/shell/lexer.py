@@ -6,8 +6,9 @@ lexer treats a placeholder as text of unknown content, and records its `Position
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, final
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final
 
 from osprofile.lint.shell.position import (
     BLANKS,
@@ -81,7 +82,26 @@ class LexedScript(Generic[PlaceholderT]):
 
 
 def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]:
-    """Read a script; of a script that nests too deeply, return what was read so far."""
+    """Read a script; of a script that nests too deeply, return what was read so far.
+
+    Scripts that are equal but for their placeholders share all of the result but these: do not change it.
+    """
+    offsets = tuple(offset for offset, item in enumerate(items) if not isinstance(item, str))
+    lexed = _lex_text("".join(item if isinstance(item, str) else "?" for item in items), offsets)
+    placeholders = [(items[offset], position) for offset, position in lexed.placeholders]
+    return cast("LexedScript[PlaceholderT]", replace(lexed, placeholders=cast("Any", placeholders)))
+
+
+@lru_cache(maxsize=256)
+def _lex_text(text: str, placeholder_offsets: tuple[int, ...]) -> LexedScript[int]:
+    """Read a script whose placeholders are their own offsets: many profiles share scripts with their parents."""
+    items: list[str | int] = list(text)
+    for offset in placeholder_offsets:
+        items[offset] = offset
+    return _lex_items(items)
+
+
+def _lex_items(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]:
     lexer = ShellLexer(items, range(len(items)))
     try:
         lexer.read_commands("")
