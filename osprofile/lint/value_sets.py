@@ -70,7 +70,7 @@ DERIVED_VALUES: Final = ValueSet(DIGIT | CharSet.from_chars(":"), DIGIT)
 
 def is_shell_text(field: Field, replacement: Replacement) -> bool:
     """Return whether a replacement always gives quoted shell words, by its field's pattern."""
-    pattern = (field.pattern.text if field.pattern is not None else "").removeprefix(NO_DIRECTIVES_PATTERN)
+    pattern = (field.pattern_text or "").removeprefix(NO_DIRECTIVES_PATTERN)
     if pattern == ENVIRONMENT_PATTERN:
         return (replacement.pattern, replacement.replacement) == ENVIRONMENT_REPLACEMENT
     return pattern == ARGUMENTS_PATTERN and replacement.pattern is None
@@ -83,8 +83,8 @@ def get_field_values(field: Field) -> ValueSet:
         values = DIGIT_VALUES
     elif field.type == "number" or field.minimum is not None or field.maximum is not None:
         values = ValueSet(_NUMBER_CHARS, _NUMBER_CHARS)
-    if field.pattern is not None:
-        by_pattern = get_pattern_values(field.pattern.text)
+    if field.pattern_text is not None:
+        by_pattern = get_pattern_values(field.pattern_text)
         values = ValueSet(values.chars & by_pattern.chars, values.first_chars & by_pattern.first_chars)
     return values
 

@@ -86,8 +86,11 @@ def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]
 
     Scripts that are equal but for their placeholders share all of the result but these: do not change it.
     """
-    offsets = tuple(offset for offset, item in enumerate(items) if not isinstance(item, str))
-    lexed = _lex_text("".join(item if isinstance(item, str) else "?" for item in items), offsets)
+    offsets = tuple([offset for offset, item in enumerate(items) if type(item) is not str])
+    chars = cast("list[str]", list(items))
+    for offset in offsets:
+        chars[offset] = "?"
+    lexed = _lex_text("".join(chars), offsets)
     placeholders = [(items[offset], position) for offset, position in lexed.placeholders]
     return cast("LexedScript[PlaceholderT]", replace(lexed, placeholders=cast("Any", placeholders)))
 
