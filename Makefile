@@ -3,7 +3,7 @@
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; with HUNT=1 their hunts at length, as .ci/run has them
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine
-# make docs    the manual, built to site/; make browser, the pages in a Chromium (Debian's package chromium)
+# make docs    the manual, built to site/, and its tests; make browser, the pages in a Chromium (Debian's package chromium)
 # make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask and Toil; make suites, the projects' own tests
 # make picture  record the demo for README; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
@@ -63,10 +63,10 @@ changed: $(VENV)/.dev
 	$(BIN)/mypy
 	tests=$$(sh tests/changed.sh) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
-# Many tests wait for other processes: two workers for each core.
+# Many tests wait for other processes: three workers for each core.
 test: $(VENV)/.dev
-	@echo "make test: about $(if $(HUNT),10 minutes with hunts at length,6 minutes) on 2 cores; make check: a quick part in one"
-	exec $(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(PYTEST)
+	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,7 minutes) on 2 cores; make check: a quick part in one"
+	exec $(BIN)/python -m pytest -n $$(( 3 * $$(nproc) )) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

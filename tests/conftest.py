@@ -26,7 +26,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile(
     "osprofile",
     deadline=None,
-    max_examples=rounds(100, 25),
+    max_examples=rounds(100, 15),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("osprofile")

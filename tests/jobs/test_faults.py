@@ -238,6 +238,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.hunt(2)
 @pytest.mark.parametrize("fault", QUESTIONS)
 def test_questions(
     site: FaultySite, fault: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -74,7 +74,7 @@ def test_every_quote_matters(name: str) -> None:
         if text.invocation.element.source is not own_source:
             continue
         waived = count_problems(view, text)
-        for instead, changed in islice(list_changed_texts(text), 0, None, rounds(1, 5)):
+        for instead, changed in islice(list_changed_texts(text), 0, None, rounds(1, 15)):
             view.texts[index] = changed
             tried += 1
             if not count_problems(view, changed) - waived:

@@ -76,7 +76,7 @@ def in_seconds(seconds: int) -> str:
 
 def test_each_of_many_tasks_is_told_as_it_ended(linux: Target) -> None:
     """Each way to end, for many tasks."""
-    last = 2 + rounds(225, 81)
+    last = 2 + rounds(225, 31)
     indices = range(3, last + 1)
     first = linux.start(**script("until [ -e go ]; do sleep 0.05; done"))
     job = linux.start(**script(MIXED), ARRAY=f"3-{last}%12", WALLTIME="6", DEPENDENCY=f"afterok:{first.id}")

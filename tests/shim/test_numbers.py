@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.hunting import rounds
 from tests.shim.conftest import PATIENCE, wait_until
 
 if TYPE_CHECKING:
@@ -16,17 +17,18 @@ if TYPE_CHECKING:
 COUNTER = "jobs.db.shim-number"
 
 
-def test_twenty_at_once(place: Place) -> None:
+def test_many_at_once(place: Place) -> None:
+    count = rounds(20, 8)
     place.script('echo "$SLURM_JOB_ID" >> ran\n')
-    started = [place.start("sbatch", "--parsable", "-o", "/dev/null", "job.sh") for _ in range(20)]
+    started = [place.start("sbatch", "--parsable", "-o", "/dev/null", "job.sh") for _ in range(count)]
     ended = [process.communicate("", timeout=PATIENCE) for process in started]
     assert {err for _, err in ended} == {""}
     numbers = sorted(int(out) for out, _ in ended)
-    assert numbers == list(range(1, 21))
+    assert numbers == list(range(1, count + 1))
     wait_until(lambda: place.ok("squeue", "-h") == "")
     assert sorted(map(int, (place.work / "ran").read_text().split())) == numbers
-    assert place.ok("sacct", "-nP", "-o", "State").splitlines() == ["COMPLETED"] * 20
-    assert len(place.sessions) == 20
+    assert place.ok("sacct", "-nP", "-o", "State").splitlines() == ["COMPLETED"] * count
+    assert len(place.sessions) == count
 
 
 def test_a_killed_submission_is_found_and_not_repeated(gated: Place) -> None:

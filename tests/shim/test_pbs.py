@@ -273,7 +273,7 @@ words = st.lists(
 )
 
 
-@settings(max_examples=rounds(25, 8))
+@settings(max_examples=rounds(25, 4))
 @given(st.sampled_from(["qstat", "qdel", "qselect", "qsub"]), words)
 def test_any_command_line(place: Place, program: str, line: list[str]) -> None:
     line = ["-lnodes=2", *line] if program == "qsub" else line  # two nodes: no job begins

@@ -387,7 +387,7 @@ words = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=rounds(25, 8))
+@settings(max_examples=rounds(25, 4))
 @given(st.sampled_from(["squeue", "scancel", "sacct", "sbatch"]), words)
 def test_any_command_line(place: Place, program: str, line: list[str]) -> None:
     line = ["--wrap=x", "-N", "2", *line] if program == "sbatch" else line  # two nodes: no job begins

@@ -106,7 +106,7 @@ def living(home: Path) -> Iterator[Living]:
 
 
 @settings(
-    max_examples=rounds(400, 100),
+    max_examples=rounds(400, 40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -425,6 +425,7 @@ FLOODS = {
 }
 
 
+@pytest.mark.hunt(3)
 @pytest.mark.parametrize("what", FLOODS)
 def test_a_client_that_does_not_read(home: Path, what: str) -> None:
     """What it may leave unread, and what it may have outstanding, is bounded."""
