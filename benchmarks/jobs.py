@@ -1,6 +1,7 @@
 """The promises of jobs on a target system, on a real Slurm (root; tests/lab/ci.sh brings one up).
 
 Submitting: against a shell loop of `sh -s < script` with the same scripts and the same sbatch.
+`job submit --from FILE`: single jobs, and the tasks of one array, against a loop of bare sbatch, by the job.
 Watching 2,000 held jobs: our own processor time of a poll against that of its query.
 """
 
@@ -85,6 +86,30 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
     }
 
 
+def bulk_submissions(root: Path, jobs: int, tasks: int) -> dict[str, Callable[[], float]]:
+    """Return the measures: seconds for each job of a loop of bare sbatch, of a file, and of a file as one array."""
+    incarnate = str(Path(sys.executable).with_name("incarnate"))
+    script = root / "bare.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    for name, count in (("jobs", jobs), ("tasks", tasks)):
+        (root / f"{name}.csv").write_text("arguments,env:N\n" + "".join(f"{n},{n}\n" for n in range(count)))
+
+    def measure(words: list[str], count: int) -> float:
+        begin = time.perf_counter()
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        took = time.perf_counter() - begin
+        call("scancel", "--partition", PARTITION)
+        return took / count
+
+    text = f"for i in $(seq {jobs}); do sbatch -p {PARTITION} -o /dev/null {script} || exit; done"
+    submit = [incarnate, "job", "submit", "-p", "slurm", "--queue", PARTITION, "--from"]
+    return {
+        "bare": lambda: measure(["sh", "-c", text], jobs),
+        "file": lambda: measure([*submit, f"{root}/jobs.csv", "true"], jobs),
+        "array": lambda: measure([*submit, f"{root}/tasks.csv", "--as-array", "true"], tasks),
+    }
+
+
 def processor_time(who: int) -> float:
     """Return the user and system seconds of this process, or of its children."""
     usage = resource.getrusage(who)
@@ -151,13 +176,17 @@ def main() -> int:
         call("scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN")
         try:
             measures = submissions(Path(directory), 40 if quick else 100)
-            peer = "a loop of sh -s < script"
+            bulk = bulk_submissions(Path(directory), 500 if quick else 2000, 10_000)
+            peer, bare = "a loop of sh -s < script", "a loop of bare sbatch, by the job"
             pairs = 3 if quick else 7
             held = [
                 compare(Promise("submitting one by one", peer, 1 / 0.75), measures["one by one"],
                         measures["loop"], pairs),
                 compare(Promise("submitting, 8 in flight", peer, 1 / 1.4),
                         measures["eight at a time"], measures["loop"], pairs),
+                compare(Promise("jobs of a file", bare, 1 / 0.6), bulk["file"], bulk["bare"], pairs),
+                compare(Promise("tasks of a file as one array", bare, 1 / 50), bulk["array"], bulk["bare"],
+                        pairs),
                 asyncio.run(watch(12 if quick else 20)),
             ]  # fmt: skip
         finally:

@@ -101,6 +101,11 @@ class Incarnation:
         """Every field that the text uses, by name."""
         return {name: self._describe_field(name) for name in self._inputs[0].uses}
 
+    def get_value(self, name: str) -> str:
+        """Return the value of a field that the text uses; the empty text for any other."""
+        plan, values, *_ = self._inputs
+        return values[name] if name in plan.uses else ""
+
     @property
     def job_script(self) -> str | None:
         """The text of JOB_SCRIPT where the template uses it (START), else None."""

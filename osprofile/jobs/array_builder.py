@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import ValueRefusedError, quote_value
 from osprofile.jobs.arrays import ARRAY_FIELD
-from osprofile.jobs.description import build_request
+from osprofile.jobs.description import JobDescription, format_exports, require_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from osprofile.jobs.description import JobDescription
 
 MAX_ARRAY_SIZE: Final = 1 << 20
 """Bytes of all tasks' programs, arguments and variables together: each task gets all as its arguments.
 
 Linux takes 2 MiB, with the environment (execve(2), Limits on size of arguments and environment).
 """
+_get_common_values: Final = attrgetter(
+    *(f.name for f in fields(JobDescription) if f.name not in {"executable", "arguments", "environment"})
+)
 _RUN_TASK: Final = 'shift "$((GPE_ARRAY_INDEX - 1))" && eval "$1"'
 """The program of a task: the arguments of `sh` are one command for each task."""
 
@@ -34,8 +36,9 @@ def combine_into_array(jobs: Sequence[JobDescription]) -> JobDescription:
     if first.application is not None or first.array is not None or ARRAY_FIELD in first.fields:
         what = "an application" if first.application is not None else "an array of its own"
         raise _refuse(f"a job with {what} cannot be a task", "submit the jobs one by one")
-    commands = [_format_task(job) for job in jobs]
-    if any(_mask_program(job) != _mask_program(first) for job in jobs):
+    commands = [format_task(job) for job in jobs]
+    common = _get_common_values(first)
+    if any(_get_common_values(job) != common for job in jobs):
         hint = "only the program, its arguments and its variables may differ"
         raise _refuse("the jobs differ in more than an array's tasks can", hint)
     size = sum(len(command.encode("utf-8", "surrogatepass")) + 1 for command in commands)
@@ -46,19 +49,13 @@ def combine_into_array(jobs: Sequence[JobDescription]) -> JobDescription:
     return replace(first, executable="sh", arguments=arguments, environment={}, array=f"1-{len(jobs)}")
 
 
-def _mask_program(job: JobDescription) -> JobDescription:
-    return replace(job, executable=None, arguments=(), environment={})
-
-
-def _format_task(job: JobDescription) -> str:
-    """Return the shell command of a task."""
+def format_task(job: JobDescription) -> str:
+    """Return the shell command of a task; raise `ValueRefusedError` for a job without a program, and for bad values."""
     program = job.executable or ""
     if not program or program.startswith("-"):
         raise _refuse(f"{quote_value(program)} is no program of a task", "give each task one")
-    build_request(job)  # raises for values of a wrong type, and names that are none of variables
-    words = [f"{name}={value}" for name, value in job.environment.items()]
-    exports = f"export {shlex.join(words)}; " if words else ""
-    return f"{exports}exec {shlex.join([program, *job.arguments])}"
+    exports = format_exports(job.environment) if job.environment else ""
+    return f"{exports}exec {shlex.join([program, *require_words(job.arguments)])}"
 
 
 def _refuse(message: str, hint: str) -> ValueRefusedError:

@@ -260,11 +260,16 @@ def _format_memory(name: str, value: object) -> str:
     return _format_scalar(name, value if amount is None else amount)
 
 
-def _format_arguments(name: str, value: object) -> str:
+def _format_arguments(_name: str, value: object) -> str:
+    return quote_shell_words(require_words(value))
+
+
+def require_words(value: object) -> list[str]:
+    """Return the arguments of a program; raise `ValueRefusedError` for anything but a sequence of strings."""
     if isinstance(value, str) or not isinstance(value, Sequence):
-        message = f"field {name}: {value!r} is not a sequence of arguments"
-        raise ValueRefusedError(message, field=name, hint='as in ("-n", "3")')
-    return quote_shell_words([_require_text(name, word) for word in value])
+        message = f"field ARGUMENTS: {value!r} is not a sequence of arguments"
+        raise ValueRefusedError(message, field="ARGUMENTS", hint='as in ("-n", "3")')
+    return [_require_text("ARGUMENTS", word) for word in value]
 
 
 def list_dependencies(description: JobDescription) -> dict[str, list[str]]:

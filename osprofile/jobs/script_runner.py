@@ -144,10 +144,7 @@ class ScriptRunner:
             context=context,
             strict=strict,
         )
-        array, stdout, stderr = (
-            start.fields[name].value if name in start.fields else ""
-            for name in (ARRAY_FIELD, "STDOUT", "STDERR")
-        )
+        array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
         if array:
             parse_array(array)
             if TASK_ID_TEMPLATE not in self.profile.templates:

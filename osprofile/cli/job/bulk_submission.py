@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
@@ -33,8 +33,8 @@ from osprofile.errors import (
     pluralize,
     quote_name,
 )
-from osprofile.jobs.array_builder import combine_into_array
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
+from osprofile.jobs.array_builder import combine_into_array, format_task
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -96,10 +96,16 @@ def submit_as_array(
     def combine(prepare: Callable[[JobDescription], JobDescription]) -> JobDescription | None:
         jobs: list[JobDescription] = []
         errors: list[LineError] = []
+        prepared: dict[str | None, JobDescription] = {}  # by their programs; most lines have the same
         for line in lines:
+            job = line.apply_to(description)
             try:
-                jobs.append(prepare(line.apply_to(description)))
-                build_request(jobs[-1])
+                if job.executable not in prepared:
+                    prepared[job.executable] = prepare(replace(job, arguments=(), environment={}))
+                common = prepared[job.executable]
+                arguments = [*common.arguments, *job.arguments]
+                jobs.append(replace(common, arguments=arguments, environment=job.environment))
+                format_task(jobs[-1])
             except OSProfileError as error:
                 if isinstance(error, IncarnationError):
                     _name_column(error, line, description)
