@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
+from osprofile.jobs.array_builder import combine_into_array
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
@@ -105,6 +106,32 @@ def check(job: JobDescription, value: str) -> None:
     assert (here / "got.stdin").read_bytes() == value.encode()
     assert (here / str(job.stdout)).read_text() == "out\n"
     assert (here / str(job.stderr)).read_text() == "err\n"
+
+
+@pytest.mark.parametrize("profile", ["linux", "slurm", "sge"], indirect=True)  # Slurm's qstat shows no tasks
+def test_each_value_reaches_its_task_of_one_array(profile: Profile, root: Path) -> None:
+    """`combine_into_array`: the tasks' programs are words of one shell command, which no value leaves."""
+    code = 'printf "%s\\0" "$@" "$HOSTILE" > "got.$GPE_ARRAY_INDEX"'
+    jobs = [
+        JobDescription(
+            executable="sh",
+            arguments=["-c", code, "sh", value, ""],
+            environment={"HOSTILE": value},
+            directory=str(root),
+            walltime=600,
+        )
+        for value in CARRIED
+    ]
+
+    async def main() -> None:
+        timing = Timing(min_poll_interval=0.5, max_poll_interval=2)
+        async with TargetSystem(profile, {"USER_NAME": USER}, timing=timing) as target:
+            status = await target.wait(await target.submit(combine_into_array(jobs)))
+        assert (status.state, status.exit_code) == (JobState.DONE, 0)
+
+    asyncio.run(asyncio.wait_for(main(), 300))
+    for number, value in enumerate(CARRIED, 1):
+        assert (root / f"got.{number}").read_bytes().decode() == f"{value}\0\0{value}\0"
 
 
 @pytest.mark.parametrize("profile", SYSTEMS, indirect=True)
