@@ -26,11 +26,12 @@ _RUN_TASK: Final = 'shift "$((GPE_ARRAY_INDEX - 1))" && eval "$1"'
 """The program of a task: the arguments of `sh` are one command for each task."""
 
 
-def combine_into_array(jobs: Sequence[JobDescription]) -> JobDescription:
+def combine_into_array(jobs: Sequence[JobDescription], *, at_once: int | None = None) -> JobDescription:
     """Return one array whose tasks 1, 2, ... run the programs of jobs, with their arguments and variables.
 
-    All else of the jobs must be equal. Raises `ValueRefusedError` if it is not, for a job without a program, with an
-    application or an array of its own, and if the tasks together are larger than MAX_ARRAY_SIZE.
+    All else of the jobs must be equal. At most `at_once` tasks run at a time; None: as the batch system likes.
+    Raises `ValueRefusedError` if something else differs, for a job without a program, with an application or an
+    array of its own, and if the tasks together are larger than MAX_ARRAY_SIZE.
     """
     first = jobs[0]
     if first.application is not None or first.array is not None or ARRAY_FIELD in first.fields:
@@ -45,8 +46,9 @@ def combine_into_array(jobs: Sequence[JobDescription]) -> JobDescription:
     if size > MAX_ARRAY_SIZE:
         hint = f"at most {MAX_ARRAY_SIZE}: make several arrays of them, or shorter arguments"
         raise _refuse(f"the tasks together are too long: {size} bytes", hint)
+    limit = "" if at_once is None else f"%{at_once}"
     arguments = ["-c", _RUN_TASK, "sh", *commands]
-    return replace(first, executable="sh", arguments=arguments, environment={}, array=f"1-{len(jobs)}")
+    return replace(first, executable="sh", arguments=arguments, environment={}, array=f"1-{len(jobs)}{limit}")
 
 
 def format_task(job: JobDescription) -> str:

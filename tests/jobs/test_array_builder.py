@@ -40,6 +40,8 @@ def test_each_task_runs_its_own_program_with_hostile_values(shell: str) -> None:
 def test_what_the_jobs_have_in_common_is_the_array_s() -> None:
     array = combine_into_array([job("1", walltime="2h", fields={"X": "1"})] * 2)
     assert (array.walltime, array.fields, array.environment) == ("2h", {"X": "1"}, {})
+    assert array.array == "1-2"
+    assert combine_into_array([job("1")] * 3, at_once=2).array == "1-3%2"
 
 
 @pytest.mark.parametrize(

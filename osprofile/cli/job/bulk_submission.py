@@ -86,6 +86,7 @@ def submit_as_array(
     description: JobDescription,
     path: str,
     *,
+    at_once: int | None,
     key: str | None,
     wait: bool,
     json: bool,
@@ -113,7 +114,7 @@ def submit_as_array(
         if errors:
             _print_errors(name, errors)
             return None
-        return combine_into_array(jobs)
+        return combine_into_array(jobs, at_once=at_once)
 
     try:
         lines = _read_tasks(path)

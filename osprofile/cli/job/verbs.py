@@ -166,6 +166,9 @@ def submit(
     as_array: Annotated[
         bool, Option(("--as-array",), "With --from: submit one array, with a task for each line.")
     ] = False,
+    at_once: Annotated[
+        str | None, Option(("--at-once",), "With --as-array: run at most so many tasks at a time.", "N")
+    ] = None,
     store: StoreOption = None,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
@@ -244,6 +247,9 @@ def submit(
         fields=common.parse_assignments(set, "--set"),
     )
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    if at_once is not None and not as_array:
+        hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"
+        raise common.UsageError("--at-once needs --as-array", hint=hint)
     if job_file is None:
         if as_array:
             raise common.UsageError("--as-array needs --from", hint="as in --from jobs.csv --as-array")
@@ -257,8 +263,12 @@ def submit(
         raise common.UsageError(message, hint=hint)
     from osprofile.cli.job import bulk_submission
 
-    submit_file = bulk_submission.submit_as_array if as_array else bulk_submission.submit_job_file
-    return submit_file(selection, description, job_file, key=key, wait=wait, json=json)
+    if as_array:
+        limit = parse_count("--at-once", at_once)
+        return bulk_submission.submit_as_array(
+            selection, description, job_file, at_once=limit, key=key, wait=wait, json=json
+        )
+    return bulk_submission.submit_job_file(selection, description, job_file, key=key, wait=wait, json=json)
 
 
 def status(

@@ -101,7 +101,20 @@ def test_a_warning_that_holds_for_all_jobs_is_printed_once(machine: Machine) -> 
 
 def test_the_lines_become_the_tasks_of_one_array(machine: Machine) -> None:
     text = 'arguments,env:V\n"it\\\'s 1",a\n2 x,$(b)\n3,\n'
-    words = ("--as-array", "--key", "k", "--wait", "-e", "V=w", "sh", "-c", 'printf "%s|" "$@" "$V"', "sh")
+    words = (
+        "--as-array",
+        "--at-once",
+        "2",
+        "--key",
+        "k",
+        "--wait",
+        "-e",
+        "V=w",
+        "sh",
+        "-c",
+        'printf "%s|" "$@" "$V"',
+        "sh",
+    )
     ended = submit(machine, text, *words)
     assert (ended.code, ended.err) == (0, "")
     array = ended.out.rstrip("\n")
@@ -129,6 +142,8 @@ def test_a_task_that_fails_is_told(machine: Machine) -> None:
         ("env:1A\nx", ("true",), 1, "jobs.csv:2: env:1A: field ENVIRONMENT"),
         ("arguments\nx", ("--application", "Processes", "true"), 1, "a job with an application cannot be a task"),
         ("arguments\nx", ("--array", "1-2", "true"), 2, "--array and --from cannot be used together"),
+        ("arguments\nx", ("--at-once", "0", "true"), 1, "'0' is not a number of tasks"),
+        ("arguments\nx", ("--at-once", "x", "true"), 2, "--at-once"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_one_array(
