@@ -264,7 +264,9 @@ def submit(
     from osprofile.cli.job import bulk_submission
 
     if as_array:
-        limit = parse_count("--at-once", at_once)
+        limit = parse_count("--at-once", at_once, "as in 8")
+        if limit == 0:
+            raise common.UsageError("--at-once 0 runs nothing", hint="give the number of tasks, as in 8")
         return bulk_submission.submit_as_array(
             selection, description, job_file, at_once=limit, key=key, wait=wait, json=json
         )
