@@ -414,14 +414,14 @@ def flood(number: int) -> bytes:
     return b"BLAH_JOB_STATUS %d site/20261121/1-1-0000%04x\r\n" % (number + 1, number % 65536)
 
 
-FLOODS = {
-    "what is answered at once": b"VERSION\r\nCOMMANDS\r\nNOSUCH\r\n" * 60_000,
-    "unknown jobs": b"".join(map(flood, range(60_000))),
-    "wrong ids": b"".join(b"BLAH_JOB_STATUS %d ../x\r\n" % n for n in range(1, 100_000)),
-    "large ads": b"".join(
+FLOODS: dict[str, Callable[[], bytes]] = {  # up to 60 MB, made where one is sent
+    "what is answered at once": lambda: b"VERSION\r\nCOMMANDS\r\nNOSUCH\r\n" * 60_000,
+    "unknown jobs": lambda: b"".join(map(flood, range(60_000))),
+    "wrong ids": lambda: b"".join(b"BLAH_JOB_STATUS %d ../x\r\n" % n for n in range(1, 100_000)),
+    "large ads": lambda: b"".join(
         b'BLAH_JOB_SUBMIT %d [GridType="none";Cmd="%s"]\r\n' % (n, b"x" * 20_000) for n in range(1, 3000)
     ),
-    "all jobs": b"".join(b"BLAH_JOB_STATUS_ALL %d\r\n" % n for n in range(1, 60_000)),
+    "all jobs": lambda: b"".join(b"BLAH_JOB_STATUS_ALL %d\r\n" % n for n in range(1, 60_000)),
 }
 
 
@@ -429,8 +429,9 @@ FLOODS = {
 @pytest.mark.parametrize("what", FLOODS)
 def test_a_client_that_does_not_read(home: Path, what: str) -> None:
     """What it may leave unread, and what it may have outstanding, is bounded."""
+    requests = FLOODS[what]()
     with Living("--config", str(home / "quick.toml")) as daemon:
-        writer = threading.Thread(target=daemon.write, args=(FLOODS[what],))
+        writer = threading.Thread(target=daemon.write, args=(requests,))
         writer.start()
         still = 0
         size = daemon.memory()
@@ -439,7 +440,7 @@ def test_a_client_that_does_not_read(home: Path, what: str) -> None:
             still, size = (still + 1 if daemon.memory() == size else 0), daemon.memory()
         assert size < MOST_MEMORY
         answered = 0
-        expected = FLOODS[what].count(b"\n")
+        expected = requests.count(b"\n")
         while answered < expected:
             assert daemon.line()[:1] in b"SEF"
             answered += 1
