@@ -24,7 +24,7 @@ from tests.hunting import rounds
 from tests.profiles.test_hostile_values import REFUSED, VALUES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MOST_MEMORY = 80 * 1024
