@@ -13,4 +13,6 @@ for link in "$gpe_jobs"/live/*; do
   [ "$#" -lt 1000 ] || { rm -f -- "$@"; set -- "$1"; }
 done
 [ "$#" -eq 0 ] || rm -f -- "$@"
-[ "$#" -eq 0 ] || find -L "$gpe_jobs" -type l -mtime +90 -exec rm -f -- {} + 2> /dev/null
+# once a day: links whose directories are gone. -maxdepth: what the links lead to, and the links there, are the user's.
+[ "$#" -eq 0 ] || [ -n "$(find "$gpe_jobs/.pruned" -mtime -1 2> /dev/null)" ] ||
+  { : > "$gpe_jobs/.pruned"; find -L "$gpe_jobs" "$gpe_jobs/live" -maxdepth 1 -type l -mtime +90 -exec rm -f -- {} +; } 2> /dev/null

@@ -404,17 +404,44 @@ def test_a_poll_costs_by_the_jobs_that_live(linux: Target) -> None:
     for number in range(1, 101):
         (links / f"{number}-1-00000000").symlink_to(ended.directory)
     assert len(linux.sh(f"set -x\n{poll}").stderr.splitlines()) == few
-    # where a directory is gone for long, its link goes too, when the next job has ended
-    for number, age in ((99, 80 * 86400), (100, 100 * 86400)):
-        gone = links / f"{number}-1-00000000"
-        gone.unlink()
-        gone.symlink_to(linux.root / "gone")
-        os.utime(gone, (time.time() - age,) * 2, follow_symlinks=False)
     linux.ok("ABORT", JOB_ID=live.id)
-    assert set(linux.statuses()) == {live.id}
-    assert not gone.is_symlink()
-    assert (links / "98-1-00000000").is_symlink()
-    assert (links / "99-1-00000000").is_symlink()
+
+
+DAY = 86400
+
+
+def make_old_link(path: Path, days: int) -> Path:
+    """Make a link to nothing, of that age."""
+    path.symlink_to("/nonexistent/target")
+    os.utime(path, (time.time() - days * DAY,) * 2, follow_symlinks=False)
+    return path
+
+
+def test_links_to_jobs_whose_directories_are_gone_for_long(linux: Target, tmp_path: Path) -> None:
+    """They are deleted once a day, when a job has ended; links in the jobs' directories are their users'."""
+    ended = linux.start()
+    ended.wait()
+    links = linux.home / ".gpe/jobs/linux"
+    (ended.directory / "archive").symlink_to(tmp_path)
+    kept = [
+        make_old_link(links / "1-1-00000000", 80),
+        make_old_link(ended.directory / "mine", 200),
+        make_old_link(tmp_path / "precious", 200),
+        links / ended.id,
+    ]
+    old = make_old_link(links / "2-1-00000000", 100)
+    assert set(linux.statuses()) == {ended.id}
+    assert not old.is_symlink()
+    # not again on the same day
+    old = make_old_link(links / "2-1-00000000", 100)
+    linux.start().wait()
+    assert len(linux.statuses()) == 1
+    assert old.is_symlink()
+    os.utime(links / ".pruned", (time.time() - 2 * DAY,) * 2)
+    linux.start().wait()
+    assert len(linux.statuses()) == 1
+    assert not old.is_symlink()
+    assert [link for link in kept if not link.is_symlink()] == []
 
 
 def test_a_directory_that_is_away_for_a_moment(linux: Target) -> None:
