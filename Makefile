@@ -90,10 +90,12 @@ plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
 # With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
-SUITES         ?= psij parsl snakemake dask toil
+SUITES         ?= toil dask psij parsl snakemake
 SUITES_PROFILE ?= linux
-suites: $(PLUGINS)/.dev
-	export SUITE_QUICK=$(SUITE_QUICK); for name in $(SUITES); do PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$$name.sh $(SUITES_PROFILE) || exit 1; done
+suites: $(SUITES:%=suite-%)
+
+suite-%: $(PLUGINS)/.dev
+	SUITE_QUICK=$(SUITE_QUICK) PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$*.sh $(SUITES_PROFILE)
 
 bench-plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python benchmarks/psij.py $(BENCH)

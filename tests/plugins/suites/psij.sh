@@ -1,5 +1,5 @@
 #!/bin/sh
-# PSI/J's own tests with its local executor, then with osprofile's for a profile: psij.sh [PROFILE]
+# PSI/J's own tests with its local executor, then with osprofile's for a profile, which must pass as many: psij.sh [PROFILE]
 # They come from the sdist of the installed version. It lacks the modules that they share: those in psij/ replace them.
 # With a batch system of several nodes, TMPDIR must name a directory that they share.
 set -eu
@@ -21,8 +21,16 @@ mv "$tests/psij_conftest.py" "$tests/conftest.py"
 export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work" XDG_STATE_HOME="$work/state"
 cd "$tests"
 status=0
-for executor in local "osprofile-$profile"; do
-  echo "PSI/J $version, executor $executor:"
-  "$python" -m pytest -q -rfEs -p no:cacheprovider -c pytest.ini --executors "$executor:single,$executor:multiple" || status=1
-done
+# run_suite EXECUTOR: $passed is how many passed
+run_suite() {
+  echo "PSI/J $version, executor $1:"
+  "$python" -m pytest -q -rfEs -p no:cacheprovider -c pytest.ini --executors "$1:single,$1:multiple" > "$work/out" 2>&1 || status=1
+  cat "$work/out"
+  passed=$(grep -o '[0-9][0-9]* passed' "$work/out" | tail -n 1) passed=${passed%% *}
+}
+run_suite local
+expected=${passed:-0}
+run_suite "osprofile-$profile"
+[ "${passed:-0}" -ge "$expected" ] && [ "$expected" -gt 0 ] ||
+  { echo "osprofile-$profile passed ${passed:-0} tests, local $expected" >&2; status=1; }
 exit "$status"
