@@ -406,7 +406,7 @@ def _directive_lines(prefix: str) -> Iterator[str]:
     yield "{ <SH_COMMANDS>"
     yield "}"
     yield r"gpe_id=$(gpe_own_id) gpe_cputime='<CPUTIME/'/'\\''>' gpe_begin=gpe_begin"
-    yield "gpe_begin() { [ ! -e .gpe_removed ] || exit 143; }"
+    yield "<SH_BEGIN>"
     yield "]]></idb:Body>"
     yield "    </idb:Invocation>"
     yield f'    <idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>{escape_text(prefix)}</idb:Value></idb:Field>'

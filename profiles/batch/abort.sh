@@ -19,6 +19,8 @@ words=$(gpe_cancel "$id" 2>&1) && exit
 # A job that is just being started may be refused, because it neither waits nor runs: ask a second time.
 sleep 1
 words=$(gpe_cancel "$id" 2>&1) && exit
+# Or it has found the note as it began, and ended.
+[ -z "$gpe_noted" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || ! gpe_read_jobs || { gpe_get_job "$id"; gpe_is_live; } || exit 0
 [ -z "$gpe_noted" ] || rm -f "$gpe_noted"
 printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
 exit 1

@@ -128,7 +128,9 @@ case "$1 $2" in
   set_words "$3" SCHED "$urgency" ;;
 "job id") [ "$3 $4" = "--to=f58 $FLUX_STANDIN_JOB" ] && echo "$4" ;;
 "getattr jobid") echo "$FLUX_STANDIN_JOB" ;;
-"cancel "*) set_words "$2" CANCELED 16 -128 ;;
+"cancel "*)
+  [ ! -e late ] || { sh ./late; echo "flux-job: $2: job is inactive" >&2; exit 1; }
+  set_words "$2" CANCELED 16 -128 ;;
 *) exit 2 ;;
 esac
 """
@@ -215,7 +217,28 @@ def test_flux_holds_releases_and_cancels(flux: Target) -> None:
     assert flux.ok("ABORT", JOB_ID=running.id) == ""
     assert run(flux, running) == 143
     tell(flux, running.id, "FAILED 16 143")
+    assert not (running.directory / ".gpe_exit_status").exists()
     assert running.status().state == "REMOVED"
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_flux_a_job_that_ends_while_it_is_cancelled(flux: Target, has_begun: bool) -> None:
+    """The batch system refuses it then. It ends by itself, or because it finds ABORT's note as it begins."""
+    job = flux.start()
+    steps = [
+        f"cd '{job.directory}' || exit",
+        "echo 0 > .gpe_exit_status"
+        if has_begun
+        else f"FLUX_STANDIN_JOB={job.id} sh '{flux.path[0]}/script.{job.id}'",
+        f"echo '{job.id} FAILED 16 143' > '{flux.path[0]}/jobs'",
+    ]
+    (flux.path[0] / "late").write_text("\n".join(steps))
+    if has_begun:
+        assert "is inactive" in flux.fails("ABORT", JOB_ID=job.id)
+        assert (job.status().state, job.status().exit) == ("DONE", 0)
+    else:
+        assert flux.ok("ABORT", JOB_ID=job.id) == ""
+        assert job.status().state == "REMOVED"
 
 
 def test_flux_refusals_and_absence(flux: Target) -> None:
