@@ -11,10 +11,12 @@ import griffe
 import pytest
 
 import osprofile
+from tests.docs import pages
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PAGES = [ROOT / "docs" / "reference" / name for name in ("jobs.md", "profiles.md")]
 DOCUMENTED = [path for page in PAGES for path in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)]
@@ -44,6 +46,15 @@ def test_every_public_name_is_on_a_page() -> None:
     assert len(set(names)) == len(names)
     # errors.md is made of all exceptions
     assert set(names) == {*dir(osprofile)} - EXCEPTIONS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_name_is_in_an_example(page: Path) -> None:
+    """The examples are run by test_pages.py."""
+    blocks = pages.read(str(page.relative_to(ROOT)))
+    examples = "".join(block.text for block in blocks if block.word == "python" and block.run == "here")
+    names = [path.rpartition(".")[2] for path in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)]
+    assert [name for name in names if f"osprofile.{name}" not in examples] == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTED)
