@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,6 @@ from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.profiles.conftest import Job
 
@@ -166,7 +166,7 @@ def test_a_job_that_is_just_being_started_is_removed_at_the_second_try(tsp: Spoo
     real, mark = shutil.which("tsp"), tsp.home / "refused"
     refuse_first.write_text(
         f"""#!/bin/sh
-case $1 in -k) if mkdir '{mark}' 2> /dev/null; then echo 'Error: strange PID received: 0' >&2; exit 255; fi ;; esac
+case $1 in -[kr]) if mkdir "{mark}$1" 2> /dev/null; then echo 'Error: strange PID received: 0' >&2; exit 255; fi ;; esac
 exec {real} "$@"
 """
     )
@@ -174,7 +174,8 @@ exec {real} "$@"
     job = tsp.start(**script("sleep 600"))
     job.wait("RUNNING")
     assert tsp.ok("ABORT", JOB_ID=job.id) == ""
-    assert mark.exists()
+    assert Path(f"{mark}-r").exists()
+    assert Path(f"{mark}-k").exists()
     assert job.wait().state == "REMOVED"
 
 
