@@ -26,6 +26,7 @@ from osprofile.cli.job.session import (
 from osprofile.cli.terminal import supports_colours
 from osprofile.errors import (
     IncarnationError,
+    NotFoundError,
     OSProfileError,
     OutputError,
     ScriptFailedError,
@@ -110,11 +111,41 @@ async def _find_job(session: CommandSession, word: str, failures: ErrorReporter)
         if record.has_live_owner:
             row = JobRow(record.target, record.status, record, SUBMITTING)
     else:
-        job = session.find_job(word)
-        row = await _query_row(session, job, failures)
-        directory = await _find_directory(job.target, row)
+        row, directory = await _find_submitted(session, word, failures)
     details = session.store.read_details(row.record.number) if row.record else JobDetails()
     return _Job(row, details, directory)
+
+
+async def _find_submitted(session: CommandSession, word: str, failures: ErrorReporter) -> tuple[JobRow, str]:
+    """Return the row and the working directory of a job, as recorded if its profile cannot be used any more."""
+    try:
+        job = session.find_job(word)
+    except OSProfileError as error:
+        if (record := session.find_record(word)) is None:
+            raise
+        _report_silence(record, error, failures)
+        directory = _find_recorded_directory(session, record)
+        return session.build_row(record.target, record.status, record), directory
+    row = await _query_row(session, job, failures)
+    return row, await _find_directory(job.target, row)
+
+
+def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorReporter) -> None:
+    """Tell in one line why a target system cannot be asked: an error unless the end of the job is recorded."""
+    told = f"{record.target} cannot be asked: {' '.join(error.message.split())}"
+    if record.status.state.is_terminal:
+        print_warning(told)
+    else:
+        command = shlex.join(["incarnate", "job", "forget", "--force", record.target])
+        hint = f"{error.hint}; {command} forgets its jobs" if isinstance(error, NotFoundError) else ""
+        failures.report_error(TargetError(f"{told}; this is the last known state", hint=hint), "")
+
+
+def _find_recorded_directory(session: CommandSession, record: JobRecord) -> str:
+    """Return the working directory of the record, that of a task's array; empty without one."""
+    if record.array_id is not None:
+        record = session.store.find_job(record.target, record.array_id) or record
+    return record.directory if record.directory.startswith("/") else ""
 
 
 def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:

@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -156,6 +157,49 @@ def test_a_target_that_does_not_answer(machine: Machine) -> None:
     assert f"job {job_id}\n  state " in ended.out
     assert "\n  host            far:22\n" in ended.out
     (machine.root / "down").unlink()
+
+
+def test_a_profile_that_is_gone(machine: Machine) -> None:
+    """All that `job show` and `job output` need to know is in the record."""
+    machine.add("gone", "")
+    ended_id = machine.run(
+        "job", "submit", "-p", "gone", "--wait", "sh", "-c", "echo hello; exit 3"
+    ).out.strip()
+    live_id = machine.run(
+        "job", "submit", "-p", "gone", "--array", "1-2", "--key", "k", "sleep", "100"
+    ).out.strip()
+    before = show(machine, ended_id)
+    path = machine.root / "profiles/gone.xml"
+    text = path.read_text()
+    path.unlink()
+    ended = machine.run("job", "show", ended_id)
+    assert (ended.code, ended.out) == (0, before)
+    assert ended.err == "incarnate: warning: gone cannot be asked: there is no profile 'gone'\n"
+    for word in (live_id, "k", f"{live_id}_1"):
+        ended = machine.run("job", "show", word)
+        assert ended.code == 1
+        told, hint = ended.err.splitlines()
+        assert told == (
+            "incarnate: gone cannot be asked: there is no profile 'gone'; this is the last known state"
+        )
+        assert hint.endswith("; incarnate job forget --force gone forgets its jobs")
+        assert f"job {word if word != 'k' else live_id}\n  state           " in ended.out
+        assert re.search(r"\n  directory       /.*\n  stdout          /.*/stdout\.(INDEX|1)\n", ended.out)
+    assert json.loads(machine.run("job", "show", "--json", live_id).out)[0]["array"] == "1-2"
+    ended = machine.run("job", "output", ended_id)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(
+        f"incarnate: job {ended_id}: there is no profile 'gone'\n    hint: its stdout is in /"
+    )
+    file = ended.err.rstrip("\n").rpartition(" is in ")[2]
+    assert Path(file).read_text() == "hello\n"
+    ended = machine.run("job", "output", "--error", live_id)
+    assert f"hint: incarnate job show {live_id} tells its files\n" in ended.err
+    assert (
+        machine.run("job", "show", "nosuch").code == machine.run("job", "show", "-p", "gone", "x").code == 2
+    )
+    path.write_text(text)
+    assert machine.run("job", "abort", live_id).code == 0
 
 
 def test_what_a_job_took(machine: Machine) -> None:
