@@ -244,6 +244,28 @@ def test_a_program_that_cannot_run_is_a_warning(
     assert ended.err.count("warning") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--directory", "/nonexistent", "true"), "the directory /nonexistent does not exist"),
+        (("--directory", "/nonexistent", "./simulate"), "the directory /nonexistent does not exist"),
+        (("--set", "DIRECTORY=/nonexistent", "true"), "the directory /nonexistent does not exist"),
+        (("--directory", "text", "true"), "the directory {}/text is not a directory"),
+        (("--stdin", "nosuch", "true"), "the standard input {}/nosuch does not exist"),
+        (("--stdout", "nosuch/out", "true"), "the directory {}/nosuch does not exist"),
+    ],
+)
+def test_a_file_or_directory_that_is_missing_is_a_warning(
+    machine: Machine, here: Path, words: tuple[str, ...], said: str
+) -> None:
+    ended = run(machine, *words)
+    hint = "the nodes may have it; if not, the job ends with 125, and the program does not run"
+    assert ended.code == 125
+    assert ended.err == f"{WARNING}{said.format(here)}\n    hint: {hint}\n"
+    ended = machine.run("job", "submit", "-p", "here", "--host", "far", *words)
+    assert WARNING not in ended.err
+
+
 @pytest.mark.parametrize("word", ["nosuch", "./nosuch"])
 def test_modules_may_bring_a_program(machine: Machine, word: str) -> None:
     field = '  <idb:Field name="SETUP"><idb:Value>PATH=$HOME:$PATH</idb:Value></idb:Field>\n'
