@@ -298,7 +298,7 @@ def test_directives_are_told_and_not_read(machine: Machine, here: Path, mode: in
     assert (ended.code, ended.out) == (0, f"{here}\n")
     assert ended.err == (
         f"{WARNING}job.sh, line 4: '#SBATCH --time=10 -n4' is a directive of Slurm, which is not read\n"
-        "    hint: give --walltime for --time, --processes for -n, --memory for --mem; "
+        "    hint: give --walltime 10m for --time, --processes for -n, --memory for --mem; "
         "incarnate shim DIR --as slurm writes a command that reads such lines\n"
     )
 
@@ -308,7 +308,7 @@ def test_directives_are_told_and_not_read(machine: Machine, here: Path, mode: in
     [
         ("#PBS -l walltime=1:00:00,nodes=2:ppn=4\n#PBS -N x", ("PBS", "--walltime for -l walltime, --nodes for -l nodes")),
         ("#PBS -lmem=1gb\n#PBS -W depend=afterok:1", ("PBS", "--memory for -l mem, --after for -W depend")),
-        ("#BSUB -W 10 -cwd /x\n#SBATCH -n 3", ("LSF", "give --walltime for -W, --directory for -cwd")),
+        ("#BSUB -W 10 -cwd /x\n#SBATCH -n 3", ("LSF", "give --walltime 10m for -W, --directory for -cwd")),
         ("#$ -S /bin/sh -l h_rt=3 -hold_jid 7", ("Grid Engine", "--walltime for -l h_rt, --after-any for -hold_jid")),
         ("#$ -S /bin/sh", ("Grid Engine", "incarnate job submit --help lists the options")),
         ("#SBATCH --foo", ("Slurm", "incarnate shim DIR --as slurm")),
@@ -319,6 +319,38 @@ def test_directives_of_each_system(script: str, said: tuple[str, str]) -> None:
     assert found is not None
     assert f"is a directive of {said[0]}," in found[0]
     assert said[1] in found[1]
+
+
+@pytest.mark.parametrize(
+    ("directive", "ours"),
+    [
+        ("#SBATCH -t 10", "10m"),
+        ("#SBATCH -t10", "10m"),
+        ("#SBATCH --time 90", "1h30m"),
+        ("#SBATCH --time=10:30", "10m30s"),
+        ("#SBATCH --time='10'", "10m"),
+        ("#SBATCH --time=1-12", "1d12h"),
+        ("#SBATCH --time=1-2:3", "1d2h3m"),
+        ("#SBATCH --time=01:30:00", ""),
+        ("#SBATCH --time=1:5:0", "1h5m"),
+        ("#SBATCH --time=2-12:00:00", ""),
+        ("#SBATCH --time=0", ""),
+        ("#SBATCH --time=$T", ""),
+        ("#SBATCH --time", ""),
+        ("#PBS -l walltime=600", ""),
+        ("#PBS -l nodes=1,walltime=10:00", "10m"),
+        ("#BSUB -W 10", "10m"),
+        ("#BSUB -W 1:30", "1h30m"),
+        ("#BSUB -W 1:30/host", "1h30m"),
+        ("#$ -l h_rt=600", ""),
+        ("#$ -l h_rt=1:0:0", "1h"),
+    ],
+)
+def test_a_time_is_told_in_our_units(directive: str, ours: str) -> None:
+    """10 is ten minutes for Slurm and LSF, and ten seconds here."""
+    found = describe_directives(f"{directive}\n")
+    assert found is not None
+    assert f"--walltime{f' {ours}' if ours else ''} for -" in found[1]
 
 
 @pytest.mark.parametrize(
