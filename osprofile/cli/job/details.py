@@ -36,7 +36,7 @@ from osprofile.errors import (
 )
 from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
-from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 
@@ -52,16 +52,6 @@ _SCRIPT_FILE: Final = ".gpe_job"
 """START writes the job's script to this file in the working directory."""
 _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
-_CAUSES: Final = {
-    EndCause.TIME: "it was over its time limit",
-    EndCause.MEMORY: "it was over its memory limit",
-    EndCause.LIMIT: "it was over a limit",
-    EndCause.PREEMPTED: "it had to make room for another job",
-    EndCause.NODE: "a node failed",
-    EndCause.DEPENDENCY: "a job that it waited for ended in another way",
-    EndCause.USER: "somebody removed it",
-    EndCause.SIGNAL: "a signal killed it",
-}
 _MEMORY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -322,7 +312,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     profile, context = parse_target_name(row.target)
     word = status.native_state
     yield "state", f"{row.state} ({word})" if word and word != row.state else row.state
-    yield "cause", _CAUSES[status.cause] if status.cause else ""
+    yield "cause", f"{status.cause} ({rows.CAUSE_TEXTS[status.cause]})" if status.cause else ""
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
     yield "signal", rows.format_signal(status.signal)
     tasks = format_counts(count_tasks(task.status for task in row.tasks)) if row.tasks else ""

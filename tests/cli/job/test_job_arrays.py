@@ -86,7 +86,7 @@ def test_dependencies(machine: Machine, array: str) -> None:
                        "--after-any", f"{array}_4", "sh", "-c", "exit 5").code == 5  # fmt: skip
     ended = machine.run("job", "submit", "-p", "here", "--wait", "--after-ok", array, "--after", done, "true")
     assert ended.code == 125
-    assert ended.err.endswith("has no exit code: it was removed: DEPENDENCY\n")
+    assert ended.err.endswith("has no exit code: it was removed (DEPENDENCY)\n")
     ended = machine.run("job", "submit", "-p", "here", "--after", "17", "true")
     assert (ended.code, ended.out) == (2, "")
     assert "the job cannot depend on 17: no such job is known" in ended.err

@@ -64,10 +64,10 @@ def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> N
     ended = machine.run("job", "abort", removed)
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     ended = machine.run("job", "wait", removed)
-    message = f"incarnate: job {removed} has no exit code: it was removed\n"
+    message = f"incarnate: job {removed} has no exit code: it was removed (USER)\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     ended = machine.run("job", "wait", limited)
-    message = f"incarnate: job {limited} has no exit code: it exceeded a limit: over its wall time of 1 s\n"
+    message = f"incarnate: job {limited} has no exit code: it was over its time limit (TIME): over its wall time of 1 s\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     states = [(job["state"], job["limit"]) for job in machine.run_json("status", removed, limited)]
     assert states == [("REMOVED", False), ("FAILED", True)]

@@ -256,17 +256,16 @@ def test_causes_and_usage(machine: Machine) -> None:
         store.adopt_job("here", status)
     store.close()
     text = show(machine, "0")
-    assert "\n  state           FAILED (w)\n  cause           it was over its time limit\n" in text
+    assert "\n  state           FAILED (w)\n  cause           TIME (it was over its time limit)\n" in text
     assert "\n  reason          why\n" in text
     assert "\n  nodes           n1 n2\n" in text
     assert "(waited 0:00:10)\n" in text
     assert "(ran 0:01:30)\n" in text
     assert "\n  elapsed         0:01:30\n  processor time  0.25 s\n  largest memory  1.5 GiB\n" in text
-    for number in range(len(EndCause)):
-        assert "\n  cause           " in show(machine, str(number))
+    for number, cause in enumerate(EndCause):
+        assert f"\n  cause           {cause} (" in show(machine, str(number))
     lines = machine.run("job", "list").out.splitlines()[1:]
-    words = ["time", "memory", "limit", "preempted", "node", "dependency"]
-    assert [line.split()[3] for line in lines[:6]] == words
+    assert [line.split()[3] for line in lines] == list(EndCause)
     assert [job["cause"] for job in machine.run_json("list")] == list(EndCause)
 
 
