@@ -89,8 +89,7 @@ async def _print_output(
             try:
                 sources += _find_sources(session, job, stream)
             except OSProfileError as error:
-                error.hint = session.suggest_other_targets(job) or error.hint
-                failures.report_job_error(job, error)
+                await _report_unrecorded(session, job, error, failures)
         writer = _OutputWriter(has_headers=len(sources) > 1, skips_empty=follow)
         if not follow:
             await _print_files(sources, writer, last_lines, failures)
@@ -112,6 +111,20 @@ def _find_sources(session: CommandSession, job: JobReference, stream: str) -> li
     tasks = session.store.list_tasks(job.target.name, job.job_id)
     jobs = [JobReference(task.status.job_id, job.target) for task in tasks] or [job]
     return [_Source(j, stream, j.target.find_output_file(j.job_id, stream), bool(tasks)) for j in jobs]
+
+
+async def _report_unrecorded(
+    session: CommandSession, job: JobReference, error: OSProfileError, failures: ErrorReporter
+) -> None:
+    """Report that the record names no file of a job, or that nobody knows the job."""
+    hint, subject = session.suggest_other_targets(job), ""
+    try:
+        if session.store.find_job(job.target.name, job.job_id) is None:
+            await job.target.status(job.job_id)
+    except OSProfileError as unknown:
+        error, subject = unknown, f"job {quote_name(job.job_id)}"
+    error.hint = hint or error.hint
+    failures.report_error(error, subject)
 
 
 def _name_kept_file(session: CommandSession, word: str, stream: str, error: OSProfileError) -> OSProfileError:

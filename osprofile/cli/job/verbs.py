@@ -334,7 +334,8 @@ def list_(
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
-    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?.
+    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?;
+    its interrupted submissions are listed with --all only.
 
     Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
 

@@ -459,7 +459,8 @@ def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
     assert ended.err.count("No route to host") == 1
     assert ended.err == (
         "incarnate: here@far does not answer (2 jobs as last known): GET_JOB_STATUS: the connection failed:"
-        " ssh: connect to host far: No route to host\n"
+        " ssh: connect to host far: No route to host"
+        "; if it is gone for good: incarnate job forget --force here@far\n"
     )
     lines = [line.split() for line in ended.out.splitlines()]
     assert [line[:3] for line in lines[1:]] == [
@@ -499,7 +500,7 @@ def test_an_error_of_many_lines_is_told_in_one(machine: Machine) -> None:
     )
     ended = machine.run("job", "list")
     assert (ended.code, len(ended.err.splitlines())) == (1, 1)
-    assert ended.err.endswith("... Host key wrong.\n")
+    assert "... Host key wrong; if it is gone for good: " in ended.err
     assert "\x1b" not in ended.err
     ssh.write_text(text)
     assert machine.run("job", "abort", job_id).code == 0
