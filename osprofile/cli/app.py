@@ -105,7 +105,8 @@ def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str
     def command(
         *,
         version: Annotated[
-            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+            bool,
+            typer.Option("--version", "-V", callback=show_version, is_eager=True, help="Print the version."),
         ] = False,
     ) -> None:
         pass

@@ -272,7 +272,8 @@ def test_help_is_a_word_too(incarnate: Incarnate, words: tuple[str, ...]) -> Non
 
 
 def test_version_is_a_word_too(incarnate: Incarnate) -> None:
-    assert incarnate("version") == incarnate("--version")
+    assert incarnate("version") == incarnate("-V") == incarnate("--version")
+    assert incarnate("-V").code == 0
 
 
 def test_no_verb_is_left_out() -> None:

@@ -109,6 +109,8 @@ def test_words_behind_the_executable_are_its_own() -> None:
     ("line", "hint"),
     [
         (("job", "sumbit"), "did you mean submit?"),
+        (("job", "help", "sumbit"), "did you mean submit?\n"),
+        (("help", "job", "cancel"), "did you mean abort?\n"),
         (
             ("job", "xyz"),
             "known: abort, forget, hold, list, output, resume, show, status, submit, wait, watch",
