@@ -102,9 +102,9 @@ def escape_unprintable(text: str, keep: str = "") -> str:
 
 
 def quote_value(value: str, max_length: int = 80) -> str:
-    """Return a value quoted for a message: on one line, escaped, and truncated if it is long.
+    r"""Return a value quoted for a message: on one line, escaped, and truncated if it is long.
 
-    A byte that is not UTF-8, which Python keeps as a surrogate, is written as `\\xf6`.
+    A byte that is not UTF-8, which Python keeps as a surrogate, is written as `\xf6`.
     """
     quoted = _SURROGATE.sub(r"\1\\x\2", repr(value[:max_length]))
     return quoted if len(value) <= max_length else f"{quoted}... ({len(value)} characters)"

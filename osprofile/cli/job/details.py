@@ -34,7 +34,7 @@ from osprofile.errors import (
     escape_unprintable,
     quote_name,
 )
-from osprofile.jobs.arrays import count_tasks, format_counts
+from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
@@ -315,7 +315,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "cause", f"{status.cause} ({rows.CAUSE_TEXTS[status.cause]})" if status.cause else ""
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
     yield "signal", rows.format_signal(status.signal)
-    tasks = format_counts(count_tasks(task.status for task in row.tasks)) if row.tasks else ""
+    tasks = describe_tasks(task.status for task in row.tasks) if row.tasks else ""
     yield _find_reason(row, tasks)
     if record is not None:
         yield "name", record.name
@@ -344,7 +344,8 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
 
 def _find_reason(row: JobRow, tasks: str) -> tuple[str, str]:
     """Return a label and the reason of the state; nothing if it only repeats the numbers of an array's tasks."""
-    reason = "" if row.reason == tasks else " ".join(row.reason.split())
+    is_repeated = bool(row.tasks) and (row.reason == tasks or row.reason != row.status.reason)
+    reason = "" if is_repeated else " ".join(row.reason.split())
     if row.submission_state or row.status.state not in {JobState.QUEUED, JobState.HELD}:
         return "reason", reason
     return "waits" if reason.startswith("not before ") else "waits for", reason.removeprefix("waits for ")
@@ -389,6 +390,9 @@ def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
         yield "time limit", _format_duration(row.record.walltime)
     if status.elapsed is not None:
         yield "elapsed", _format_duration(status.elapsed)
+    elif row.tasks and status.end_reported and status.started is not None and status.ended is not None:
+        whole = _format_duration(status.ended - status.started)
+        yield "elapsed", f"{whole} (from the start of the first task to the end of the last one)"
     if status.cpu_time is not None:
         yield "processor time", _format_duration(status.cpu_time)
     if status.max_memory is not None:

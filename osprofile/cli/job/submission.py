@@ -19,6 +19,7 @@ from osprofile.cli.job.session import (
 )
 from osprofile.errors import (
     IncarnationError,
+    OSProfileError,
     ProfileNotFoundError,
     ScriptCutError,
     ScriptFailedError,
@@ -91,14 +92,12 @@ async def _submit_job(
             if local is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
             job = JobReference(await target.submit(local, key=key), target)
-        except IncarnationError as error:
-            name_option(error, description)
-            raise
-        except ScriptCutError as error:
-            error.hint = _format_remedy(session, key)
-            raise
-        except ScriptFailedError as error:
-            if is_local:
+        except OSProfileError as error:
+            if isinstance(error, IncarnationError):
+                name_option(error, description)
+            elif isinstance(error, ScriptCutError):
+                error.hint = _format_remedy(session, key)
+            elif isinstance(error, ScriptFailedError) and is_local:
                 _explain_home(error)
             raise
         except asyncio.CancelledError:

@@ -246,6 +246,9 @@ def submit(
         application=application,
         fields=common.parse_assignments(set, "--set"),
     )
+    if array == "":
+        hint = "as in 1-100 or 1-100%8; without indices, leave the option out"
+        raise common.UsageError("--array '' has no index", hint=hint)
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     if at_once is not None and not as_array:
         hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"

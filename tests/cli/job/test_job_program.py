@@ -373,6 +373,16 @@ def test_a_job_needs_a_program(machine: Machine) -> None:
         assert machine.run("job", "submit", "--wait", "-p", *words).code == 0
 
 
+def test_an_empty_range_is_no_single_job(machine: Machine) -> None:
+    """It is that of a variable without a value."""
+    ended = machine.run("job", "submit", "-p", "here", "--array", "", "true")
+    assert (ended.code, ended.out) == (2, "")
+    hint = "as in 1-100 or 1-100%8; without indices, leave the option out"
+    assert ended.err == f"incarnate: --array '' has no index\n    hint: {hint}\n"
+    assert machine.run_json("list") == []
+    assert machine.run("job", "submit", "-p", "here", "--wait", "--set", "ARRAY=", "true").code == 0
+
+
 def test_a_number_is_a_name(machine: Machine) -> None:
     ended = machine.run("job", "submit", "-p", "here", "-N", "4", "true")
     assert ended.code == 0

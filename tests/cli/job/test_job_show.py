@@ -120,8 +120,14 @@ def test_an_array_and_its_task(machine: Machine) -> None:
     job_id = machine.submit("--array", "1-3", "sh", "-c", 'exit "$((GPE_ARRAY_INDEX == 2))"')
     assert machine.run("job", "wait", job_id).code == 125
     text = show(machine, job_id)
-    assert "\n  array           1-3\n  tasks           3 tasks: 2 done, 1 failed\n" in text
+    assert "\n  array           1-3\n  tasks           2 of 3 tasks ended with 0; exit 1: 1\n" in text
+    assert "reason" not in text
+    assert re.search(r"\n  elapsed         [0-9.]+ s \(from the start of the first task to", text)
     assert "/stdout.INDEX\n" in text
+    good = machine.submit("--array", "1-2", "--wait", "true").splitlines()[0]
+    text_of_good = show(machine, good)
+    assert "\n  tasks           2 of 2 tasks ended with 0\n" in text_of_good
+    assert "reason" not in text_of_good
     task = show(machine, f"{job_id}_2")
     assert f"\n  task            2 of array {job_id}\n" in task
     assert f"/stdout.2\n  stderr          {machine.directories[0]}/stderr.2\n" in task
