@@ -93,12 +93,7 @@ async def _submit_job(
                 return common.PASS_THROUGH_ERROR if wait else 1
             job = JobReference(await target.submit(local, key=key), target)
         except OSProfileError as error:
-            if isinstance(error, IncarnationError):
-                name_option(error, description)
-            elif isinstance(error, ScriptCutError):
-                error.hint = _format_remedy(session, key)
-            elif isinstance(error, ScriptFailedError) and is_local:
-                _explain_home(error)
+            _explain_failure(session, error, description, key, is_local=is_local)
             raise
         except asyncio.CancelledError:
             common.print_message(_describe_interruption(session, target, key))
@@ -152,6 +147,18 @@ def name_option(error: IncarnationError, description: JobDescription) -> None:
     elif error.field == "DIRECTORY" and error.field not in description.fields:
         error.message = f"the job cannot run in the current directory: {error.message}"
         error.hint = "change to another one, or give one by --directory"
+
+
+def _explain_failure(
+    session: CommandSession, error: OSProfileError, description: JobDescription, key: str, *, is_local: bool
+) -> None:
+    """Add to an error what the command line knows: the option, the key, the home directory."""
+    if isinstance(error, IncarnationError):
+        name_option(error, description)
+    elif isinstance(error, ScriptCutError):
+        error.hint = _format_remedy(session, key)
+    elif isinstance(error, ScriptFailedError) and is_local:
+        _explain_home(error)
 
 
 def _explain_home(error: ScriptFailedError) -> None:
