@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "abort": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
-_FAILURE_HINT: Final = (
-    "incarnate job output ID prints what a job has written, incarnate job show ID everything about it"
-)
+_OUTPUT_HINT: Final = "incarnate job output ID prints what a job has written"
+_FAILURE_HINT: Final = f"{_OUTPUT_HINT}, incarnate job show ID everything about it"
+_FEW_JOBS: Final = 3
+"""So many jobs are listed for somebody who may not know yet how to see their output."""
 
 StatusResults = dict[JobReference, "JobStatus | OSProfileError"]
 
@@ -193,8 +194,8 @@ async def _list_jobs(
         failures.report_error(error, "")
     listed = [row for row in job_rows if _is_recent(row, since)]
     _print_rows(listed, unfolds=unfolds, json=json)
-    if sys.stdout.isatty() and sys.stderr.isatty() and not json and any(map(_has_failed, listed)):
-        common.print_message(_FAILURE_HINT)
+    if sys.stdout.isatty() and sys.stderr.isatty() and not json and (hint := _choose_hint(listed)):
+        common.print_message(hint)
     return 1 if failures.exit_code else 0
 
 
@@ -213,6 +214,14 @@ def _build_unlisted_error(session: CommandSession, job_id: str) -> JobNotFoundEr
         )
     message = f"job {quote_name(job_id)} is not in the record {session.store.path}, by its id or key"
     return JobNotFoundError(f"{message}{', for these options' if records else ''}", hint=hint)
+
+
+def _choose_hint(listed: Sequence[JobRow]) -> str:
+    """Return a line that tells what to do next: where a job has failed, or where there are few jobs."""
+    if any(map(_has_failed, listed)):
+        return _FAILURE_HINT
+    has_ended = any(row.status.state is JobState.DONE for row in listed)
+    return _OUTPUT_HINT if has_ended and len(listed) <= _FEW_JOBS else ""
 
 
 @dataclass(slots=True)

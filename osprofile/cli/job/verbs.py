@@ -142,7 +142,8 @@ def submit(
         str | None,
         Option(
             ("--directory",),
-            "Run the program in this directory [default: the current one; with --host, the job's own].",
+            "Run the program in this directory (the field DIRECTORY) [default: the current one; with --host,"
+            " the job's own].",
             "DIR",
         ),
     ] = None,
