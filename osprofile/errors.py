@@ -43,7 +43,8 @@ block that a command prints: location, message, source line, caret, hint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, final
+import re
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 Severity = Literal["error", "warning"]
+_SURROGATE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])")
+"""In a text of repr(), where a backslash of the value is doubled."""
 
 
 @final
@@ -99,8 +102,12 @@ def escape_unprintable(text: str, keep: str = "") -> str:
 
 
 def quote_value(value: str, max_length: int = 80) -> str:
-    """Return a value quoted for a message: on one line, escaped, and truncated if it is long."""
-    return repr(value) if len(value) <= max_length else f"{value[:max_length]!r}... ({len(value)} characters)"
+    r"""Return a value quoted for a message: on one line, escaped, and truncated if it is long.
+
+    A byte that is not UTF-8, which Python keeps as a surrogate, is written as `\xf6`.
+    """
+    quoted = _SURROGATE.sub(r"\1\\x\2", repr(value[:max_length]))
+    return quoted if len(value) <= max_length else f"{quoted}... ({len(value)} characters)"
 
 
 def quote_name(name: str) -> str:

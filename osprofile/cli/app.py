@@ -64,7 +64,7 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
     except ClickException as error:
         hint = ""
         if isinstance(error, NoSuchOption) and words[:2] == ["job", "submit"]:
-            hint = suggest_option(error.option_name)
+            hint = suggest_option(error.option_name, _find_value(words, error.option_name))
             error.possibilities = None if hint else error.possibilities
         error.show()
         if hint:
@@ -73,6 +73,14 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
     except SystemExit as end:  # of a completion call
         code = end.code
     return code if isinstance(code, int) else 0
+
+
+def _find_value(words: Sequence[str], flag: str) -> str:
+    """Return the value that a command line gives to an option; empty without one."""
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word == flag or word.startswith(f"{flag}="):
+            return following if word == flag else word.partition("=")[2]
+    return ""
 
 
 def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str] = ()) -> typer.Typer:
@@ -97,7 +105,8 @@ def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str
     def command(
         *,
         version: Annotated[
-            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+            bool,
+            typer.Option("--version", "-V", callback=show_version, is_eager=True, help="Print the version."),
         ] = False,
     ) -> None:
         pass

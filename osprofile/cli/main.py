@@ -21,7 +21,7 @@ from osprofile.errors import OSProfileError, quote_name, suggest_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "--install-completion", "--show-completion")
+GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
 _VERBS_BY_OTHER_WORD: Final = {
     **dict.fromkeys(("cancel", "kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "abort"),
@@ -84,12 +84,17 @@ def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
     elif verb == "help":
         return _show_help([group, *words])
     elif not verb.startswith("-"):
-        meant = _VERBS_BY_OTHER_WORD.get(verb)
-        hint = f"did you mean {meant}?" if meant else suggest_names(verb, GROUPS[group])
-        error = common.UsageError(f"{group} has no command {quote_name(verb)}", hint=hint)
+        message = f"{group} has no command {quote_name(verb)}"
+        error = common.UsageError(message, hint=_suggest_verb(group, verb))
         common.print_error(error)
         return common.usage_exit_code(words)
     return _run_typer([group, verb, *words])
+
+
+def _suggest_verb(group: str, word: str) -> str:
+    """Return a hint for a word that is no verb of a group."""
+    meant = _VERBS_BY_OTHER_WORD.get(word)
+    return f"did you mean {meant}?" if meant else suggest_names(word, GROUPS[group])
 
 
 def _show_help(words: Sequence[str]) -> int:
@@ -97,7 +102,9 @@ def _show_help(words: Sequence[str]) -> int:
     name, known = " ".join(words), {*VERBS, *GROUPS, *common.list_verbs()}
     if not name or name in known:
         return _run_typer([*words, "--help"])
-    error = common.UsageError(f"there is no command {quote_name(name)}", hint=suggest_names(name, known))
+    in_group = len(words) == 2 and words[0] in GROUPS
+    hint = _suggest_verb(*words) if in_group else suggest_names(name, known)
+    error = common.UsageError(f"there is no command {quote_name(name)}", hint=hint)
     common.print_error(error)
     return error.exit_code
 

@@ -144,6 +144,13 @@ def format_counts(counts: Mapping[str, int]) -> str:
     return f"{total} {'task' if total == 1 else 'tasks'}: {texts}"
 
 
+def describe_tasks(statuses: Iterable[JobStatus]) -> str:
+    """Return the states of an array's tasks, or how they ended when all of them have."""
+    outcomes = Counter(map(_get_outcome, statuses))
+    has_ended = all(outcome.state in TERMINAL_STATES for outcome in outcomes)
+    return _describe_ends(outcomes) if has_ended else _describe_live_tasks(outcomes)
+
+
 def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobStatus]) -> JobStatus:
     """Return the status of an array; `tasks` are only read if all of them have ended."""
     states = {outcome.state for outcome in outcomes}

@@ -125,7 +125,8 @@ class JobSession:
     - `timing`, `max_parallel_scripts`: as for `TargetSystem`
 
     Any thread may call any method. The methods raise the errors of `TargetSystem`: `IncarnationError`s for a
-    request, `TargetError`s for failures of the target system; `RuntimeError` after `close`. Jobs go on
+    request, `TargetError`s for failures of the target system; `RuntimeError` after `close`; `TypeError` or
+    `ValueError` for what is neither the id of a job nor a `Job` of this target system. Jobs go on
     when the session is closed or the program ends: a later session with the same record knows them. After
     a fork, the child opens the record anew when it calls a method.
     """
@@ -276,7 +277,7 @@ class JobSession:
 
         return [Job(self, job_id) for job_id in self.run(submit)]
 
-    def get_job(self, job_id: str | None = None, *, key: str | None = None) -> Job:
+    def get_job(self, job_id: str | Job | None = None, *, key: str | None = None) -> Job:
         """Return the job with an id, or that of the record with a key, without a query.
 
         Raises `JobNotFoundError` if no job of the record has the key, or it has no id yet; `ValueError`
@@ -286,7 +287,7 @@ class JobSession:
             message = "get_job needs either an id or a key"
             raise ValueError(message)
         if key is None:
-            return Job(self, str(job_id))
+            return Job(self, self._get_id(job_id))
 
         async def find(target: TargetSystem) -> JobRecord | None:
             return target.store.find_by_key(target.name, key)
@@ -317,51 +318,72 @@ class JobSession:
 
         return [Job(self, job_id) for job_id in self.run(list_ids)]
 
+    def _get_id(self, job: object) -> str:
+        """Return the id of a job on this target system, which is given by itself or by its id."""
+        if isinstance(job, str):
+            return job
+        if not isinstance(job, Job):
+            message = f"{job!r} is neither a Job nor the id of one, which is a string"
+            raise TypeError(message)
+        if job.session.name != self.name:
+            message = (
+                f"job {quote_name(job.id)} is on {job.session.name}, and this session is for {self.name}"
+            )
+            raise ValueError(message)
+        return job.id
+
     # Queries
 
-    def status(self, job_id: str) -> JobStatus:
+    def status(self, job_id: str | Job) -> JobStatus:
         """Return the status of a job, which is queried now unless its end is recorded.
 
         Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
-        return self.run(lambda target: target.status(job_id))
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.status(own_id))
 
-    def statuses(self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0) -> dict[str, JobStatus]:
+    def statuses(
+        self, job_ids: Iterable[str | Job] | None = None, *, max_age: float = 0.0
+    ) -> dict[str, JobStatus]:
         """Return the statuses of jobs by one query; by default, of all live jobs of the record.
 
         An answer that is at most `max_age` seconds old is used again. Jobs that nobody knows are left out.
         """
-        ids = None if job_ids is None else list(job_ids)
+        ids = None if job_ids is None else list(map(self._get_id, job_ids))
         return self.run(lambda target: target.statuses(ids, max_age=max_age))
 
-    def query_usage(self, job_id: str) -> JobStatus:
+    def query_usage(self, job_id: str | Job) -> JobStatus:
         """Return a job's status with what it took, or takes until now; see `TargetSystem.query_usage`."""
-        return self.run(lambda target: target.query_usage(job_id))
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.query_usage(own_id))
 
-    def get_cached_status(self, job_id: str) -> JobStatus | None:
+    def get_cached_status(self, job_id: str | Job) -> JobStatus | None:
         """Return the last known status of a watched job, without a query; None for any other job."""
+        own_id = self._get_id(job_id)
 
         async def get(target: TargetSystem) -> JobStatus | None:
-            return target.get_cached_status(job_id)
+            return target.get_cached_status(own_id)
 
         return self.run(get)
 
-    def task_statuses(self, job_id: str) -> dict[int, JobStatus]:
+    def task_statuses(self, job_id: str | Job) -> dict[int, JobStatus]:
         """Return the statuses of an array's tasks by index, queried now unless its end is recorded."""
-        return self.run(lambda target: target.task_statuses(job_id))
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.task_statuses(own_id))
 
     # Waiting
 
-    def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
+    def wait(self, job_id: str | Job, timeout: float | None = None) -> JobStatus:
         """Wait until a job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
-        return self.run(lambda target: target.wait(job_id), timeout)
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.wait(own_id), timeout)
 
     def wait_all(self, job_ids: Iterable[str | Job], timeout: float | None = None) -> dict[str, JobStatus]:
         """Wait until all of the jobs have ended; return their last statuses by id.
 
         Raises `TimeoutError` after `timeout` seconds.
         """
-        ids = list(map(_get_id, job_ids))
+        ids = list(map(self._get_id, job_ids))
 
         async def wait(target: TargetSystem) -> dict[str, JobStatus]:
             return dict(zip(ids, await _gather([target.wait(job_id) for job_id in ids]), strict=True))
@@ -383,7 +405,7 @@ class JobSession:
 
         Raises `TimeoutError` if a job has not ended `timeout` seconds after the first status was asked for.
         """
-        ids = list(map(_get_id, job_ids))
+        ids = list(map(self._get_id, job_ids))
         ended: queue.SimpleQueue[JobStatus | None] = queue.SimpleQueue()
 
         async def collect(target: TargetSystem) -> None:
@@ -416,12 +438,13 @@ class JobSession:
 
     # Events
 
-    def watch(self, job_id: str) -> JobStatus:
+    def watch(self, job_id: str | Job) -> JobStatus:
         """Tell listeners a job's events from now on, and return its current status.
 
         Jobs that were submitted by this session are watched already.
         """
-        return self.run(lambda target: target.watch(job_id))
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.watch(own_id))
 
     def add_listener(self, listener: Callable[[JobEvent], object]) -> None:
         """Call a function for each event of each watched job from now on, in the order of the events.
@@ -446,39 +469,42 @@ class JobSession:
 
     # Actions
 
-    def hold(self, job_id: str) -> None:
+    def hold(self, job_id: str | Job) -> None:
         """Keep a waiting job from starting, or suspend a running one, as far as the profile can."""
-        self.run(lambda target: target.hold(job_id))
+        own_id = self._get_id(job_id)
+        self.run(lambda target: target.hold(own_id))
 
-    def resume(self, job_id: str) -> None:
+    def resume(self, job_id: str | Job) -> None:
         """Let a held job continue."""
-        self.run(lambda target: target.resume(job_id))
+        own_id = self._get_id(job_id)
+        self.run(lambda target: target.resume(own_id))
 
-    def abort(self, job_id: str) -> None:
+    def abort(self, job_id: str | Job) -> None:
         """Remove a job. Raises `ScriptFailedError` if it has ended already."""
-        self.run(lambda target: target.abort(job_id))
+        own_id = self._get_id(job_id)
+        self.run(lambda target: target.abort(own_id))
 
-    def signal(self, job_id: str, number: int) -> None:
+    def signal(self, job_id: str | Job, number: int) -> None:
         """Send a signal to a running job. Raises `TemplateNotFoundError` without SIGNAL."""
-        self.run(lambda target: target.signal(job_id, number))
+        own_id = self._get_id(job_id)
+        self.run(lambda target: target.signal(own_id, number))
 
     # Files
 
-    def find_job_directory(self, job_id: str) -> str:
+    def find_job_directory(self, job_id: str | Job) -> str:
         """Return a job's working directory on the target system. Raises `JobNotFoundError`."""
-        return self.run(lambda target: target.find_job_directory(job_id))
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.find_job_directory(own_id))
 
-    def read_stdout(self, job_id: str) -> bytes:
+    def read_stdout(self, job_id: str | Job) -> bytes:
         """Return what a job has written to its standard output so far; see `TargetSystem.read_stdout`."""
-        return self.run(lambda target: target.read_stdout(job_id))
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.read_stdout(own_id))
 
-    def read_stderr(self, job_id: str) -> bytes:
+    def read_stderr(self, job_id: str | Job) -> bytes:
         """Return what a job has written to its standard error so far."""
-        return self.run(lambda target: target.read_stderr(job_id))
-
-
-def _get_id(job: str | Job) -> str:
-    return job.id if isinstance(job, Job) else job
+        own_id = self._get_id(job_id)
+        return self.run(lambda target: target.read_stderr(own_id))
 
 
 async def _gather(waits: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
@@ -493,9 +519,9 @@ async def _gather(waits: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 async def _watch_jobs(target: TargetSystem, job_ids: Iterable[str]) -> None:
     """Begin to query jobs that were submitted; that they were is true even if this fails."""
-    for job_id in job_ids:
+    for own_id in job_ids:
         with contextlib.suppress(OSProfileError):
-            await target.watch(job_id)
+            await target.watch(own_id)
 
 
 async def _close_target(target: TargetSystem) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Final, final
 
@@ -21,7 +22,8 @@ from osprofile.page.levels import build_levels, find_replaced_fields
 from osprofile.page.model import Page, Setting, Supplied, Target
 from osprofile.page.rendering import ScriptRequest, build_page_context, render_script
 from osprofile.page.submission import build_submission
-from osprofile.page.submit_options import format_option
+from osprofile.page.submit_options import find_command_description, format_option
+from osprofile.profile.data_directories import get_bundled_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -144,7 +146,10 @@ class _PageCollector:
             number = counts[fields[0].name] = counts.get(fields[0].name, 0) + 1
             setting = self._build_setting(fields, number, targets)
             if starts.intersection(targets):
-                jobs.append(setting._replace(option=format_option(setting.name)))
+                is_bundled = fields[0].location.file.startswith(os.path.join(get_bundled_directory(), ""))
+                description = find_command_description(setting.name) if is_bundled else ""
+                option = format_option(setting.name)
+                jobs.append(setting._replace(option=option, command_description=description))
             else:
                 others.append(setting)
         return jobs, others

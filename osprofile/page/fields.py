@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import pluralize
 from osprofile.page.guide import describe_default
 from osprofile.page.markup import Node, make_node, mark_invisible
+from osprofile.page.submit_options import PROGRAM_FIELD
 from osprofile.page.tables import build_code, get_name_class
 from osprofile.page.words import QUANTITIES, describe_limits
 
@@ -126,6 +127,8 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         else make_node("a", setting.name, href=f"#field-{key}")
     )
     control = _build_control(setting) if live else None
+    # The form of a live page shows START, and has its fields; another page is about the command.
+    description = setting.description if live else setting.command_description or setting.description
     facts = list(_build_facts(setting, targets, live=live))
     return make_node(
         "section",
@@ -137,7 +140,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         ),
         make_node(
             "p",
-            *(mark_invisible(setting.description) or ["It has no description."]),
+            *(mark_invisible(description) or ["It has no description."]),
             class_="meaning",
             id=f"meaning-{key}" if live else None,
             dir="auto",
@@ -207,7 +210,8 @@ def _format_option(text: str) -> list[str]:
 
 
 def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> Iterator[Node]:
-    if setting.default is None or setting.default:
+    is_required = not live and setting.name == PROGRAM_FIELD and bool(setting.command_description)
+    if (setting.default is None or setting.default) and not is_required:
         yield _build_fact("Default", *describe_default(setting))
     limits = describe_limits(setting)
     if live and limits not in {"", setting.limits}:  # the control takes the number itself

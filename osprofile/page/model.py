@@ -52,7 +52,8 @@ class Setting(NamedTuple):
     `incarnate job submit` sets it, empty for a field that is none of a job. `default` is None for a field
     that a request must set. `choices` are all allowed values, if there are few. `targets` are the
     indexes of the scripts that use the field; there are several `origins` if several templates
-    declare the field in the same way.
+    declare the field in the same way. `command_description` is the description for the command line, where
+    it is another one than that of the field.
     """
 
     key: str
@@ -71,6 +72,7 @@ class Setting(NamedTuple):
     choices: tuple[str, ...]
     targets: tuple[int, ...]
     origins: tuple[Origin, ...]
+    command_description: str = ""
 
 
 @final

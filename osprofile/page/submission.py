@@ -33,6 +33,8 @@ EXAMPLE_PROGRAM: Final = "./simulate"
 EXAMPLE_NAME: Final = "simulate"
 _EXAMPLE_VALUES: Final = {"CPUS": 4, "MEMORY": 4096, "WALLTIME": 3600}
 """What an example asks for, if the profile has these fields; its limits have priority."""
+_RESERVED_FIELDS: Final = frozenset({"CPUS", "MEMORY"})
+"""Without a batch system, nothing reserves or limits these."""
 _OPTION_FORMATS: Final = {"TIME": format_duration_option, "SIZE": format_memory_option}
 _FIELD_IN_DIRECTIVE: Final = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]*)(?::([A-Z]+))?(?: or ([^<>]*))?>")
 
@@ -79,8 +81,23 @@ class _JobExample:
         for name, setting in self.settings.items():
             value = _choose_value(setting)
             is_free = name not in required or name == PROGRAM_FIELD
-            if value and is_free and not setting.requires and self._accepts(name, value):
+            is_wanted = bool(value) and is_free and not setting.requires
+            if is_wanted and self._accepts(name, value) and self._is_reserved(name, value):
                 yield name, value
+
+    def _is_reserved(self, name: str, value: str) -> bool:
+        """Return whether an amount is asked of the batch system, and not only told to the program, as GPE_NAME."""
+        if name not in _RESERVED_FIELDS:
+            return True
+        texts = []
+        for amount in (value, format_number(float(value) + 1)):
+            with suppress(OSProfileError):
+                script = incarnate(
+                    self.profile, "START", fields={name: amount}, application=self.application or None,
+                    context=self.context,
+                )  # fmt: skip
+                texts.append(re.sub(rf"\bGPE_{name}=\S*", "", script.text))
+        return len(texts) < 2 or texts[0] != texts[1]
 
     def _accepts(self, name: str, value: str) -> bool:
         field = self.declarations.get(name)

@@ -51,6 +51,16 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
     )
 
 
+def test_a_home_in_which_no_job_has_a_link(tmp_path: Path) -> None:
+    store = str(tmp_path / "jobs.db")
+    ended = run("job", "submit", "-p", "linux", "true", HOME="/proc/nohome", OSPROFILE_STORE=store)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(
+        "incarnate: no link to the job can be created in .gpe/jobs of the home directory /proc/nohome: "
+    )
+    assert ended.err.endswith("    hint: set HOME to a directory that you can write to\n")
+
+
 @pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", "xx_XX"])
 @pytest.mark.parametrize("mode", [None, "0"])
 def test_words_are_utf_8_in_every_locale(site: Path, locale: str, mode: str | None) -> None:
@@ -58,6 +68,28 @@ def test_words_are_utf_8_in_every_locale(site: Path, locale: str, mode: str | No
     ended = run(*words, LC_ALL=locale, PYTHONUTF8=mode, PYTHONCOERCECLOCALE=mode)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("é 日本")
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX"])
+def test_the_words_of_a_job_are_utf_8_in_every_locale(tmp_path: Path, locale: str) -> None:
+    changes = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    out = tmp_path / "out"
+    words = (
+        "--wait",
+        "--context",
+        f"WORKING_DIRECTORY={tmp_path}/job",
+        "--stdout",
+        str(out),
+        "-e",
+        "V=日本",
+        "sh",
+        "-c",
+        'echo "$0 $V"',
+        "é",
+    )
+    ended = run("job", "submit", "-p", "linux", *words, HOME=str(tmp_path), **changes)
+    assert (ended.code, ended.err) == (0, "")
+    assert out.read_text(encoding="utf-8") == "é 日本\n"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

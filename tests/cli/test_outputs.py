@@ -39,6 +39,16 @@ hold -w<WHY>
   </idb:Template>
 </osp:Profile>
 """
+LOCAL = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="local" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template><idb:Field name="JOB_NAME" ext:pattern="[a-z]*">
+    <idb:Description>The name, in small letters.</idb:Description><idb:Default/>
+  </idb:Field></idb:Template>
+</osp:Profile>
+"""
 SITE = ("-p", "site", "--profiles", ".")
 CONTEXT = ("--context", "USER_NAME=alice", "--context", "WORKING_DIRECTORY=/w/it's")
 OUTPUTS: dict[str, list[tuple[str, ...]]] = {
@@ -182,7 +192,8 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("job", "submit", "-p", "linux", "--gpus", "2", "nosuch"),
         ("job", "submit", "-p", "linux", "dos.sh"),
         ("job", "help", "sumbit"),
-        ("job", "submit", *SITE, "--set", "QUEUE=a;id", "x"),
+        ("job", "submit", "-p", "linux", "--array", "", "x"),
+        ("job", "submit", "-p", "sites/local.xml", "--set", "JOB_NAME=a;id", "echo"),
         ("job", "submit", "-p", "linux", "--from", "refused.csv", "echo"),
         ("job", "submit", "-p", "linux", "--from", "malformed.csv", "echo"),
         ("job", "submit", "-p", "linux", "--from", "malformed.jsonl", "--wait", "echo"),
@@ -215,6 +226,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "refused.csv").write_text("name,gpus,walltime\nfirst,1,\nthe second,,0\n\nthird,,1h\n")
     (folder / "malformed.csv").write_text('name,walltime\nfirst,soon\nsecond,10:00\n"third"x\n')
     (folder / "malformed.jsonl").write_text('{"nme": "first"}\n{"gpus": 1.5}\n{"name": "x"\n')
+    (folder / "sites").mkdir()
+    (folder / "sites/local.xml").write_text(LOCAL)
     (folder / "there").mkdir()
     (folder / "there/profile.xml").write_text("mine")
     (folder / "there/catalog.xml").write_text("mine")
@@ -272,7 +285,8 @@ def test_help_is_a_word_too(incarnate: Incarnate, words: tuple[str, ...]) -> Non
 
 
 def test_version_is_a_word_too(incarnate: Incarnate) -> None:
-    assert incarnate("version") == incarnate("--version")
+    assert incarnate("version") == incarnate("-V") == incarnate("--version")
+    assert incarnate("-V").code == 0
 
 
 def test_no_verb_is_left_out() -> None:

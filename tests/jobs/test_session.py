@@ -101,6 +101,31 @@ def test_a_job_is_found_by_its_key(session: JobSession) -> None:
         session.get_job()
 
 
+def test_a_job_may_be_given_in_place_of_its_id(session: JobSession, tmp_path: Path) -> None:
+    job = session.submit(shell("echo hello; exit 4"))
+    assert session.wait(job, NEVER).exit_code == 4
+    assert session.get_job(job) == job
+    for call in (session.status, session.query_usage, session.watch, session.read_stdout):
+        assert call(job) == call(job.id)
+    assert session.find_job_directory(job) == job.directory()
+    assert session.statuses([job]).keys() == {job.id}
+    calls = (session.wait, session.status, session.abort, session.hold, session.get_cached_status)
+    for wrong in (None, 7, b"7"):
+        for call in (
+            *calls,
+            lambda wrong: session.wait_all([wrong]),
+            lambda wrong: session.statuses([wrong]),
+        ):
+            with pytest.raises(TypeError, match=rf"^{wrong!r} is neither a Job nor the id of one"):
+                call(wrong)  # type: ignore[arg-type]
+    with JobSession("linux", store=str(tmp_path / "jobs.db")) as other:
+        for call in (other.wait, other.abort, other.get_job, lambda job: other.wait_any([job])):
+            with pytest.raises(
+                ValueError, match=rf"^job {job.id} is on {session.name}, and this session is for "
+            ):
+                call(job)
+
+
 def test_an_id_of_another_form_is_that_of_no_job(tmp_path: Path) -> None:
     with JobSession("linux", store=str(tmp_path / "jobs.db")) as session:
         for call in (session.status, session.wait, session.hold, session.abort, session.query_usage):

@@ -67,6 +67,22 @@ def test_the_options_are_those_of_the_command() -> None:
     assert not {PROGRAM_FIELD, ARGUMENTS_FIELD} & found.keys()
 
 
+def test_a_page_describes_the_options_of_the_command() -> None:
+    """The form of a live page has the fields of START, and a site's own descriptions are kept."""
+    page = collect_page(osprofile.load("slurm"))
+    for version, is_command in (("", True), ("1", False)):
+        text = read_text(render_page(page, version=version))
+        assert ("standard output, relative to the current directory" in text) == is_command
+        assert ("standard output; a relative path is relative to the working" in text) == (not is_command)
+        assert ("Without the option: the current directory" in text) == is_command
+        assert ("hostname" in text.partition("Options of a job")[2].partition("ARGUMENTS")[0]) == (
+            not is_command
+        )
+    own = field_profile("STDOUT", "<idb:Description>Ours.</idb:Description><idb:Default>o</idb:Default>", "")
+    text = read_text(render_page(collect_page(own)))
+    assert "--stdout FILE Ours." in text
+
+
 # Words
 
 
@@ -141,9 +157,8 @@ def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     profile = osprofile.load(name)
     submission = collect_page(profile).submission
     assert submission is not None
-    assert submission.command == (
-        f"incarnate job submit -p {name} --cpus 4 --memory 4G --walltime 1h ./simulate"
-    )
+    amounts = "" if name == "linux" else "--cpus 4 --memory 4G "  # it reserves neither
+    assert submission.command == f"incarnate job submit -p {name} {amounts}--walltime 1h ./simulate"
     assert osprofile.incarnate(profile, "START", fields=dict(submission.fields), context=CONTEXT).text
     if name == "linux":  # it has no directives
         assert (submission.script, submission.script_command) == ("", "")

@@ -26,6 +26,7 @@ from osprofile.cli.job.session import (
 from osprofile.cli.terminal import supports_colours
 from osprofile.errors import (
     IncarnationError,
+    NotFoundError,
     OSProfileError,
     OutputError,
     ScriptFailedError,
@@ -33,9 +34,9 @@ from osprofile.errors import (
     escape_unprintable,
     quote_name,
 )
-from osprofile.jobs.arrays import count_tasks, format_counts
+from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
-from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 
@@ -51,16 +52,6 @@ _SCRIPT_FILE: Final = ".gpe_job"
 """START writes the job's script to this file in the working directory."""
 _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
-_CAUSES: Final = {
-    EndCause.TIME: "it was over its time limit",
-    EndCause.MEMORY: "it was over its memory limit",
-    EndCause.LIMIT: "it was over a limit",
-    EndCause.PREEMPTED: "it had to make room for another job",
-    EndCause.NODE: "a node failed",
-    EndCause.DEPENDENCY: "a job that it waited for ended in another way",
-    EndCause.USER: "somebody removed it",
-    EndCause.SIGNAL: "a signal killed it",
-}
 _MEMORY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -110,11 +101,41 @@ async def _find_job(session: CommandSession, word: str, failures: ErrorReporter)
         if record.has_live_owner:
             row = JobRow(record.target, record.status, record, SUBMITTING)
     else:
-        job = session.find_job(word)
-        row = await _query_row(session, job, failures)
-        directory = await _find_directory(job.target, row)
+        row, directory = await _find_submitted(session, word, failures)
     details = session.store.read_details(row.record.number) if row.record else JobDetails()
     return _Job(row, details, directory)
+
+
+async def _find_submitted(session: CommandSession, word: str, failures: ErrorReporter) -> tuple[JobRow, str]:
+    """Return the row and the working directory of a job, as recorded if its profile cannot be used any more."""
+    try:
+        job = session.find_job(word)
+    except OSProfileError as error:
+        if (record := session.find_record(word)) is None:
+            raise
+        _report_silence(record, error, failures)
+        directory = _find_recorded_directory(session, record)
+        return session.build_row(record.target, record.status, record), directory
+    row = await _query_row(session, job, failures)
+    return row, await _find_directory(job.target, row)
+
+
+def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorReporter) -> None:
+    """Tell in one line why a target system cannot be asked: an error unless the end of the job is recorded."""
+    told = f"{record.target} cannot be asked: {' '.join(error.message.split())}"
+    if record.status.state.is_terminal:
+        print_warning(told)
+    else:
+        command = shlex.join(["incarnate", "job", "forget", "--force", record.target])
+        hint = f"{error.hint}; {command} forgets its jobs" if isinstance(error, NotFoundError) else ""
+        failures.report_error(TargetError(f"{told}; this is the last known state", hint=hint), "")
+
+
+def _find_recorded_directory(session: CommandSession, record: JobRecord) -> str:
+    """Return the working directory of the record, that of a task's array; empty without one."""
+    if record.array_id is not None:
+        record = session.store.find_job(record.target, record.array_id) or record
+    return record.directory if record.directory.startswith("/") else ""
 
 
 def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
@@ -291,10 +312,10 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     profile, context = parse_target_name(row.target)
     word = status.native_state
     yield "state", f"{row.state} ({word})" if word and word != row.state else row.state
-    yield "cause", _CAUSES[status.cause] if status.cause else ""
+    yield "cause", f"{status.cause} ({rows.CAUSE_TEXTS[status.cause]})" if status.cause else ""
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
     yield "signal", rows.format_signal(status.signal)
-    tasks = format_counts(count_tasks(task.status for task in row.tasks)) if row.tasks else ""
+    tasks = describe_tasks(task.status for task in row.tasks) if row.tasks else ""
     yield _find_reason(row, tasks)
     if record is not None:
         yield "name", record.name
@@ -323,7 +344,8 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
 
 def _find_reason(row: JobRow, tasks: str) -> tuple[str, str]:
     """Return a label and the reason of the state; nothing if it only repeats the numbers of an array's tasks."""
-    reason = "" if row.reason == tasks else " ".join(row.reason.split())
+    is_repeated = bool(row.tasks) and (row.reason == tasks or row.reason != row.status.reason)
+    reason = "" if is_repeated else " ".join(row.reason.split())
     if row.submission_state or row.status.state not in {JobState.QUEUED, JobState.HELD}:
         return "reason", reason
     return "waits" if reason.startswith("not before ") else "waits for", reason.removeprefix("waits for ")
@@ -368,6 +390,9 @@ def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
         yield "time limit", _format_duration(row.record.walltime)
     if status.elapsed is not None:
         yield "elapsed", _format_duration(status.elapsed)
+    elif row.tasks and status.end_reported and status.started is not None and status.ended is not None:
+        whole = _format_duration(status.ended - status.started)
+        yield "elapsed", f"{whole} (from the start of the first task to the end of the last one)"
     if status.cpu_time is not None:
         yield "processor time", _format_duration(status.cpu_time)
     if status.max_memory is not None:

@@ -5,18 +5,24 @@ They are found in the directives of a job's own script, which osprofile does not
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple, final
 
 from osprofile.errors import quote_value
+from osprofile.jobs.quantities import parse_duration
 
 
 @final
 class _System(NamedTuple):
-    """A batch system: its name, the stand-in that reads its directives, and options with ours that say the same."""
+    """A batch system: its name, the stand-in that reads its directives, and options with ours that say the same.
+
+    `times` has the units of a time of one, two and three numbers: `ms` for minutes and seconds.
+    """
 
     name: str
     stand_in: str
     options: dict[str, str]
+    times: tuple[str, ...]
 
 
 _SLURM: Final = {
@@ -44,20 +50,44 @@ _SGE: Final = {
     "-pe": "--processes", "-q": "--queue", "-t": "--array", "-wd": "--directory",
 }  # fmt: skip
 _SYSTEM_BY_PREFIX: Final = {
-    "#SBATCH": _System("Slurm", "slurm", _SLURM),
-    "#PBS": _System("PBS", "pbs", _PBS),
-    "#BSUB": _System("LSF", "", _LSF),
-    "#$": _System("Grid Engine", "", _SGE),
+    "#SBATCH": _System("Slurm", "slurm", _SLURM, ("m", "ms", "hms")),
+    "#PBS": _System("PBS", "pbs", _PBS, ("s", "ms", "hms")),
+    "#BSUB": _System("LSF", "", _LSF, ("m", "hm")),
+    "#$": _System("Grid Engine", "", _SGE, ("s", "", "hms")),
 }
+_TIME_OPTIONS: Final = frozenset({"--walltime", "--cputime"})
+_TIME: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}(?::[0-9]{1,9}){0,2})(?:/.*)?")
+_SECONDS: Final = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
-def suggest_option(flag: str) -> str:
+def _translate(system: _System, option: str, value: str) -> str:
+    """Return our option for one of a batch system, with the value where ours is written in another way."""
+    match = _TIME.fullmatch(value.strip("'\"")) if option in _TIME_OPTIONS else None
+    if match is None:
+        return option
+    days, clock = match.groups()
+    numbers = clock.split(":")
+    # Behind days, the first number counts hours.
+    units = "hms"[: len(numbers)] if days else "".join(system.times[len(numbers) - 1 : len(numbers)])
+    amounts = zip([days or "0", *numbers], "d" + units, strict=False)
+    seconds = sum(int(number) * _SECONDS[unit] for number, unit in amounts)
+    if not units or not seconds or seconds == parse_duration(value):
+        return option
+    parts = []
+    for unit, size in _SECONDS.items():
+        number, seconds = divmod(seconds, size)
+        parts += [f"{number}{unit}"] if number else []
+    return f"{option} {''.join(parts)}"
+
+
+def suggest_option(flag: str, value: str) -> str:
     """Return a hint for an option of a batch system that `incarnate job submit` does not have; "" for any other."""
     found: dict[str, dict[str, list[str]]] = {}
     for system in _SYSTEM_BY_PREFIX.values():
         for theirs, option in system.options.items():
             if theirs == flag or theirs.startswith(f"{flag} "):
-                found.setdefault(theirs, {}).setdefault(option, []).append(system.name)
+                ours = _translate(system, option, value) if theirs == flag else option
+                found.setdefault(theirs, {}).setdefault(ours, []).append(system.name)
     texts = []
     for theirs, by_option in found.items():
         for option, names in by_option.items():
@@ -84,7 +114,7 @@ def describe_directives(script: str) -> tuple[str, str] | None:
         flag: option
         for _, text, of_system in found
         if of_system is system
-        for flag, option in _find_options(text, system.options)
+        for flag, option in _find_options(text, system)
     }
     hints = ["give " + ", ".join(f"{option} for {flag}" for flag, option in pairs.items())] if pairs else []
     if system.stand_in:
@@ -92,15 +122,20 @@ def describe_directives(script: str) -> tuple[str, str] | None:
     return message, "; ".join(hints) or "incarnate job submit --help lists the options"
 
 
-def _find_options(line: str, options: dict[str, str]) -> list[tuple[str, str]]:
+def _find_options(line: str, system: _System) -> list[tuple[str, str]]:
     """Return the options in a directive that have one of ours, each with that one."""
     words = line.split()[1:]
-    found = []
+    found: dict[str, str] = {}
     for i, word in enumerate(words):
         if not word.startswith("-"):
             continue
-        flag = word.partition("=")[0]
-        values = word[2:] or "".join(words[i + 1 : i + 2])
-        names = [flag, word[:2], *(f"{word[:2]} {part.partition('=')[0]}" for part in values.split(","))]
-        found += [(name, options[name]) for name in dict.fromkeys(names) if name in options]
-    return found
+        following = "".join(words[i + 1 : i + 2])
+        flag, equals, value = word.partition("=")
+        values = word[2:] or following
+        parts = [
+            (f"{word[:2]} {name}", value) for name, _, value in (v.partition("=") for v in values.split(","))
+        ]
+        for name, given in [(flag, value if equals else following), (word[:2], values), *parts]:
+            if name in system.options and name not in found:
+                found[name] = _translate(system, system.options[name], given)
+    return list(found.items())

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from rich.live import Live
     from rich.table import Table
+    from rich.text import Text
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.event_stream import EventStream
@@ -53,6 +54,11 @@ _MAX_OUTCOMES: Final = 6
 _DRAW_INTERVAL: Final = 0.75
 """Seconds, in addition to REFRESH_INTERVAL, until a table without changes is drawn again."""
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
+_COLUMN_GAP: Final = "  "
+_CUT_COLUMNS: Final = ("REASON", "NAME", "HOST", "PROFILE")
+"""The columns that are cut on a narrow terminal, in this order. An id that is cut cannot be pasted."""
+_CUT_WIDTHS: Final = (8, 0)
+"""What each of them keeps at least, as long as that is enough; a column without width is left out."""
 
 
 def watch_jobs(selection: TargetSelection, job_ids: Sequence[str]) -> int:
@@ -192,8 +198,8 @@ class _JobView:
         """Return the rows of all jobs."""
         return [self._build_row(job) for job in self.statuses]
 
-    def build_table(self, height: int, message: str) -> Table:
-        """Return a table of at most `height` lines, with the last message at its end."""
+    def build_table(self, height: int, width: int, message: str) -> Table:
+        """Return a table of at most `height` lines of `width` columns, with the last message at its end."""
         from rich.table import Table
         from rich.text import Text
 
@@ -205,26 +211,50 @@ class _JobView:
         if len(shown) > room:
             room = max(1, room - 1)
             shown.sort(key=lambda job: self.statuses[job].state is not JobState.RUNNING)
-        table = Table.grid(padding=(0, 2, 0, 0))
-        for _ in COLUMNS:
-            table.add_column(no_wrap=True, overflow="ellipsis")
-        table.add_row(*(Text(name, "bold") for name in COLUMNS))
-        for job in shown[:room]:
-            row = self._build_row(job)
-            style = choose_style(row)
-            cells = zip(COLUMNS, format_cells(row), strict=True)
-            table.add_row(*(Text(cell, style if column == "STATE" else "") for column, cell in cells))
+        job_rows = [self._build_row(job) for job in shown[:room]]
         whole = Table.grid()
         whole.add_column(no_wrap=True, overflow="ellipsis")
-        whole.add_row(table)
+        for line in _format_lines(job_rows, width):
+            whole.add_row(line)
         if shown[room:]:
             whole.add_row(Text(summarize_rest([self.statuses[job] for job in shown[room:]])))
-        for line in counts:
-            whole.add_row(Text(line))
+        for count in counts:
+            whole.add_row(Text(count))
         if message:
             whole.add_row(Text(message, "yellow"))
         whole.add_row(Text("q ends this view; the jobs continue", "dim"))
         return whole
+
+
+def _format_lines(job_rows: Sequence[JobRow], width: int) -> list[Text]:
+    """Return the lines of a table: the head, and one for each job."""
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    grid = [COLUMNS, *map(format_cells, job_rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*grid, strict=True)]
+    _reduce_widths(widths, width)
+    lines = []
+    for cells, row in zip(grid, [None, *job_rows], strict=True):
+        line = Text()
+        for column, cell, size in zip(COLUMNS, cells, widths, strict=True):
+            style = "bold" if row is None else choose_style(row) if column == "STATE" else ""
+            text = Text(cell, style)
+            text.truncate(size, overflow="ellipsis", pad=True)
+            if size:
+                line.append_text(text).append(_COLUMN_GAP)
+        line.rstrip()
+        lines.append(line)
+    return lines
+
+
+def _reduce_widths(widths: list[int], total: int) -> None:
+    """Reduce the widths of columns until they and their gaps are at most `total`, as far as they may be cut."""
+    for least in _CUT_WIDTHS:
+        for i in map(COLUMNS.index, _CUT_COLUMNS):
+            excess = sum(w + len(_COLUMN_GAP) for w in widths if w) - len(_COLUMN_GAP) - total
+            if excess > 0:
+                widths[i] = min(widths[i], max(least, widths[i] - excess))
 
 
 def _count_outcomes(statuses: Sequence[JobStatus]) -> list[str]:
@@ -247,7 +277,7 @@ async def _show_table(view: _JobView, stop: asyncio.Event) -> AsyncIterator[None
     messages = _MessageCollector()
 
     def build_table() -> Table:
-        return view.build_table(console.height, messages.last_line)
+        return view.build_table(console.height, console.width, messages.last_line)
 
     with (
         messages.collect(),

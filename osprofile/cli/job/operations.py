@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "abort": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
-_FAILURE_HINT: Final = (
-    "incarnate job output ID prints what a job has written, incarnate job show ID everything about it"
-)
+_OUTPUT_HINT: Final = "incarnate job output ID prints what a job has written"
+_FAILURE_HINT: Final = f"{_OUTPUT_HINT}, incarnate job show ID everything about it"
+_FEW_JOBS: Final = 3
+"""So many jobs are listed for somebody who may not know yet how to see their output."""
 
 StatusResults = dict[JobReference, "JobStatus | OSProfileError"]
 
@@ -180,6 +181,8 @@ async def _list_jobs(
             _build_row(session, record, refreshed[record.target])
             for record in _list_records(session.store, selected, job_ids, since)
         ]
+        found = {row.status.job_id for row in job_rows}
+        unlisted = [_build_unlisted_error(session, i) for i in dict.fromkeys(job_ids) if i not in found]
     folds = not (include_old or job_ids or json)
     for name, answer in refreshed.items():
         if answer.error is not None:
@@ -187,14 +190,38 @@ async def _list_jobs(
             _report_silent_target(name, answer.error, stale, failures, folds=folds)
     if folds:
         job_rows = [row for row in job_rows if not _is_folded(row)]
-    for job_id in set(job_ids) - {row.status.job_id for row in job_rows}:
-        message = f"job {quote_name(job_id)} is not in the list"
-        failures.report_error(JobNotFoundError(message, hint="incarnate job status shows one task"), "")
+    for error in unlisted:
+        failures.report_error(error, "")
     listed = [row for row in job_rows if _is_recent(row, since)]
     _print_rows(listed, unfolds=unfolds, json=json)
-    if sys.stdout.isatty() and sys.stderr.isatty() and not json and any(map(_has_failed, listed)):
-        common.print_message(_FAILURE_HINT)
+    if sys.stdout.isatty() and sys.stderr.isatty() and not json and (hint := _choose_hint(listed)):
+        common.print_message(hint)
     return 1 if failures.exit_code else 0
+
+
+def _build_unlisted_error(session: CommandSession, job_id: str) -> JobNotFoundError:
+    """Return the error for a word that names no job of the selected target systems in the list."""
+    records = session.store.find_on_all_targets(job_id)
+    if any(record.array_id for record in records):
+        message = f"{quote_name(job_id)} is a task: the list has its array {records[0].array_id}"
+        return JobNotFoundError(message, hint="incarnate job status shows one task")
+    hint = (
+        "incarnate job list --all shows the jobs; incarnate job status --profile NAME asks for any other job"
+    )
+    if records:
+        hint = (
+            f"this id is recorded for {' and '.join(rows.format_target_options(r.target) for r in records)}"
+        )
+    message = f"job {quote_name(job_id)} is not in the record {session.store.path}, by its id or key"
+    return JobNotFoundError(f"{message}{', for these options' if records else ''}", hint=hint)
+
+
+def _choose_hint(listed: Sequence[JobRow]) -> str:
+    """Return a line that tells what to do next: where a job has failed, or where there are few jobs."""
+    if any(map(_has_failed, listed)):
+        return _FAILURE_HINT
+    has_ended = any(row.status.state is JobState.DONE for row in listed)
+    return _OUTPUT_HINT if has_ended and len(listed) <= _FEW_JOBS else ""
 
 
 @dataclass(slots=True)
@@ -279,10 +306,11 @@ def _report_silent_target(
     if folded:
         parts.append(f"{pluralize(len(folded), 'interrupted submission')}, which --all lists")
     lines = [line.strip() for line in error.message.splitlines() if any(map(str.isalnum, line))]
-    reason = " ... ".join([lines[0], lines[-1]] if len(lines) > 1 else lines)
+    reason = " ... ".join([lines[0], lines[-1]] if len(lines) > 1 else lines).rstrip(".")
     text = f"incarnate: {name} does not answer ({'; '.join(parts) or 'no job'}): {reason}"
-    if isinstance(error, NotFoundError):
-        text += f"; to forget them: incarnate job forget --force {shlex.quote(name)}"
+    if stale and (isinstance(error, NotFoundError) or "@" in name):
+        condition = "to forget them" if isinstance(error, NotFoundError) else "if it is gone for good"
+        text += f"; {condition}: incarnate job forget --force {shlex.quote(name)}"
     common.print_message(rows.replace_controls(text))
 
 

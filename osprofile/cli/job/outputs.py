@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shlex
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from osprofile.cli.job.session import (
     CommandSession,
     ErrorReporter,
     JobReference,
-    find_jobs,
     gather_results,
     run_cancellable,
 )
@@ -25,6 +25,7 @@ from osprofile.errors import (
     ScriptError,
     ScriptFailedError,
     TargetError,
+    escape_unprintable,
     format_message,
     quote_name,
 )
@@ -79,12 +80,16 @@ async def _print_output(
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
         sources = []
-        for job in find_jobs(session, job_ids, failures):
+        for word in job_ids:
+            try:
+                job = session.find_job(word)
+            except OSProfileError as error:
+                failures.report_error(_name_kept_file(session, word, stream, error), "")
+                continue
             try:
                 sources += _find_sources(session, job, stream)
             except OSProfileError as error:
-                error.hint = session.suggest_other_targets(job) or error.hint
-                failures.report_job_error(job, error)
+                await _report_unrecorded(session, job, error, failures)
         writer = _OutputWriter(has_headers=len(sources) > 1, skips_empty=follow)
         if not follow:
             await _print_files(sources, writer, last_lines, failures)
@@ -106,6 +111,36 @@ def _find_sources(session: CommandSession, job: JobReference, stream: str) -> li
     tasks = session.store.list_tasks(job.target.name, job.job_id)
     jobs = [JobReference(task.status.job_id, job.target) for task in tasks] or [job]
     return [_Source(j, stream, j.target.find_output_file(j.job_id, stream), bool(tasks)) for j in jobs]
+
+
+async def _report_unrecorded(
+    session: CommandSession, job: JobReference, error: OSProfileError, failures: ErrorReporter
+) -> None:
+    """Report that the record names no file of a job, or that nobody knows the job."""
+    hint, subject = session.suggest_other_targets(job), ""
+    try:
+        if session.store.find_job(job.target.name, job.job_id) is None:
+            await job.target.status(job.job_id)
+    except OSProfileError as unknown:
+        error, subject = unknown, f"job {quote_name(job.job_id)}"
+    error.hint = hint or error.hint
+    failures.report_error(error, subject)
+
+
+def _name_kept_file(session: CommandSession, word: str, stream: str, error: OSProfileError) -> OSProfileError:
+    """Return the error for a job whose profile cannot be used: it names the file, if it may be on this machine."""
+    record = session.find_record(word)
+    if record is None:
+        return error
+    suffix = "" if record.array_id is None else f".{record.array_index}"
+    whole = session.store.find_job(record.target, record.array_id) if record.array_id else record
+    paths = {"stdout": whole.stdout, "stderr": whole.stderr} if whole is not None else {}
+    path = os.path.join(whole.directory, paths[stream]) + suffix if whole and paths[stream] else ""
+    where = f"its {stream} is in {escape_unprintable(path)}" if path else ""
+    if not os.path.isfile(path) or "@" in record.target:
+        shown = shlex.join(["incarnate", "job", "show", *session.location_options, record.status.job_id])
+        where = f"{shown} tells its files"
+    return TargetError(f"job {quote_name(word)}: {error.message}", hint=where)
 
 
 async def _point_to_errors(session: CommandSession, source: _Source) -> None:

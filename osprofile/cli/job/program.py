@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.directives import describe_directives
 from osprofile.cli.job.session import print_warning
-from osprofile.errors import quote_name
+from osprofile.errors import escape_unprintable, quote_name
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.data_directories import get_bundled_directory
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _SHELLS: Final = frozenset({"sh", "ash", "bash", "busybox", "dash", "ksh", "mksh", "zsh"})
 _PATH_CHANGING_FIELDS: Final = ("CONTAINER", "MODULES", "SETUP", "SITE_SETUP")
 """With one of these, a program may be found that is not on this process's PATH."""
+_MISSING_FILE_HINT: Final = (
+    "the nodes may have it; if not, the job ends with 125, and the program does not run"
+)
 _HEAD_SIZE: Final = 1 << 16
 """Bytes of a script that are searched for directives."""
 
@@ -41,8 +44,8 @@ def localize_description(profile: Profile, description: JobDescription) -> JobDe
     """Return the description of a job whose paths are relative to the current directory.
 
     Without a value for DIRECTORY, the program runs in the current directory, if START has this field.
-    Warn of a program that this machine does not have. Raises `UsageError` for a script that no
-    interpreter reads, and if the current directory is gone.
+    Warn of a program, a directory or an input that this machine does not have. Raises `UsageError` for a
+    script that no interpreter reads, and if the current directory is gone.
     """
     plan = get_plan(profile, "START", "", description.application)
     paths = {name: getattr(description, name) for name in ("directory", "stdin", "stdout", "stderr")}
@@ -50,7 +53,9 @@ def localize_description(profile: Profile, description: JobDescription) -> JobDe
     has_default = description.directory is None and "DIRECTORY" not in description.fields
     if has_default and "DIRECTORY" in plan.settable:
         changes["directory"] = get_submit_directory()
-    return _find_program(plan, replace(description, **changes))
+    local = replace(description, **changes)
+    is_complete = bool(plan.fixed.get("SITE_SETUP")) or _warn_of_missing_files(local)
+    return _find_program(plan, local, warns=is_complete)
 
 
 def require_program(profile: Profile, description: JobDescription) -> None:
@@ -74,8 +79,25 @@ def _make_absolute(path: str) -> str:
     return path if path.startswith("/") else os.path.join(get_submit_directory(), path)
 
 
-def _find_program(plan: Plan, description: JobDescription) -> JobDescription:
-    """Return the description with the program that is meant: see `incarnate job submit --help`."""
+def _warn_of_missing_files(description: JobDescription) -> bool:
+    """Warn of what the job's script could not open or enter on this machine; return whether the directory is there."""
+    directory, stdin = description.fields.get("DIRECTORY") or description.directory, description.stdin
+    output_directories = {os.path.dirname(path) for path in (description.stdout, description.stderr) if path}
+    for path in sorted({directory or "/", *output_directories}):
+        if not os.path.isdir(path):
+            fault = "is not a directory" if os.path.exists(path) else "does not exist"
+            print_warning(f"the directory {escape_unprintable(path)} {fault}", hint=_MISSING_FILE_HINT)
+    if stdin and not os.path.exists(stdin):
+        message = f"the standard input {escape_unprintable(stdin)} does not exist"
+        print_warning(message, hint=_MISSING_FILE_HINT)
+    return os.path.isdir(directory or "/")
+
+
+def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> JobDescription:
+    """Return the description with the program that is meant: see `incarnate job submit --help`.
+
+    Without `warns`, do not tell that the program is missing: the directory in which it would be is.
+    """
     name = description.executable
     if not name or name.startswith("-"):
         return description
@@ -91,6 +113,8 @@ def _find_program(plan: Plan, description: JobDescription) -> JobDescription:
         path = name = _make_absolute(name)  # the working directory, where it runs, has no such file
     if os.path.isfile(path):
         return _use_file(description, name if "/" in name else path, path)
+    if not warns:
+        return replace(description, executable=name)
     if "/" in name and os.path.isdir(path):
         print_warning(f"the program {quote_name(name)} is a directory")
     elif not any(plan.fixed.get(f) or description.fields.get(f) for f in _PATH_CHANGING_FIELDS):

@@ -48,8 +48,16 @@ _STYLE_CODES: Final = {
     "bright_black": "90",
 }  # fmt: skip
 """Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
-_UNTOLD_CAUSES: Final = frozenset({EndCause.USER, EndCause.SIGNAL})
-"""Causes that the state REMOVED, or the name of the signal, tells."""
+CAUSE_TEXTS: Final = {
+    EndCause.TIME: "it was over its time limit",
+    EndCause.MEMORY: "it was over its memory limit",
+    EndCause.LIMIT: "it was over a limit",
+    EndCause.PREEMPTED: "it had to make room for another job",
+    EndCause.NODE: "a node failed",
+    EndCause.DEPENDENCY: "a job that it waited for ended in another way",
+    EndCause.USER: "somebody removed it",
+    EndCause.SIGNAL: "a signal killed it",
+}
 
 
 @final
@@ -214,12 +222,13 @@ def format_cells(row: JobRow) -> tuple[str, ...]:
 
 
 def format_outcome(status: JobStatus) -> str:
-    """Return how a job ended: its exit code, the cause as a word such as `time`, or the signal's name."""
+    """Return how a job ended: its exit code, the signal's name, or the cause as a word such as TIME."""
     if status.exit_code is not None:
         return str(status.exit_code)
-    if status.cause is not None and status.cause not in _UNTOLD_CAUSES:
-        return status.cause.value.lower()
-    return format_signal(status.signal)
+    signal_name = format_signal(status.signal)
+    if status.cause is not None and not (status.cause is EndCause.SIGNAL and signal_name):
+        return status.cause.value
+    return signal_name
 
 
 def format_signal(number: int | None) -> str:

@@ -211,6 +211,12 @@ class CommandSession:
         hint = "incarnate job list --all shows the jobs; --profile NAME selects the system of any other job"
         raise JobNotFoundError(message, hint=hint)
 
+    def find_record(self, word: str) -> JobRecord | None:
+        """Return the record of a job by its id or key, also if its profile is gone; None without a single one."""
+        job_id = self.resolve_key(word)
+        records = [r for r in self.store.find_on_all_targets(job_id) if self.is_selected(r.target)]
+        return records[0] if len(records) == 1 else None
+
     def resolve_key(self, word: str) -> str:
         """Return the id of the job with a key, the word itself if it is an id or no job has that key.
 

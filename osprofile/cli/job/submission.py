@@ -19,9 +19,12 @@ from osprofile.cli.job.session import (
 )
 from osprofile.errors import (
     IncarnationError,
+    OSProfileError,
     ProfileNotFoundError,
     ScriptCutError,
+    ScriptFailedError,
     UnknownFieldError,
+    escape_unprintable,
     format_message,
 )
 from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
@@ -38,6 +41,8 @@ _FIELD_BY_ATTRIBUTE: Final = {
     **dict.fromkeys(DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD),
 }
 """The fields of the attributes that have an option."""
+_CANNOT_CREATE: Final = 73
+"""START's exit status if it cannot create a file or a directory; EX_CANTCREAT of sysexits.h."""
 _OPTION_BY_ATTRIBUTE: Final = {"environment": "--env", "after_ok": "--after"}
 """The options that do not have the name of their attribute."""
 
@@ -87,11 +92,8 @@ async def _submit_job(
             if local is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
             job = JobReference(await target.submit(local, key=key), target)
-        except IncarnationError as error:
-            name_option(error, description)
-            raise
-        except ScriptCutError as error:
-            error.hint = _format_remedy(session, key)
+        except OSProfileError as error:
+            _explain_failure(session, error, description, key, is_local=is_local)
             raise
         except asyncio.CancelledError:
             common.print_message(_describe_interruption(session, target, key))
@@ -145,6 +147,30 @@ def name_option(error: IncarnationError, description: JobDescription) -> None:
     elif error.field == "DIRECTORY" and error.field not in description.fields:
         error.message = f"the job cannot run in the current directory: {error.message}"
         error.hint = "change to another one, or give one by --directory"
+
+
+def _explain_failure(
+    session: CommandSession, error: OSProfileError, description: JobDescription, key: str, *, is_local: bool
+) -> None:
+    """Add to an error what the command line knows: the option, the key, the home directory."""
+    if isinstance(error, IncarnationError):
+        name_option(error, description)
+    elif isinstance(error, ScriptCutError):
+        error.hint = _format_remedy(session, key)
+    elif isinstance(error, ScriptFailedError) and is_local:
+        _explain_home(error)
+
+
+def _explain_home(error: ScriptFailedError) -> None:
+    """Say it in words if START could not keep its link to the job, since nobody can write to HOME."""
+    home = os.path.expanduser("~")
+    if error.exit_status == _CANNOT_CREATE and not os.access(home, os.W_OK | os.X_OK):
+        detail = error.output.splitlines()[-1] if error.output else "no output"
+        name = escape_unprintable(home)
+        error.message = (
+            f"no link to the job can be created in .gpe/jobs of the home directory {name}: {detail}"
+        )
+        error.hint = "set HOME to a directory that you can write to"
 
 
 def _describe_interruption(session: CommandSession, target: TargetSystem, key: str) -> str:

@@ -142,7 +142,8 @@ def submit(
         str | None,
         Option(
             ("--directory",),
-            "Run the program in this directory [default: the current one; with --host, the job's own].",
+            "Run the program in this directory (the field DIRECTORY) [default: the current one; with --host,"
+            " the job's own].",
             "DIR",
         ),
     ] = None,
@@ -246,6 +247,9 @@ def submit(
         application=application,
         fields=common.parse_assignments(set, "--set"),
     )
+    if array == "":
+        hint = "as in 1-100 or 1-100%8; without indices, leave the option out"
+        raise common.UsageError("--array '' has no index", hint=hint)
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     if at_once is not None and not as_array:
         hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"
@@ -334,7 +338,8 @@ def list_(
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
-    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?.
+    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?;
+    its interrupted submissions are listed with --all only.
 
     Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
 

@@ -102,7 +102,7 @@ def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out:
         record = job.target.store.find_job(job.target.name, status.job_id)
         if record is not None and record.array and status.state is JobState.FAILED and status.reason:
             cause = status.reason
-        elif status.reason:
+        elif status.reason and status.reason != status.cause:
             cause = f"{cause}: {status.reason}"
         common.print_message(
             format_message(f"incarnate: job {quote_name(job.job_id)} has no exit code: {cause}")
@@ -112,10 +112,11 @@ def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out:
 
 def exit_code_from_status(status: JobStatus) -> tuple[int, str]:
     """Return the exit code of an ended job, and the reason if it is not the job's own."""
-    if status.limit_exceeded:
-        return PASS_THROUGH_ERROR, "it exceeded a limit"
+    told = f" ({status.cause})" if status.cause is not None else ""
+    if status.cause is not None and status.limit_exceeded:
+        return PASS_THROUGH_ERROR, rows.CAUSE_TEXTS[status.cause] + told
     if status.exit_code is not None:
         return status.exit_code, ""
     if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:
         return 128 + status.signal, ""
-    return PASS_THROUGH_ERROR, _NO_CODE_REASONS[status.state]
+    return PASS_THROUGH_ERROR, _NO_CODE_REASONS[status.state] + told

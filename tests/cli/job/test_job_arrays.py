@@ -55,13 +55,16 @@ def test_a_task_is_a_job(machine: Machine, array: str) -> None:
     assert line.split()[:5] == [f"{array}_1", "name", "here", "DONE", "0"]
     (row,) = machine.run_json("status", f"{array}_1")
     assert (row["id"], row["array_id"], row["array"], row["tasks"]) == (f"{array}_1", array, None, None)
+    ended = machine.run("job", "list", f"{array}_1")
+    assert ended.code == 1
+    assert ended.err.startswith(f"incarnate: {array}_1 is a task: the list has its array {array}\n")
     ended = machine.run("job", "forget", f"{array}_1")
     assert ended.code == 2
     assert f"it is a task, which is deleted together with its array {array}" in ended.err
     assert machine.run("job", "forget", array).code == 0
     assert machine.run_json("list", "--all") == []
     ended = machine.run("job", "list", array)
-    assert (ended.code, f"job {array} is not in the list" in ended.err) == (1, True)
+    assert (ended.code, f"job {array} is not in the record" in ended.err) == (1, True)
 
 
 def test_json(machine: Machine, array: str) -> None:
@@ -86,7 +89,7 @@ def test_dependencies(machine: Machine, array: str) -> None:
                        "--after-any", f"{array}_4", "sh", "-c", "exit 5").code == 5  # fmt: skip
     ended = machine.run("job", "submit", "-p", "here", "--wait", "--after-ok", array, "--after", done, "true")
     assert ended.code == 125
-    assert ended.err.endswith("has no exit code: it was removed: DEPENDENCY\n")
+    assert ended.err.endswith("has no exit code: it was removed (DEPENDENCY)\n")
     ended = machine.run("job", "submit", "-p", "here", "--after", "17", "true")
     assert (ended.code, ended.out) == (2, "")
     assert "the job cannot depend on 17: no such job is known" in ended.err

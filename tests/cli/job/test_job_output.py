@@ -241,10 +241,31 @@ def test_a_job_that_was_not_started_here(machine: Machine) -> None:
     store = Store(default_store_path())
     store.adopt_job("here", JobStatus("7", JobState.RUNNING))
     store.close()
-    for words in (("7",), ("-f", "7"), ("-p", "here", "8")):
+    for words in (("7",), ("-f", "7")):
         ended = machine.run("job", "output", *words)
         assert (ended.code, ended.out) == (2, "")
-        assert "has no stdout in the record" in ended.err
+        assert ended.err.startswith("incarnate: job 7 has no stdout in the record\n")
         assert "hint: it was not submitted with this record" in ended.err
+
+
+def test_a_job_that_nobody_knows(machine: Machine) -> None:
+    """The same fault by each verb, whatever was asked about the job."""
+    expected = machine.run("job", "status", "-p", "here", "1-2-0123abcd")
+    assert (expected.code, expected.out) == (2, "")
+    assert machine.run("job", "output", "-p", "here", "1-2-0123abcd") == expected
+    for verb in ("status", "show", "output", "list"):
+        ended = machine.run("job", verb, "nosuch")
+        assert ended.code == (1 if verb == "list" else 2)
+        assert ended.err.startswith(
+            f"incarnate: job nosuch is not in the record {default_store_path()}, by its"
+        )
+        assert "hint: incarnate job list --all shows the jobs; " in ended.err
+    job_id = machine.submit("--host", "far", "true")
+    assert machine.run("job", "wait", job_id).code == 0
+    ended = machine.run("job", "list", "--host", "other", job_id)
+    assert ended.err.endswith("hint: this id is recorded for --profile here --host far\n")
+
+
+def test_an_output_needs_a_job(machine: Machine) -> None:
     assert machine.run("job", "output").code == 2
     assert machine.run("job", "output", "7", "-n", "x").code == 2

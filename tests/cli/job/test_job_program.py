@@ -244,6 +244,28 @@ def test_a_program_that_cannot_run_is_a_warning(
     assert ended.err.count("warning") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--directory", "/nonexistent", "true"), "the directory /nonexistent does not exist"),
+        (("--directory", "/nonexistent", "./simulate"), "the directory /nonexistent does not exist"),
+        (("--set", "DIRECTORY=/nonexistent", "true"), "the directory /nonexistent does not exist"),
+        (("--directory", "text", "true"), "the directory {}/text is not a directory"),
+        (("--stdin", "nosuch", "true"), "the standard input {}/nosuch does not exist"),
+        (("--stdout", "nosuch/out", "true"), "the directory {}/nosuch does not exist"),
+    ],
+)
+def test_a_file_or_directory_that_is_missing_is_a_warning(
+    machine: Machine, here: Path, words: tuple[str, ...], said: str
+) -> None:
+    ended = run(machine, *words)
+    hint = "the nodes may have it; if not, the job ends with 125, and the program does not run"
+    assert ended.code == 125
+    assert ended.err == f"{WARNING}{said.format(here)}\n    hint: {hint}\n"
+    ended = machine.run("job", "submit", "-p", "here", "--host", "far", *words)
+    assert WARNING not in ended.err
+
+
 @pytest.mark.parametrize("word", ["nosuch", "./nosuch"])
 def test_modules_may_bring_a_program(machine: Machine, word: str) -> None:
     field = '  <idb:Field name="SETUP"><idb:Value>PATH=$HOME:$PATH</idb:Value></idb:Field>\n'
@@ -276,7 +298,7 @@ def test_directives_are_told_and_not_read(machine: Machine, here: Path, mode: in
     assert (ended.code, ended.out) == (0, f"{here}\n")
     assert ended.err == (
         f"{WARNING}job.sh, line 4: '#SBATCH --time=10 -n4' is a directive of Slurm, which is not read\n"
-        "    hint: give --walltime for --time, --processes for -n, --memory for --mem; "
+        "    hint: give --walltime 10m for --time, --processes for -n, --memory for --mem; "
         "incarnate shim DIR --as slurm writes a command that reads such lines\n"
     )
 
@@ -286,7 +308,7 @@ def test_directives_are_told_and_not_read(machine: Machine, here: Path, mode: in
     [
         ("#PBS -l walltime=1:00:00,nodes=2:ppn=4\n#PBS -N x", ("PBS", "--walltime for -l walltime, --nodes for -l nodes")),
         ("#PBS -lmem=1gb\n#PBS -W depend=afterok:1", ("PBS", "--memory for -l mem, --after for -W depend")),
-        ("#BSUB -W 10 -cwd /x\n#SBATCH -n 3", ("LSF", "give --walltime for -W, --directory for -cwd")),
+        ("#BSUB -W 10 -cwd /x\n#SBATCH -n 3", ("LSF", "give --walltime 10m for -W, --directory for -cwd")),
         ("#$ -S /bin/sh -l h_rt=3 -hold_jid 7", ("Grid Engine", "--walltime for -l h_rt, --after-any for -hold_jid")),
         ("#$ -S /bin/sh", ("Grid Engine", "incarnate job submit --help lists the options")),
         ("#SBATCH --foo", ("Slurm", "incarnate shim DIR --as slurm")),
@@ -297,6 +319,38 @@ def test_directives_of_each_system(script: str, said: tuple[str, str]) -> None:
     assert found is not None
     assert f"is a directive of {said[0]}," in found[0]
     assert said[1] in found[1]
+
+
+@pytest.mark.parametrize(
+    ("directive", "ours"),
+    [
+        ("#SBATCH -t 10", "10m"),
+        ("#SBATCH -t10", "10m"),
+        ("#SBATCH --time 90", "1h30m"),
+        ("#SBATCH --time=10:30", "10m30s"),
+        ("#SBATCH --time='10'", "10m"),
+        ("#SBATCH --time=1-12", "1d12h"),
+        ("#SBATCH --time=1-2:3", "1d2h3m"),
+        ("#SBATCH --time=01:30:00", ""),
+        ("#SBATCH --time=1:5:0", "1h5m"),
+        ("#SBATCH --time=2-12:00:00", ""),
+        ("#SBATCH --time=0", ""),
+        ("#SBATCH --time=$T", ""),
+        ("#SBATCH --time", ""),
+        ("#PBS -l walltime=600", ""),
+        ("#PBS -l nodes=1,walltime=10:00", "10m"),
+        ("#BSUB -W 10", "10m"),
+        ("#BSUB -W 1:30", "1h30m"),
+        ("#BSUB -W 1:30/host", "1h30m"),
+        ("#$ -l h_rt=600", ""),
+        ("#$ -l h_rt=1:0:0", "1h"),
+    ],
+)
+def test_a_time_is_told_in_our_units(directive: str, ours: str) -> None:
+    """10 is ten minutes for Slurm and LSF, and ten seconds here."""
+    found = describe_directives(f"{directive}\n")
+    assert found is not None
+    assert f"--walltime{f' {ours}' if ours else ''} for -" in found[1]
 
 
 @pytest.mark.parametrize(
@@ -317,6 +371,16 @@ def test_a_job_needs_a_program(machine: Machine) -> None:
     machine.add("site", f"<idb:Template>{field}</idb:Template>")
     for words in (("site",), ("here", "--set", "EXECUTABLE=true")):
         assert machine.run("job", "submit", "--wait", "-p", *words).code == 0
+
+
+def test_an_empty_range_is_no_single_job(machine: Machine) -> None:
+    """It is that of a variable without a value."""
+    ended = machine.run("job", "submit", "-p", "here", "--array", "", "true")
+    assert (ended.code, ended.out) == (2, "")
+    hint = "as in 1-100 or 1-100%8; without indices, leave the option out"
+    assert ended.err == f"incarnate: --array '' has no index\n    hint: {hint}\n"
+    assert machine.run_json("list") == []
+    assert machine.run("job", "submit", "-p", "here", "--wait", "--set", "ARRAY=", "true").code == 0
 
 
 def test_a_number_is_a_name(machine: Machine) -> None:

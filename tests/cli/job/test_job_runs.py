@@ -64,10 +64,10 @@ def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> N
     ended = machine.run("job", "abort", removed)
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     ended = machine.run("job", "wait", removed)
-    message = f"incarnate: job {removed} has no exit code: it was removed\n"
+    message = f"incarnate: job {removed} has no exit code: it was removed (USER)\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     ended = machine.run("job", "wait", limited)
-    message = f"incarnate: job {limited} has no exit code: it exceeded a limit: over its wall time of 1 s\n"
+    message = f"incarnate: job {limited} has no exit code: it was over its time limit (TIME): over its wall time of 1 s\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     states = [(job["state"], job["limit"]) for job in machine.run_json("status", removed, limited)]
     assert states == [("REMOVED", False), ("FAILED", True)]
@@ -459,7 +459,8 @@ def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
     assert ended.err.count("No route to host") == 1
     assert ended.err == (
         "incarnate: here@far does not answer (2 jobs as last known): GET_JOB_STATUS: the connection failed:"
-        " ssh: connect to host far: No route to host\n"
+        " ssh: connect to host far: No route to host"
+        "; if it is gone for good: incarnate job forget --force here@far\n"
     )
     lines = [line.split() for line in ended.out.splitlines()]
     assert [line[:3] for line in lines[1:]] == [
@@ -499,7 +500,7 @@ def test_an_error_of_many_lines_is_told_in_one(machine: Machine) -> None:
     )
     ended = machine.run("job", "list")
     assert (ended.code, len(ended.err.splitlines())) == (1, 1)
-    assert ended.err.endswith("... Host key wrong.\n")
+    assert "... Host key wrong; if it is gone for good: " in ended.err
     assert "\x1b" not in ended.err
     ssh.write_text(text)
     assert machine.run("job", "abort", job_id).code == 0

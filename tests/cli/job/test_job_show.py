@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,8 +120,14 @@ def test_an_array_and_its_task(machine: Machine) -> None:
     job_id = machine.submit("--array", "1-3", "sh", "-c", 'exit "$((GPE_ARRAY_INDEX == 2))"')
     assert machine.run("job", "wait", job_id).code == 125
     text = show(machine, job_id)
-    assert "\n  array           1-3\n  tasks           3 tasks: 2 done, 1 failed\n" in text
+    assert "\n  array           1-3\n  tasks           2 of 3 tasks ended with 0; exit 1: 1\n" in text
+    assert "reason" not in text
+    assert re.search(r"\n  elapsed         [0-9.]+ s \(from the start of the first task to", text)
     assert "/stdout.INDEX\n" in text
+    good = machine.submit("--array", "1-2", "--wait", "true").splitlines()[0]
+    text_of_good = show(machine, good)
+    assert "\n  tasks           2 of 2 tasks ended with 0\n" in text_of_good
+    assert "reason" not in text_of_good
     task = show(machine, f"{job_id}_2")
     assert f"\n  task            2 of array {job_id}\n" in task
     assert f"/stdout.2\n  stderr          {machine.directories[0]}/stderr.2\n" in task
@@ -156,6 +163,49 @@ def test_a_target_that_does_not_answer(machine: Machine) -> None:
     assert f"job {job_id}\n  state " in ended.out
     assert "\n  host            far:22\n" in ended.out
     (machine.root / "down").unlink()
+
+
+def test_a_profile_that_is_gone(machine: Machine) -> None:
+    """All that `job show` and `job output` need to know is in the record."""
+    machine.add("gone", "")
+    ended_id = machine.run(
+        "job", "submit", "-p", "gone", "--wait", "sh", "-c", "echo hello; exit 3"
+    ).out.strip()
+    live_id = machine.run(
+        "job", "submit", "-p", "gone", "--array", "1-2", "--key", "k", "sleep", "100"
+    ).out.strip()
+    before = show(machine, ended_id)
+    path = machine.root / "profiles/gone.xml"
+    text = path.read_text()
+    path.unlink()
+    ended = machine.run("job", "show", ended_id)
+    assert (ended.code, ended.out) == (0, before)
+    assert ended.err == "incarnate: warning: gone cannot be asked: there is no profile 'gone'\n"
+    for word in (live_id, "k", f"{live_id}_1"):
+        ended = machine.run("job", "show", word)
+        assert ended.code == 1
+        told, hint = ended.err.splitlines()
+        assert told == (
+            "incarnate: gone cannot be asked: there is no profile 'gone'; this is the last known state"
+        )
+        assert hint.endswith("; incarnate job forget --force gone forgets its jobs")
+        assert f"job {word if word != 'k' else live_id}\n  state           " in ended.out
+        assert re.search(r"\n  directory       /.*\n  stdout          /.*/stdout\.(INDEX|1)\n", ended.out)
+    assert json.loads(machine.run("job", "show", "--json", live_id).out)[0]["array"] == "1-2"
+    ended = machine.run("job", "output", ended_id)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(
+        f"incarnate: job {ended_id}: there is no profile 'gone'\n    hint: its stdout is in /"
+    )
+    file = ended.err.rstrip("\n").rpartition(" is in ")[2]
+    assert Path(file).read_text() == "hello\n"
+    ended = machine.run("job", "output", "--error", live_id)
+    assert f"hint: incarnate job show {live_id} tells its files\n" in ended.err
+    assert (
+        machine.run("job", "show", "nosuch").code == machine.run("job", "show", "-p", "gone", "x").code == 2
+    )
+    path.write_text(text)
+    assert machine.run("job", "abort", live_id).code == 0
 
 
 def test_what_a_job_took(machine: Machine) -> None:
@@ -212,17 +262,16 @@ def test_causes_and_usage(machine: Machine) -> None:
         store.adopt_job("here", status)
     store.close()
     text = show(machine, "0")
-    assert "\n  state           FAILED (w)\n  cause           it was over its time limit\n" in text
+    assert "\n  state           FAILED (w)\n  cause           TIME (it was over its time limit)\n" in text
     assert "\n  reason          why\n" in text
     assert "\n  nodes           n1 n2\n" in text
     assert "(waited 0:00:10)\n" in text
     assert "(ran 0:01:30)\n" in text
     assert "\n  elapsed         0:01:30\n  processor time  0.25 s\n  largest memory  1.5 GiB\n" in text
-    for number in range(len(EndCause)):
-        assert "\n  cause           " in show(machine, str(number))
+    for number, cause in enumerate(EndCause):
+        assert f"\n  cause           {cause} (" in show(machine, str(number))
     lines = machine.run("job", "list").out.splitlines()[1:]
-    words = ["time", "memory", "limit", "preempted", "node", "dependency"]
-    assert [line.split()[3] for line in lines[:6]] == words
+    assert [line.split()[3] for line in lines] == list(EndCause)
     assert [job["cause"] for job in machine.run_json("list")] == list(EndCause)
 
 

@@ -79,6 +79,7 @@ def test_submit_shows_its_waiting_too(machine: Machine) -> None:
     assert code == 137
     assert out.strip() in screen
     assert "SIGKILL" in screen
+    assert "UNKNOWN" not in screen  # the state before the first answer is not known, and not shown
     assert machine.run_json("list")[0]["id"] == out.strip()
 
 
@@ -113,9 +114,14 @@ def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None
 
 
 def test_a_failure_is_told_with_the_verbs_that_explain_it(machine: Machine) -> None:
-    hint = "incarnate job output ID prints what a job has written"
+    output_hint = "incarnate job output ID prints what a job has written"
+    hint = f"{output_hint}, incarnate job show ID everything about it"
+    assert output_hint not in on_terminal("job", "list", stream="both")[1]
     good = machine.submit("--wait", "true")
-    assert hint not in on_terminal("job", "list", stream="both")[1]
+    assert on_terminal("job", "list", stream="both")[1].splitlines()[-1] == output_hint
+    for name in "abc":
+        machine.submit("--wait", "-N", name, "true")
+    assert output_hint not in on_terminal("job", "list", stream="both")[1]
     assert machine.run("job", "submit", "-p", "here", "--wait", "false").code == 1
     code, screen, _ = on_terminal("job", "list", stream="both")
     assert code == 0

@@ -216,6 +216,30 @@ def test_the_table_fits_the_terminal(machine: Machine) -> None:
     assert terminal.wait() == 0
 
 
+@pytest.mark.parametrize("columns", [62, 80, 130])
+def test_a_narrow_terminal_has_each_job_s_id_state_and_time(
+    machine: Machine, live: str, columns: int
+) -> None:
+    array = machine.submit("--array", "1-3", "--name", "a-name-of-many-letters", "sleep", "600")
+    terminal = Terminal("job", "watch", columns=columns)
+    terminal.read_until(f"{array} .*RUNNING")
+    terminal.read_until("q ends this view")
+    terminal.type_keys("q")
+    assert terminal.wait() == 0
+    machine.run("job", "abort", array)
+    drawn = (part for part in terminal.seen.split("\x1b[H") if "q ends this view" in part)
+    screen = next(part for part in drawn if re.search(f"{array} .*RUNNING", part))
+    lines = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", screen).replace("\r", "").splitlines()
+    for job_id in (live, array):
+        (line,) = (line for line in lines if job_id in line)
+        assert re.search(r" RUNNING +0:\d\d:\d\d( |$)", line), line
+        assert len(line.rstrip()) <= columns
+        assert columns == 62 or job_id == array or " demo " in line
+    assert ("a-name-of-many-letters" in screen) == (columns == 130)
+    assert ("3 tasks: " in screen) == (columns == 130)
+    assert columns == 62 or "PROFILE" in screen
+
+
 def test_a_target_that_does_not_answer_is_told_in_the_view(machine: Machine, live: str) -> None:
     far = machine.submit("--host", "far", "sleep", "600")
     (machine.root / "down").touch()
