@@ -6,6 +6,7 @@ and others have given are escaped.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import itertools
 import os
@@ -212,7 +213,7 @@ def _list_states(row: JobRow, details: JobDetails) -> list[tuple[str, float]]:
         run = (JobState.RUNNING.value, status.started)
         runs = [number for number, (state, _) in enumerate(states) if state == run[0]]
         if not runs:
-            states.append(run)
+            bisect.insort(states, run, key=lambda state: state[1])
         elif len(runs) == 1:  # it is known more exactly than when it was seen
             states[runs[0]] = run
     if status.submitted is not None:
