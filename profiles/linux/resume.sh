@@ -5,7 +5,7 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_TASKS>
 if gpe_waits "$id"; then
   # what would begin it is stopped
-  case $gpe_state in T | t) printf 'RESUME: task %s has not begun, and its array is held as a whole: resume %s\n' "$id" "${id%_*}" >&2; exit 1 ;; esac
+  case $gpe_state in T | t) printf 'RESUME: job %s has not begun, and its array is held as a whole: resume %s\n' "$id" "${id%_*}" >&2; exit 1 ;; esac
   rm -f "$gpe_dir/.gpe_held"
   exit
 fi
