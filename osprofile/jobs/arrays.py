@@ -170,14 +170,12 @@ def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobSt
     )
     if all(outcome.is_success for outcome in outcomes):
         return status._replace(state=JobState.DONE, exit_code=0, reason="")
+    causes = {outcome.cause for outcome in outcomes if not outcome.is_success}
+    status = status._replace(cause=causes.pop() if len(causes) == 1 else None)
     if states == {JobState.REMOVED}:
         reasons = {outcome.reason for outcome in outcomes}
-        causes = {outcome.cause for outcome in outcomes}
-        return status._replace(
-            state=JobState.REMOVED,
-            reason=reasons.pop() if len(reasons) == 1 else "",
-            cause=causes.pop() if len(causes) == 1 else None,
-        )
+        reason = reasons.pop() if len(reasons) == 1 else ""
+        return status._replace(state=JobState.REMOVED, reason=reason)
     return status
 
 

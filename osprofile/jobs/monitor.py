@@ -127,7 +127,9 @@ class JobMonitor:
             native_state, reason = new_status.native_state, new_status.reason
             registration.status = last_status._replace(native_state=native_state, reason=reason)
             return last_status, registration.status
-        registration.status = status = _merge_statuses(last_status, new_status, timestamp)
+        registration.status = status = _merge_statuses(
+            last_status, new_status, timestamp, max(timestamp, self._clock())
+        )
         # An accepted event may be older: a terminal one, or one with a truncated timestamp.
         registration.last_event_timestamp = max(registration.last_event_timestamp, timestamp)
         if status.state is not last_status.state:
@@ -189,25 +191,16 @@ def _is_stale_event(registration: _Registration, timestamp: float, state: JobSta
     return not (advances_state and is_from_log and is_truncated)
 
 
-def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobStatus:
+def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float, now: float) -> JobStatus:
     """Return a job's new status, with gaps filled from the last one."""
     if new.state is JobState.QUEUED and last.state is not JobState.QUEUED:
         # It is queued again after a run: the next one begins anew, perhaps elsewhere.
         last = last._replace(started=None, hosts=(), cpu_time=None, max_memory=None)
-    started, ended = new.started or last.started, new.ended
     submitted = new.submitted or last.submitted
+    started = new.started or last.started
     if new.state is JobState.RUNNING:
-        started = min(timestamp - (new.elapsed or 0.0), started or math.inf)
-    if ended is None and new.state.is_terminal:
-        ended = timestamp
-    elif ended is not None and new.end_reported:
-        # The target system's clock may differ from ours, and may tell whole seconds.
-        ended = min(max(ended, submitted or ended, last.started or ended), timestamp)
-    if ended is not None and new.elapsed is not None and (new.end_reported or started is not None):
-        # More exact than the poll that first saw RUNNING, which comes late for a short job, or never. If nobody
-        # looked while the job ran, its end may be long ago, and its start is not known.
-        since = max(ended - new.elapsed, submitted or 0.0)
-        started = min(since, started or since)
+        started = max(min(timestamp - (new.elapsed or 0.0), started or math.inf), submitted or 0.0)
+    started, ended = _merge_run(new, started, submitted, timestamp, now)
     return new._replace(
         hosts=new.hosts or last.hosts,
         submitted=submitted,
@@ -217,3 +210,23 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobSta
         cpu_time=last.cpu_time if new.cpu_time is None else new.cpu_time,
         max_memory=last.max_memory if new.max_memory is None else new.max_memory,
     )
+
+
+def _merge_run(
+    new: JobStatus, started: float | None, submitted: float | None, timestamp: float, now: float
+) -> tuple[float | None, float | None]:
+    """Return when a job started and ended, from its new status and when it started as far as was known."""
+    ended = timestamp if new.ended is None and new.state.is_terminal else new.ended
+    if ended is not None and new.end_reported:
+        if new.elapsed is not None and ended != int(ended):
+            # The job itself told both, with fractions of a second, though perhaps by a clock that differs from ours.
+            ended = min(max(ended, (submitted or 0.0) + new.elapsed), now)
+            return max(ended - new.elapsed, submitted or 0.0), ended
+        # The target system's clock may differ from ours, and may tell whole seconds.
+        ended = min(max(ended, submitted or ended, started or ended), timestamp)
+    if ended is not None and new.elapsed is not None and (new.end_reported or started is not None):
+        # More exact than the poll that first saw RUNNING, which comes late for a short job, or never. If nobody
+        # looked while the job ran, its end may be long ago, and its start is not known.
+        since = max(ended - new.elapsed, submitted or 0.0)
+        started = min(since, started or since)
+    return started, ended

@@ -108,7 +108,7 @@ class JobStatus(NamedTuple):
     reason: str = ""
     """The batch system's explanation of the state."""
     submitted: float | None = None
-    """When it was submitted."""
+    """When its submission began. It may run before the batch system has told its id."""
     started: float | None = None
     """When its last run began; if the batch system does not report it, when it was first seen running."""
     ended: float | None = None

@@ -84,6 +84,7 @@ _ADDED_COLUMNS: Final = {
     "cpu_time": "REAL",
     "max_memory": "INTEGER",
     "end_reported": "INTEGER",  # whether the target system told the time in `ended`
+    "accepted": "REAL",  # when its id was known here
     "history": "TEXT",  # for each change of the state, a line: state, space, time
 }
 """Columns that the first versions did not have; those versions ignore them."""
@@ -115,7 +116,8 @@ _REQUEST_TABLE: Final = (
 )
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET
-  history = CASE state WHEN ? THEN history ELSE substr(coalesce(history, '') || ?, -{_MAX_HISTORY}) END,
+  history = CASE state WHEN ? THEN history ELSE
+    substr(coalesce(history, '') || CASE WHEN started IS NULL THEN ? ELSE ? END, -{_MAX_HISTORY}) END,
   state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), ended = coalesce(?, ended),
   started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
@@ -183,6 +185,8 @@ class JobRecord:
     """The file of the standard output, relative to `directory`; empty if it is not recorded."""
     stderr: str = ""
     """The file of the standard error."""
+    accepted_at: float | None = None
+    """When the id was known here: the batch system told it before. None if an older version recorded the job."""
 
     @property
     def is_submitted(self) -> bool:
@@ -331,13 +335,14 @@ class Store:
             # The older job goes first: the index job_id is unique.
             self._retire_job_id(number, job_id)
             self._db.execute(
-                "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?", (job_id, number)
+                "UPDATE job SET job_id = ?, accepted = ?, script = NULL, owner = NULL WHERE number = ?",
+                (job_id, time.time(), number),
             )
             self._db.executemany(
                 "INSERT OR REPLACE INTO job (target, directory, job_id, name, state, word, by_limit, hosts,"
-                " reason, submitted, walltime, array_id, array_index)"
+                " reason, submitted, accepted, walltime, array_id, array_index)"
                 " SELECT target, 'task:' || number || ':' || ?, ?, name, 'QUEUED', '', 0, '', '', submitted,"
-                " walltime, job_id, ? FROM job WHERE number = ?",
+                " accepted, walltime, job_id, ? FROM job WHERE number = ?",
                 [(index, task_id, index, number) for index, task_id in tasks.items()],
             )
 
@@ -412,8 +417,13 @@ class Store:
 
     def _update_jobs(self, target: str, status: JobStatus, job_ids: Sequence[str]) -> None:
         # One statement for many jobs takes a quarter of the time.
+        now = time.time()
+        is_running = status.state is JobState.RUNNING
+        began = (status.started if is_running else status.ended if status.state.is_terminal else None) or now
         values = (
-            status.state.value, f"{status.state.value} {_get_state_time(status):.3f}\n",
+            status.state.value, f"{status.state.value} {began:.3f}\n",
+            # it has run before: it was held, and goes on now
+            f"{status.state.value} {now if is_running else began:.3f}\n",
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
             " ".join(status.hosts), status.reason, status.submitted, status.ended,
             status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
@@ -735,7 +745,7 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["owner"], status, row["walltime"], row["aborted"],
         _build_missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
         row["array_spec"] or "", row["array_id"], row["array_index"],
-        row["stdout"] or "", row["stderr"] or "",
+        row["stdout"] or "", row["stderr"] or "", row["accepted"],
     )  # fmt: skip
 
 
@@ -751,13 +761,6 @@ def _build_missing_period(since: float | None, last: float | None, boot: str) ->
     if boot != submission_owner.get_host_and_boot():
         return MissingPeriod(math.inf, math.inf)
     return MissingPeriod(since, since if last is None else last)
-
-
-def _get_state_time(status: JobStatus) -> float:
-    """Return when a job came into its state: now, if that is not known."""
-    if status.state is JobState.RUNNING:
-        return status.started or time.time()
-    return (status.ended if status.state.is_terminal else None) or time.time()
 
 
 def _parse_request(text: str | None) -> tuple[Mapping[str, str] | None, str | None]:

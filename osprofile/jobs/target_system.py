@@ -628,7 +628,8 @@ class TargetSystem:
 
 def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:
     if status.state is JobState.RUNNING and usage.elapsed is not None:
-        status = status._replace(started=min(time.time() - usage.elapsed, status.started or math.inf))
+        started = min(time.time() - usage.elapsed, status.started or math.inf)
+        status = status._replace(started=max(started, status.submitted or 0.0))
     return status._replace(
         elapsed=status.elapsed if usage.elapsed is None else usage.elapsed,
         cpu_time=status.cpu_time if usage.cpu_time is None else usage.cpu_time,

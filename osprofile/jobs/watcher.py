@@ -153,14 +153,15 @@ class JobWatcher:
 
     def watch_submitted_job(self, record: JobRecord, job_id: str, task_ids: Mapping[int, str]) -> None:
         """Watch a job that was just submitted, with the ids of its tasks if it is an array."""
-        submitted = self._clock.next_timestamp()
+        accepted = self._clock.next_timestamp()
 
         def build_record(job_id: str) -> JobRecord:
             if job_id in self.monitor:  # the batch system has used the id of an older job again
                 self.unwatch(job_id)
             self._recorder.discard_status(job_id)
-            status = JobStatus(job_id, JobState.UNKNOWN, submitted=submitted)
-            return replace(record, status=status)
+            # It was submitted when START began: it may run, or have ended, before START tells its id.
+            status = JobStatus(job_id, JobState.UNKNOWN, submitted=record.status.submitted)
+            return replace(record, status=status, accepted_at=accepted)
 
         array = build_record(job_id)
         if not task_ids:
@@ -246,10 +247,11 @@ class JobWatcher:
         if started is not None:  # convert from the wall clock to the monotonic one
             started += now - self._clock.next_timestamp()
         grace = GraceTracker(record.aborted_at, record.missing)
-        # A query that began after the job was submitted tells of it, even if it began before the job was watched.
+        # A query that began after the submission had ended tells of it, even if it began before the job was watched.
         watched_since = now
-        if status.submitted is not None:
-            watched_since += min(0.0, status.submitted - self._clock.next_timestamp())
+        accepted = record.accepted_at or status.submitted
+        if accepted is not None:
+            watched_since += min(0.0, accepted - self._clock.next_timestamp())
         watched = WatchedJob(watched_since, record.walltime, started, grace, array_id=record.array_id)
         self.poller.watch(status.job_id, watched)
         if self._end_file_names and not record.array_id:

@@ -23,6 +23,6 @@ command exec 2> "${gpe_stderr:=stderr}" < "${gpe_stdin:-/dev/null}" || exit 125
 if [ "${gpe_stdout:=stdout}" = "$gpe_stderr" ]; then command exec >&2; else command exec > "$gpe_stdout"; fi || exit 125
 [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
 # shellcheck disable=SC3045  # every sh of Linux has -t and -v
-[ -z "${gpe_cputime:-}" ] || { ulimit -H -t "$((gpe_cputime + 5))"; ulimit -S -t "$gpe_cputime"; }
+[ -z "${gpe_cputime:-}" ] || { ulimit -S -t "$gpe_cputime"; ulimit -H -t "$((gpe_cputime + 5))" 2> /dev/null; }
 for gpe_module in $gpe_modules; do module load "$gpe_module" || exit 125; done
 eval '<SETUP/'/'\\''>'

@@ -3,7 +3,12 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_JOB_DIR>
 <SH_PROCESSES>
 <SH_TASKS>
-if gpe_waits "$id"; then rm -f "$gpe_dir/.gpe_held"; exit; fi
+if gpe_waits "$id"; then
+  # what would begin it is stopped
+  case $gpe_state in T | t) printf 'RESUME: job %s has not begun, and its array is held as a whole: resume %s\n' "$id" "${id%_*}" >&2; exit 1 ;; esac
+  rm -f "$gpe_dir/.gpe_held"
+  exit
+fi
 gpe_find_leaders "$id"
 [ ! -d "$gpe_dir/.gpe_tasks" ] || find "$gpe_dir/.gpe_tasks/" -name .gpe_held -exec rm -f -- {} +
 # shellcheck disable=SC2086

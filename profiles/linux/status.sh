@@ -3,9 +3,10 @@ gpe_host=unknown
 gpe_uptime=
 { read -r gpe_uptime gpe_s < /proc/uptime; } 2> /dev/null
 gpe_running() { # ID WORD: prints the line of a job that runs; its session's start, in ticks of 10 ms, is in gpe_sid
-  gpe_s=${gpe_sid#*-} && gpe_s=${gpe_s%%-*} && gpe_s=${gpe_s%??}
-  [ ! -e "$gpe_dir/.gpe_begun" ] || read -r gpe_s < "$gpe_dir/.gpe_begun" || :
-  case $gpe_s.$gpe_uptime in *[!0-9.]* | .* | *.) gpe_s='' ;; *) gpe_s=$((${gpe_uptime%%.*} - ${gpe_s%%.*})) ;; esac
+  gpe_s=${gpe_sid#*-} && gpe_s=${gpe_s%%-*} gpe_t=${gpe_uptime%.??}${gpe_uptime##*.}
+  [ ! -e "$gpe_dir/.gpe_begun" ] || { read -r gpe_s < "$gpe_dir/.gpe_begun" && gpe_s=${gpe_s%.??}${gpe_s##*.}; } || :
+  # whole seconds, so that the line does not change with each query; a zero in front would be read as octal
+  case $gpe_s:$gpe_t in *[!0-9:]* | :* | *: | 0?* | *:0?*) gpe_s='' ;; *) gpe_s=$(((gpe_t - gpe_s) / 100)) ;; esac
   case $gpe_s in -*) gpe_s='' ;; esac # it began after this query
   printf '%s %s host=%s%s\n' "$1" "$2" "$gpe_host" "${gpe_s:+ elapsed=$gpe_s}"
 }

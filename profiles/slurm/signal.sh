@@ -6,6 +6,7 @@ case $state in
 *) printf 'SIGNAL: job %s is %s: only running jobs can get signals\n' "$id" "$state" >&2; exit 1 ;;
 esac
 ids=$(squeue -h -r -t RUNNING -o %i -j "$id") || exit
+ids=$(printf '%s\n' "$ids" | grep '^[0-9]') # for a cluster of several, squeue names it before
 case $ids in *_*) ;; *) exec scancel --full --signal="$signal" "$id" ;; esac
 # For a whole array, scancel would signal the other tasks as they begin. And where a task waits, Slurm sends the signal
 # to the others, but answers that they change their state; then scancel sends it again, every five seconds. It asks for ten at a time.

@@ -83,6 +83,9 @@ def test_no_field_is_ignored_in_silence(name: str) -> None:
     effects = {field: systems.find_effect(profile, field) for field in FIELDS}
     told = {(name, field) for field, effect in effects.items() if effect is not None and effect.is_only_told}
     assert told == {pair for pair in TOLD if pair[0] == name}
+    for _, field in told:
+        description = get_plan(profile, "START", "", None).declarations[field].description
+        assert re.search(rf"\btold\b.*, in GPE_{field}\b", description), field
 
 
 def load_child(directory: Path, content: str, extends: str) -> Profile:

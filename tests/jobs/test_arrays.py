@@ -146,6 +146,32 @@ def test_the_whole(tasks: list[JobStatus], state: str, code: int | None, reason:
     assert (status.signal, status.limit_exceeded) == (None, False)
 
 
+OVER_TIME = JobStatus("9_0", JobState.FAILED, signal=24, cause=EndCause.TIME)
+BY_USER = REMOVED._replace(cause=EndCause.USER)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "cause"),
+    [
+        ([OVER_TIME, OVER_TIME._replace(signal=None)], EndCause.TIME),
+        ([OVER_TIME, done(0)], EndCause.TIME),
+        ([OVER_TIME, done(3)], None),
+        ([OVER_TIME, LIMIT], None),
+        ([OVER_TIME, LOST], None),
+        ([BY_USER, done(0)], EndCause.USER),
+        ([BY_USER, BY_USER], EndCause.USER),
+        ([done(0), done(3)], None),
+        ([done(0)], None),
+        ([OVER_TIME, RUNNING], None),
+    ],
+)
+def test_the_cause_of_the_whole_is_that_of_all_tasks_that_failed(
+    tasks: list[JobStatus], cause: EndCause | None
+) -> None:
+    status = summarize_tasks("9", tasks)
+    assert (status.cause, status.limit_exceeded) == (cause, cause is EndCause.TIME)
+
+
 def test_the_times_of_the_whole() -> None:
     times = [(5.0, 9.0), (None, 7.0), (4.0, None)]
     tasks = [done(0)._replace(started=started, ended=ended) for started, ended in times]

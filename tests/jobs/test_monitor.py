@@ -137,6 +137,41 @@ def test_times_are_those_that_are_known(
     assert status.end_reported == bool(end)
 
 
+@pytest.mark.parametrize(
+    ("seen_running", "ended", "expected"),
+    [
+        (None, 111.25, (108.25, 111.25)),
+        (107.5, 111.25, (108.25, 111.25)),  # by its session, which began before its program
+        (111.5, 111.25, (108.25, 111.25)),
+        (None, 500.5, (118.25, 121.25)),  # its clock differs
+        (None, 3.5, (90, 93)),
+        (None, 90.5, (90, 93)),
+    ],
+)
+def test_what_a_job_itself_has_measured_agrees(
+    seen_running: float | None, ended: float, expected: tuple[float, float]
+) -> None:
+    """The answer came at 121.25, to a query of 120."""
+    probe = MonitorProbe()
+    probe.monitor.register("1", None, JobStatus("1", Q, submitted=90.0))
+    if seen_running is not None:
+        probe.feed(seen_running, R)
+    probe.now = 121.25
+    probe.feed(120, D, elapsed=3.0, end_reported=True, ended=ended)
+    status = probe.monitor.get_status("1")
+    assert (status.started, status.ended) == expected
+
+
+def test_nothing_is_earlier_than_the_submission() -> None:
+    probe = MonitorProbe()
+    probe.monitor.register("1", None, JobStatus("1", Q, submitted=90.5))
+    probe.feed(91, R, elapsed=1.0)  # whole seconds
+    assert probe.monitor.get_status("1").started == 90.5
+    probe.feed(93, D, elapsed=2.9, end_reported=True, ended=92.0)
+    status = probe.monitor.get_status("1")
+    assert (status.started, status.ended) == (90.5, 92)
+
+
 def test_a_run_time_tells_since_when_a_job_runs() -> None:
     probe = MonitorProbe()
     probe.monitor.register("1")

@@ -11,7 +11,7 @@ import pytest
 
 from osprofile.errors import JobNotFoundError, ScriptFailedError
 from osprofile.jobs.poller import WatchedJob
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import PollBackoff, Timing
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from osprofile.jobs.state import JobStatus
     from tests.jobs.conftest import Toy
 
 
@@ -327,5 +326,40 @@ def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, tmp_pat
             answer.set()
             await poll
             assert target.monitor.get_status(job_id).native_state == "WAIT"
+
+    asyncio.run(main())
+
+
+def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_older_job(
+    toy: Toy, tmp_path: Path
+) -> None:
+    """Another process submits: the answer may have the end of an older job with the same id."""
+    store = Store(str(tmp_path / "jobs.db"))
+
+    async def main() -> None:
+        async with TargetSystem(
+            toy.profile, store=store, timing=Timing(min_poll_interval=600, max_poll_interval=600)
+        ) as target:
+            record = store.begin_submission(target.name, "/d", script="s", key=None, name="n", walltime=None)
+            began, answer = asyncio.Event(), asyncio.Event()
+
+            async def query() -> Mapping[str, JobStatus]:
+                began.set()
+                await answer.wait()
+                return {"7": JobStatus("7", JobState.DONE, exit_code=3)}
+
+            target._scripts.query_all_jobs = query  # type: ignore[method-assign]
+            poll = asyncio.ensure_future(target.poll())
+            await began.wait()
+            store.record_job_id(record.number, "7")
+            submitted = store.find_job(target.name, "7")
+            assert submitted is not None
+            assert submitted.accepted_at is not None
+            assert submitted.status.submitted is not None
+            assert submitted.accepted_at > submitted.status.submitted
+            target._watcher.watch_record(submitted)
+            answer.set()
+            await poll
+            assert target.monitor.get_status("7").state is not JobState.DONE
 
     asyncio.run(main())

@@ -5,15 +5,24 @@ LAB_TASKS is another number of tasks than 1,000, a multiple of 100.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
+import shutil
 import subprocess
 import time
+import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lab.conftest import ENDED, INCARNATE, PROFILES, USER
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
+from osprofile.profile.repository import Repository
+from tests.lab.conftest import ENDED, FIELDS, INCARNATE, PROFILES, SHELLS, SITE, USER
 from tests.profiles.conftest import quoted
 
 if TYPE_CHECKING:
@@ -123,6 +132,69 @@ def count_queries(lab: Lab, job: Job) -> None:
     assert not (job.directory / "scontrol.calls").exists()
 
 
+COUNTED = 100
+"""The tasks whose queries are counted."""
+NOTED = """#!/bin/sh
+echo "$*" >> "$0.calls"
+PATH=${PATH#*:}
+exec "${0##*/}" "$@"
+"""
+
+
+def check_calls(profile: str, submit: str, query: str, others: tuple[str, ...], tmp_path: Path) -> None:
+    """Run an array to its end while the poller runs, and count what is asked of the batch system.
+
+    It is one submission, and one query a poll for all jobs. Tasks that are not listed any more share another query.
+    """
+    calls = Path("/var/tmp", USER, f"calls-{uuid.uuid4().hex[:8]}")
+    calls.mkdir(parents=True)
+    for name in (submit, query, *others):
+        (calls / name).write_text(NOTED)
+        (calls / name).chmod(0o755)
+    for path in (calls.parent, calls):
+        shutil.chown(path, USER)
+    shell = SHELLS.get(profile, "exec sh -s").replace("exec ", f"PATH={calls}:$PATH; exec ")
+    (tmp_path / profile).mkdir()
+    document = SITE.format(name=profile, user=USER, shell=shell, fields=FIELDS.get(profile, ""))
+    (tmp_path / profile / "profile.xml").write_text(document)
+    resolved = Repository([str(tmp_path), str(PROFILES)]).load(profile)
+    description = JobDescription(
+        executable="/bin/sh",
+        arguments=("-c", "sleep 2; exit $((GPE_ARRAY_INDEX % 4))"),
+        array=f"1-{COUNTED}",
+    )
+
+    async def main() -> tuple[int, dict[int, int | None]]:
+        timing = Timing(min_poll_interval=1, max_poll_interval=3)
+        async with TargetSystem(resolved, {"USER_NAME": USER}, timing=timing) as target:
+            array = await target.submit(description)
+            status = await target.wait(array)
+            assert status.state is JobState.FAILED, status
+            polls = target.query_count
+            tasks = await target.task_statuses(array)
+            await target.delete_path(await target.find_job_directory(array))
+            return polls, {index: task.exit_code for index, task in tasks.items()}
+
+    def count(name: str) -> int:
+        path = calls / f"{name}.calls"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
+    try:
+        polls, codes = asyncio.run(main())
+        counts = {name: count(name) for name in (submit, query, *others)}
+    finally:
+        shutil.rmtree(calls)
+    assert codes == {index: index % 4 for index in range(1, COUNTED + 1)}
+    assert counts[submit] == 1
+    assert 0 < polls <= counts[query] <= 2 * polls + 1, (polls, counts)  # one more for task_statuses
+    assert all(counts[name] <= polls for name in others), (polls, counts)
+
+
+def test_slurm_is_asked_once_a_poll(site: Path, tmp_path: Path) -> None:
+    assert site.is_dir()  # Slurm is up
+    check_calls("slurm", "sbatch", "squeue", ("scontrol", "sacct"), tmp_path)
+
+
 def test_an_array_and_its_tasks_are_held_resumed_signalled_and_removed(slurm: Lab) -> None:
     job = slurm.start(ARRAY="0-5%2", **script("trap 'exit 7' USR1; : > up.$GPE_ARRAY_INDEX; sleep 60 & wait"))
     until(lambda: all((job.directory / f"up.{index}").exists() for index in (0, 1)))
@@ -189,6 +261,27 @@ def test_dependencies(lab: Lab, kind: str, code: int) -> None:
         assert " reason=DEPENDENCY" in status.line
         assert not (second.directory / "stdout").exists()
     third.wait("DONE")
+
+
+@pytest.mark.parametrize("end", ["removed while it ran", "removed before it began", "over its limit"])
+def test_dependencies_on_a_job_that_did_not_end_by_itself(slurm: Lab, end: str) -> None:
+    """Each is another end than a good one."""
+    fields = {"NODES": "2"} if end == "removed before it began" else {}  # the lab has one
+    first = slurm.start(WALLTIME="60", **script("exec sleep 600"), **fields)
+    after = {kind: slurm.start(DEPENDENCY=f"{kind}:{first.id}", **script("echo ran")) for kind in KINDS}
+    assert {job.status().state for job in after.values()} == {"QUEUED"}
+    if end != "removed before it began":
+        until(lambda: first.status().state == "RUNNING")
+    if end != "over its limit":
+        slurm.ok("ABORT", JOB_ID=first.id)
+    until(lambda: first.status().state in ENDED)
+    assert first.status().state == ("FAILED/TIME" if end == "over its limit" else "REMOVED")
+    for kind in ("afternotok", "afterany"):
+        until(lambda k=kind: after[k].status().state == "DONE")  # type: ignore[misc]
+        assert after[kind].read("stdout") == "ran\n"
+    until(lambda: after["afterok"].status().state in ENDED)
+    assert " reason=DEPENDENCY" in after["afterok"].wait("REMOVED/DEPENDENCY").line
+    assert not (after["afterok"].directory / "stdout").exists()
 
 
 def test_dependencies_on_arrays_and_tasks(slurm: Lab) -> None:

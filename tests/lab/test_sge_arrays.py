@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.lab.conftest import ENDED
+from tests.lab.test_arrays import check_calls
 from tests.lab.test_jobs import script
 from tests.lab.test_sge import WAITS, commands, engine
 
@@ -133,6 +134,10 @@ def test_many_tasks_with_mixed_ends(sge: Lab) -> None:
     assert sorted(told) == [*range(1, SIZE + 1)]
     counts = Counter(status.state for status in told.values())
     assert counts == Counter(expected_end(index)[0] for index in range(1, SIZE + 1))
+
+
+def test_grid_engine_is_asked_once_a_poll(sge: Lab, tmp_path: Path) -> None:
+    check_calls(sge.profile, "qsub", "qstat", ("qacct",), tmp_path)
 
 
 def test_an_array_is_held_resumed_and_aborted(sge: Lab) -> None:

@@ -51,7 +51,7 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     job = linux.start(**fields)
     assert ended(job.wait()) == ("DONE", 3, None)
     assert job.read("stdout") == HOSTILE
-    assert re.fullmatch(r"elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+ ended=[0-9]+\n", job.read(".gpe_usage"))
+    assert re.fullmatch(r"elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+ ended=[0-9.]+\n", job.read(".gpe_usage"))
     assert linux.start(job.directory, **fields).id == job.id
     left = {path.name for path in job.directory.iterdir()}
     assert left == {

@@ -15,7 +15,7 @@ import pytest
 
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, ENDED, PROFILES, Target, exports, quoted
-from tests.profiles.test_batch import make_page_profile
+from tests.profiles.test_batch import check_fields_of_tsp, make_page_profile
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
 if TYPE_CHECKING:
@@ -289,6 +289,11 @@ def test_hostile_values_reach_the_program(tsp: Spooler) -> None:
     assert (directory / "got.environment").read_bytes() == value.encode()
     assert (directory / "got.stdin").read_bytes() == value.encode()
     assert tsp.find(directory) == job.id
+
+
+def test_fields(tsp: Spooler) -> None:
+    """Each reaches the program, or is refused by its name."""
+    check_fields_of_tsp(tsp, lambda job: job.wait("DONE"))
 
 
 def test_fifty_jobs(tsp: Spooler) -> None:

@@ -199,6 +199,22 @@ def test_hold_and_resume_of_all_and_of_one(linux: Target) -> None:
     linux.ok("ABORT", JOB_ID=job.id)
 
 
+def test_one_task_of_an_array_that_is_held_as_a_whole(linux: Target) -> None:
+    """A task that has begun goes on. One that has not is refused: what would begin it is stopped with the rest."""
+    job = linux.start(**script("until [ -e go ]; do sleep 0.05; done"), ARRAY="1-3%1")
+    wait_for(job, lambda found: states(found, [1]) == {"RUNNING"})
+    linux.ok("HOLD", JOB_ID=job.id)
+    linux.ok("RESUME", JOB_ID=f"{job.id}_1")
+    (job.directory / "go").touch()
+    wait_for(job, lambda found: states(found, [1]) == {"DONE"})
+    refused = linux.fails("RESUME", JOB_ID=f"{job.id}_2")
+    assert f"its array is held as a whole: resume {job.id}\n" in refused
+    assert states(tasks(job), [2, 3]) == {"HELD"}
+    linux.ok("HOLD", JOB_ID=f"{job.id}_3")  # nothing is lost by a hold of its own
+    linux.ok("RESUME", JOB_ID=job.id)
+    assert states(wait_for(job, all_ended)) == {"DONE"}
+
+
 def test_a_task_that_is_held_before_it_begins_lets_others_pass(linux: Target) -> None:
     job = linux.start(**script('until [ -e "go.$GPE_ARRAY_INDEX" ]; do sleep 0.05; done'), ARRAY="1-3%1")
     wait_for(job, lambda found: states(found, [1]) == {"RUNNING"})

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import ValueRefusedError
+from manual import batch_systems as systems
+from osprofile.errors import IncarnationError, ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.lint import lint_file
 from osprofile.profile.repository import Repository
@@ -99,6 +100,76 @@ def test_a_limit_that_nobody_enforces_is_refused(name: str, tmp_path: Path) -> N
     context = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/1"}
     with pytest.raises(ValueRefusedError, match=name):
         incarnate(profile, "START", fields={name: "60"}, context=context)
+
+
+SAMPLES = {
+    "JOB_NAME": "mine", "STDIN": "in", "STDOUT": "out", "STDERR": "err", "DIRECTORY": "/", "PROCESSES": "2", "CPUS": "3",
+    "CPUTIME": "600", "QUEUE": "long", "PROJECT": "physics", "NODES": "1", "MEMORY": "100", "WALLTIME": "60", "GPUS": "1",
+    "GPU_TYPE": "a100", "QOS": "high", "CONSTRAINT": "fast", "RESERVATION": "course", "EXCLUSIVE": "true", "PRIORITY": "-5",
+    "START_TIME": "2030-01-01T00:00", "NOTIFY": "me", "NOTIFY_EVENTS": "end", "DEPENDENCY": "afterok:1", "ARRAY": "1-2",
+    "REQUEUE": "true", "CONTAINER": "image.sif", "NODE_FILE": "nodes", "TMP_DIR": "/tmp", "OPTIONS": "-n",
+    "ENVIRONMENT": "export X='y'\n", "EXECUTABLE": "/bin/sh", "ARGUMENTS": "-u",
+}  # fmt: skip
+"""A value of each field of a job."""
+CARRIED_BY_TSP = {
+    "JOB_NAME", "STDIN", "STDOUT", "STDERR", "DIRECTORY", "PROCESSES", "CPUS", "CPUTIME", "CONTAINER", "NODE_FILE",
+    "TMP_DIR", "ENVIRONMENT", "EXECUTABLE", "ARGUMENTS",
+}  # fmt: skip
+"""What the job's own shell does, or tells the program; task-spooler has none of the others."""
+REPORT = """\
+printf '%s\n' "$GPE_JOB_NAME" "$GPE_PROCESSES" "$GPE_CPUS:$OMP_NUM_THREADS" "$(ulimit -t)" "$PWD" "$X" "$(cat)" "${TMPDIR%/*}" "$1"
+cat "$GPE_NODE_FILE"
+echo words >&2"""
+
+
+def check_fields_of_tsp(tsp: Target, run: Callable[[Job], object]) -> None:
+    """Check each field of a job: it reaches the program of a job, which `run` lets end, or is refused by its name."""
+    assert set(SAMPLES) == {name for name in systems.list_job_fields() if name not in {"PE", "PE_NODES"}}
+    for name in SAMPLES.keys() - CARRIED_BY_TSP:
+        needed = {"GPU_TYPE": {"GPUS": "1"}, "NOTIFY_EVENTS": {"NOTIFY": "me"}}.get(name, {})
+        with pytest.raises(IncarnationError) as caught:
+            tsp.script("START", **{name: SAMPLES[name]}, **needed)
+        assert caught.value.field in {name, *needed}, name
+    directory, scratch = tsp.directory(), tsp.home / "scratch"
+    directory.mkdir(parents=True)
+    scratch.mkdir()
+    (directory / "in").write_text("of stdin")
+    (tsp.path[0] / "apptainer").write_text(
+        '#!/bin/sh\nprintf "%s\\n" "$@" > "$HOME/words"\nshift 6\nexec "$@"\n'
+    )
+    (tsp.path[0] / "apptainer").chmod(0o755)
+    fields = {name: SAMPLES[name] for name in CARRIED_BY_TSP}
+    fields |= {"ARGUMENTS": quoted("-c", REPORT, "sh", "a 'b'"), "TMP_DIR": str(scratch)}
+    job = tsp.start(directory, **fields)
+    run(job)
+    host = os.uname().nodename
+    assert job.read("out").splitlines() == [
+        "mine", "2", "3:3", "600", "/", "y", "of stdin", str(scratch), "a 'b'", host, host,
+    ]  # fmt: skip
+    assert job.read("err") == "words\n"
+    assert job.read("nodes") == f"{host}\n" * 2
+    assert [*scratch.iterdir()] == []
+    assert (tsp.home / "words").read_text().startswith("exec\n--bind\n")
+    assert f"\n{directory}/image.sif\n" in (tsp.home / "words").read_text()
+
+
+def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None:
+    """With a stand-in; tests/lab/test_tsp.py has the real one."""
+    folder = make_page_profile("new-batch-system", "tsp", tmp_path / "profiles")
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    (commands / "tsp").write_text(
+        '#!/bin/sh\ncd "$(dirname "$0")" || exit\n[ "$1" = sh ] && echo 7 && echo "$2" > jobs && exit\n'
+        "echo ID; echo 7 running file $(cat jobs)\n"
+    )
+    (commands / "tsp").chmod(0o755)
+    target = target_of("linux", commands)
+    target.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
+
+    def run(job: Job) -> None:
+        subprocess.run(["sh", str(job.directory / ".gpe_job")], env=target.env, cwd="/", check=True)
+
+    check_fields_of_tsp(target, run)
 
 
 FLUX = r"""#!/bin/sh

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from osprofile.errors import IncarnationError
+from osprofile.incarnation.incarnate import incarnate
 from tests.hunting import rounds
 from tests.profiles.conftest import exports, quoted
 
@@ -214,3 +217,126 @@ def linux_entries(linux: Target, variation: str, path: Path) -> list[dict[str, s
     found = [m.groupdict() for m in linux.pattern("LIST", "ENTRY_PATTERN").find_iter(text)]
     assert len(found) == len(text.splitlines())
     return [{**entry, "name": unquote(entry["name"] or "", errors="strict")} for entry in found]
+
+
+# A stand-in for each batch system: the command that submits, what it answers, and what its jobs find.
+SUBMITTERS = {
+    "slurm": ("sbatch", "7", {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}),
+    "pbs": ("qsub", "7.server", {"PBS_JOBID": "7.server", "PBS_NODEFILE": "{nodes}"}),
+    "torque": ("qsub", "7.server", {"PBS_JOBID": "7.server", "PBS_NODEFILE": "{nodes}"}),
+    "sge": ("qsub", "7", {"JOB_ID": "7", "SGE_TASK_ID": "undefined"}),
+    "lsf": ("bsub", "Job <7> is submitted to queue <q>.", {"LSB_JOBID": "7", "LSB_DJOB_HOSTFILE": "{nodes}"}),
+}
+APPTAINER = r"""#!/bin/sh
+printf '%s\0' "$@" > "$CONTAINER_LOG"
+while [ "$1" != ./payload ]; do shift; done
+exec "$@"
+"""
+NAMES = [
+    "".join(CARRIED[:20]).replace("/", ""), "".join(CARRIED[20:]).replace("/", ""), " ", "*", "~", "#", "\n",
+    "-n", "a\n", "a\\", "'", "$(touch pwned)", "%j", "$JOB_ID", "a=b", "::", "a\n#PBS -q x", "a\r\n",
+]  # fmt: skip
+
+
+class Batch:
+    """A batch system that takes a job, and the shell that runs the job's script as this system does."""
+
+    def __init__(self, target: Target, directory: Path) -> None:
+        self.target = target
+        self.directory = directory
+        command, answer, variables = SUBMITTERS[target.profile.name]
+        nodes = directory / "nodes"
+        nodes.write_text("n1\n")
+        programs = {
+            command: f"#!/bin/sh\necho '{answer}'\n",
+            "scontrol": "#!/bin/sh\necho n1\n",
+            "apptainer": APPTAINER,
+        }
+        for name, text in programs.items():
+            (directory / name).write_text(text)
+            (directory / name).chmod(0o700)
+        self.variables = {name: value.format(nodes=nodes) for name, value in variables.items()}
+        self.log = directory / "log"
+
+    def run(self, payload: Path, **fields: str) -> Path:
+        """Run START and then the job; give its working directory."""
+        directory = self.target.directory()
+        directory.mkdir(parents=True)
+        (directory / "payload").symlink_to(payload)
+        self.target.start(directory, EXECUTABLE="./payload", **fields)
+        environment = {**self.target.env, **self.variables, "CONTAINER_LOG": str(self.log)}
+        done = subprocess.run(["sh", directory / ".gpe_job"], env=environment, cwd=directory, check=False)
+        assert done.returncode == 0, (fields, (directory / ".gpe_job.out").read_text())
+        return directory
+
+
+@pytest.fixture
+def batch(target_of: Callable[..., Target], tmp_path: Path, request: pytest.FixtureRequest) -> Batch:
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    return Batch(target_of(request.param, commands), commands)
+
+
+PLACES = r"""#!/bin/sh
+printf '%s\0' "$GPE_NODE_FILE" "${TMPDIR%/*}" > got
+"""
+
+
+@pytest.mark.parametrize("batch", SUBMITTERS, indirect=True)
+def test_files_and_containers_of_each_batch_system(batch: Batch, tmp_path: Path) -> None:
+    """Each value of NODE_FILE, TMP_DIR and CONTAINER is a name as it stands, or is refused by name."""
+    payload = tmp_path / "payload"
+    payload.write_text(PLACES)
+    payload.chmod(0o700)
+    for value in NAMES:
+        root = tmp_path / "roots" / value
+        root.mkdir(parents=True)
+        fields = {"NODE_FILE": value, "TMP_DIR": str(root), "CONTAINER": value}
+        told = {name for name, text in fields.items() if refused(batch.target, name, text)}
+        if REFUSED.search(value):
+            assert told == set(fields)
+            continue
+        assert told == ({"CONTAINER"} if value.startswith("-") else set())
+        image = fields.pop("CONTAINER")
+        directory = batch.run(payload, **fields)
+        assert (directory / "got").read_bytes() == f"{directory}/{value}\0{root}\0".encode()
+        assert (directory / value).read_text() == (
+            "n1\n" if batch.target.profile.name != "sge" else f"{os.uname().nodename}\n"
+        )
+        assert [*root.iterdir()] == []
+        if "CONTAINER" not in told:
+            directory = batch.run(payload, CONTAINER=image)
+            words = batch.log.read_bytes().decode().split("\0")
+            bound = f"{directory},{directory}"
+            assert words == [
+                "exec",
+                "--bind",
+                bound,
+                "--pwd",
+                str(directory),
+                f"{directory}/{value}",
+                "./payload",
+                "",
+            ]
+    assert [*tmp_path.glob("**/pwned")] == []
+
+
+@pytest.mark.parametrize("batch", ["slurm"], indirect=True)
+def test_a_cluster_is_plain_or_refused(batch: Batch) -> None:
+    """It stands in a shell's assignment and in a path. `all` would be each cluster."""
+    target, command = batch.target, batch.directory / "sbatch"
+    command.write_text('#!/bin/sh\nprintf %s "$SBATCH_CLUSTERS" > "$0.cluster"; echo 7\n')
+    for value in [*VALUES, "../x", ".x", "-x", "a/b", "a,b", "all", "ALL", "all_1", "c_1.x-y", "EOF\n"]:
+        context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(target.directory()), "CLUSTER": value}
+        for template in ("START", "FIND_JOB", "GET_JOB_STATUS", "ABORT"):
+            fields = {} if template in {"START", "FIND_JOB"} else {"JOB_ID": "7"}
+            if value not in {"EOF", "all_1", "c_1.x-y"}:
+                with pytest.raises(IncarnationError) as caught:
+                    incarnate(target.profile, template, fields=fields, context=context)
+                assert caught.value.field == "CLUSTER"
+                continue
+            text = incarnate(target.profile, template, fields=fields, context=context).text
+            if template == "START":
+                done = target.sh(text)
+                assert (done.returncode, done.stdout) == (0, "7\n")
+                assert (batch.directory / "sbatch.cluster").read_text() == value

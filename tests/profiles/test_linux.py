@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -21,12 +22,12 @@ from osprofile.incarnation.incarnate import incarnate, storage_path
 from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import ENDED, PROFILES, exports, quoted
+from tests.profiles.conftest import ENDED, PROFILES, Job, exports, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.profiles.conftest import Job, Target
+    from tests.profiles.conftest import Target
 
 
 @pytest.fixture
@@ -337,13 +338,21 @@ def test_how_long_a_job_runs(linux: Target, kind: str) -> None:
     most = time.monotonic() - (began - 1 if kind == "waited" else before)
     assert status.state == "RUNNING"
     assert status.elapsed is not None
-    assert least - 1 <= status.elapsed <= most + 1
+    assert least - 1 <= status.elapsed <= most  # cut to whole seconds
     linux.ok("HOLD", JOB_ID=job_id)
     held = read(linux.ok("GET_JOB_STATUS", "ALL"))[job_id]
     assert held.state == "HELD"
     assert held.elapsed is not None
     assert held.elapsed >= status.elapsed
     linux.ok("ABORT", JOB_ID=job_id)
+
+
+def test_a_program_cannot_raise_the_limit_of_its_processor_time(linux: Target) -> None:
+    """It gets SIGXCPU, which it may ignore; KILL comes five seconds later. Nothing is said in its own files."""
+    job = linux.start(**script("ulimit -S -t; ulimit -H -t"), CPUTIME="600")
+    assert job.wait().exit == 0
+    assert job.read("stdout") == "600\n605\n"
+    assert job.read("stderr") == ""
 
 
 BUSY = "x = b'a' * (100 << 20)\nimport time\nwhile time.process_time() < 0.5: pass\ntime.sleep(0.5)"
@@ -365,12 +374,30 @@ def test_what_a_job_took(linux: Target, how: str) -> None:
     assert told.cpu_time is not None
     assert told.elapsed is not None
     assert told.ended is not None
-    assert began - 1 <= told.ended <= time.time()
+    assert began + told.elapsed <= told.ended <= time.time()
     assert 100 <= told.max_memory / (1 << 20) <= 140
     assert 0.4 <= told.cpu_time <= 0.8
     assert told.elapsed >= 0.9
     usage = StatusOutputReader(linux.profile).read_statuses(linux.ok("USAGE", JOB_ID=job_id))[job_id]
     assert (usage.cpu_time, usage.max_memory) == (told.cpu_time, told.max_memory)
+
+
+def test_without_fractions_of_a_second_the_end_is_told_in_whole_ones(linux: Target) -> None:
+    """Debian's perl-base has no Time::HiRes."""
+    perl = linux.home / "perl"
+    perl.write_text('#!/bin/sh\nexec /usr/bin/perl -e \'BEGIN { $INC{"Time/HiRes.pm"} = undef }\' "$@"\n')
+    perl.chmod(0o700)
+    job_script = linux.script("START", directory=linux.directory(), **script("sleep 0.3"))
+    began = int(time.time())
+    assert linux.sh(job_script.replace("exec /usr/bin/perl", f"exec {perl}")).returncode == 0
+    (link,) = (linux.home / ".gpe/jobs/linux").glob("*-*-*")
+    job = Job(linux, link.name, link.resolve())
+    job.wait()
+    match = re.fullmatch(
+        r"elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+ ended=([0-9]+)\n", job.read(".gpe_usage")
+    )
+    assert match is not None
+    assert began <= int(match[1]) <= time.time()
 
 
 def test_what_a_running_job_takes(linux: Target) -> None:
@@ -492,7 +519,7 @@ def test_a_job_that_cannot_begin_is_not_done(linux: Target) -> None:
     (directory / ".gpe_job.out").mkdir(parents=True)
     done = linux.run("START", directory=directory, **script("echo run > ran"))
     job = linux.job_id(done.stdout)
-    assert linux.statuses("", JOB_ID=job)[job].state == "LOST"
+    assert Job(linux, job, directory).wait().state == "LOST"
     assert not (directory / "ran").exists()
 
 

@@ -179,6 +179,7 @@ def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
     until(job.directory / ".gpe_waiting")
     linux.ok("HOLD", JOB_ID=job.id)
     assert states(tasks(job)) == {"HELD"}
+    assert f"resume {job.id}\n" in linux.fails("RESUME", JOB_ID=f"{job.id}_1")
     linux.ok("RESUME", JOB_ID=job.id)
     assert states(tasks(job)) == {"QUEUED"}
     linux.ok("ABORT", JOB_ID=job.id)
@@ -212,7 +213,7 @@ def test_a_time_that_has_passed_and_one_that_does_not_exist(linux: Target) -> No
     directory = linux.directory()
     done = linux.run("START", directory=directory, START_TIME="2027-02-31T00:00")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "2027-02-31" in done.stderr
+    assert "START: START_TIME 2027-02-31T00:00 is no time that exists here\n" in done.stderr
     assert linux.find(directory) == ""
 
 

@@ -446,6 +446,44 @@ def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:
     assert [link.parent.name for link in (slurm.home / ".gpe/jobs").glob("*/6")] == ["slurm@c1"]
 
 
+@pytest.mark.parametrize("job", ["5", "5_1"])
+def test_actions_on_a_cluster_of_several(slurm: Target, commands: Commands, job: str) -> None:
+    """Each command is told the cluster, and what is noted down is noted of this cluster's job alone."""
+    programs = {"squeue": "", "scancel": "", "scontrol": ""}
+    for name in programs:
+        commands.set(name)
+        program = commands.directory / name
+        note = 'echo "$SLURM_CLUSTERS" >> "$0.cluster"\n'
+        ids = 'case $* in *%T*) ;; *) sed "s/ [A-Z]*$//" "$0.out"; exit ;; esac\n' if name == "squeue" else ""
+        program.write_text(program.read_text().replace("cat", f"{note}{ids}cat", 1))
+    directories = {}
+    for cluster in ("c1_a", "c2"):
+        directories[cluster] = slurm.home / f"work-{cluster}"
+        directories[cluster].mkdir()
+        link = slurm.home / ".gpe/jobs" / f"slurm@{cluster}" / "5"
+        link.parent.mkdir(parents=True)
+        link.symlink_to(directories[cluster])
+
+    def run(template: str, state: str, **fields: str) -> None:
+        (commands.directory / "squeue.out").write_text(f"CLUSTER: c1_a\n{job} {state}\n")
+        context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": "c1_a"}
+        script = incarnate(slurm.profile, template, fields={"JOB_ID": job, **fields}, context=context).text
+        done = slurm.sh(script)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), template
+
+    run("HOLD", "PENDING")
+    run("RESUME", "PENDING")
+    run("SIGNAL", "RUNNING", SIGNAL="10")
+    run("ABORT", "RUNNING")
+    assert commands.args("scontrol") == [f"hold {job}", f"release {job}"]
+    assert commands.args("scancel") == [f"--full --signal=10 {job}", job]
+    for name in programs:
+        assert {*(commands.directory / f"{name}.cluster").read_text().split()} == {"c1_a"}
+    noted = {cluster: [*directory.rglob(".gpe_removed")] for cluster, directory in directories.items()}
+    task = ".gpe_tasks/1/" if job == "5_1" else ""
+    assert noted == {"c1_a": [directories["c1_a"] / f"{task}.gpe_removed"], "c2": []}
+
+
 def test_a_controller_that_is_down_has_forgotten_nothing(slurm: Target, commands: Commands) -> None:
     down = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
     commands.set("squeue", stderr=down, code=1)

@@ -6,7 +6,9 @@ and others have given are escaped.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
+import itertools
 import os
 import shlex
 import sys
@@ -227,15 +229,23 @@ def _list_states(row: JobRow, details: JobDetails) -> list[tuple[str, float]]:
     """Return the states of a job with their times, also those that only the status tells."""
     status = row.status
     states = [(state.value, moment) for state, moment in details.history]
-    known = {state for state, _ in states}
     end = states.pop() if states and details.history[-1][0].is_terminal else None
+    if status.started is not None:
+        run = (JobState.RUNNING.value, status.started)
+        runs = [number for number, (state, _) in enumerate(states) if state == run[0]]
+        if not runs:
+            bisect.insort(states, run, key=lambda state: state[1])
+        elif len(runs) == 1:  # it is known more exactly than when it was seen
+            states[runs[0]] = run
     if status.submitted is not None:
         states.insert(0, (JobState.QUEUED.value, status.submitted))
-    if status.started is not None and JobState.RUNNING.value not in known:
-        states.append((JobState.RUNNING.value, status.started))
     if end is None and status.state.is_terminal and status.ended is not None:
         end = (status.state.value, status.ended)
-    return [*states, *([end] if end else [])]
+    if end is not None:
+        states.append(end)
+    # a state that was seen is told by the time of the query, which may be after its end
+    moments = itertools.accumulate((moment for _, moment in reversed(states)), min)
+    return [(state, moment) for (state, _), moment in zip(reversed(states), moments, strict=True)][::-1]
 
 
 def _find_dependencies(session: CommandSession, row: JobRow, details: JobDetails) -> list[dict[str, Any]]:

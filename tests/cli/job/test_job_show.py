@@ -320,6 +320,30 @@ def test_a_job_that_nobody_watched(machine: Machine) -> None:
     assert "(ran 0:00:00)\n" in text
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_times_agree_and_go_forward(machine: Machine, held: bool) -> None:
+    """What the job has measured counts, and it began after its submission, before START had told its id."""
+    job_id = machine.submit("sh", "-c", "until [ -e go ]; do sleep 0.05; done")
+    expected = ["QUEUED", "RUNNING", "DONE"]
+    if held:
+        expected[2:2] = ["HELD", "RUNNING"]
+        for verb, state in (("", "RUNNING"), ("hold", "HELD"), ("resume", "RUNNING")):
+            assert not verb or machine.run("job", verb, job_id).code == 0
+            assert machine.run_json("status", job_id)[0]["state"] == state
+            time.sleep(0.5)
+    (machine.root / "go").touch()
+    assert machine.run("job", "wait", job_id).code == 0
+    (job,) = json.loads(show(machine, "--json", job_id))
+    assert job["submitted"] <= job["started"] <= job["ended"] <= time.time()
+    assert job["ended"] - job["started"] == pytest.approx(job["elapsed"], abs=0.1)
+    assert [change["state"] for change in job["history"]] == expected
+    times = [change["time"] for change in job["history"]]
+    assert times == sorted(times)
+    assert (times[0], times[1]) == (pytest.approx(job["submitted"]), pytest.approx(job["started"], abs=1))
+    if held:
+        assert times[3] - times[2] >= 0.5  # it was held for this time
+
+
 def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
     hostile = "\x1b]0;x\x07\x1b[2J\n\r\u009b31m[bold]'\u202e"
     root = machine.root / "a\x1b[2J  b"
