@@ -327,7 +327,7 @@ def test_a_timeout_leaves_the_job_alone(session: JobSession) -> None:
 
 
 def test_an_unknown_job(session: JobSession) -> None:
-    job = session.submit(shell("sleep 1"))
+    job = session.submit(shell("sleep 100"))
     for wait in (session.wait, session.status, session.watch):
         with pytest.raises(JobNotFoundError):
             wait("987654")
@@ -336,6 +336,7 @@ def test_an_unknown_job(session: JobSession) -> None:
     assert session.get_cached_status("987654") is None
     assert session.statuses(["987654"]) == {}
     assert session.statuses()[job.id].state in {JobState.QUEUED, JobState.RUNNING}
+    job.abort()
 
 
 def test_what_the_class_has_no_method_for(session: JobSession) -> None:

@@ -242,8 +242,8 @@ REFUSED = {
     '#BatchExtraSubmitArgs = "-x"': (
         "BatchExtraSubmitArgs", "attribute BatchExtraSubmitArgs: the option -x is not accepted here"),
     'GridType = "pbs"; StageCmd = false; Cmd = "-x"': ("Cmd", "attribute Cmd: '-x' begins with a -"),
-    '#JobDirectory = "\\377"': ("JobDirectory", r"attribute JobDirectory: '\udcff' is not valid UTF-8"),
-    '#TransferInput = {"a", "\\377"}': ("TransferInput", r"attribute TransferInput: '\udcff' is not valid UTF-8"),
+    '#JobDirectory = "\\377"': ("JobDirectory", r"attribute JobDirectory: '\xff' is not valid UTF-8"),
+    '#TransferInput = {"a", "\\377"}': ("TransferInput", r"attribute TransferInput: '\xff' is not valid UTF-8"),
     f'#Iwd = "/{"x" * 4000}"; In = "{"y" * 100}"': ("In", "attribute In: a path of 4102 characters is too long"),
     "#Foo = { 1 }": ("Foo", "attribute Foo: its value is a list, not a text"),
     "#TransferInput = { 1 }": ("TransferInput", "attribute TransferInput: its list has other elements than strings"),

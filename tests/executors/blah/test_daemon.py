@@ -205,7 +205,7 @@ STRICT = """<idb:Template><idb:Field name="ARGUMENTS" ext:pattern="(?s)(?!.*die)
         ),
         (
             b'[ Cmd = "/bin/true"; GridType = "linux"; JobDirectory = "\xff" ]',
-            "attribute JobDirectory: '\\udcff' is not valid UTF-8",
+            "attribute JobDirectory: '\\xff' is not valid UTF-8",
         ),
     ],
 )

@@ -164,7 +164,7 @@ BAD = [
     ("auth_number", "2147483648", "it is not a number from 0 to 2147483647"),
     ("option", "profile", "it does not name a profile"),
     ("argument", "a\0b", "it contains a NUL byte"),
-    ("argument", "\udcff", "'\\udcff' is not valid UTF-8"),
+    ("argument", "\udcff", "'\\xff' is not valid UTF-8"),
 ]
 
 

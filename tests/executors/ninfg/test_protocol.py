@@ -51,7 +51,7 @@ BAD = [
     ("JOB_CREATE \u0661\r\nJOB_CREATE_END\r\n".encode(), "JOB_CREATE needs a request id, a decimal number, not '\u0661'"),
     (b"JOB_STATUS \r\n", "JOB_STATUS needs a job id"),
     (b"JOB_DESTROY\n", "JOB_DESTROY needs a job id"),
-    (b"\xff\0\r\n", "unknown request '\\udcff\\x00': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
+    (b"\xff\0\r\n", "unknown request '\\xff\\x00': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
     (b"EXIT 1\r\n", "unknown request 'EXIT 1': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
     (b"x" * (MAX_LINE_SIZE + 1) + b"\r\n", f"a line is longer than {MAX_LINE_SIZE} bytes"),
     (b"JOB_CREATE 1\r\na " + b"x" * MAX_LINE_SIZE + b"\r\nJOB_CREATE_END\r\n", f"a line is longer than {MAX_LINE_SIZE} bytes"),
