@@ -49,7 +49,7 @@ class Follower:
 
     async def run(self) -> None:
         """Follow the plan to its end."""
-        plan = json.loads((self._home / "plan").read_text())
+        plan = json.loads((self._home / "job.plan").read_text())
         listener = asyncio.ensure_future(self._listen())
         await self._target.recover_submissions()
         for record in self._target.store.list_live_jobs(self._target.name):
@@ -68,7 +68,9 @@ class Follower:
 
     async def _follow(self, planned: dict[str, Any]) -> None:
         await self._until(planned["submitted"])
-        description = JobDescription(executable="/bin/true", name=planned["key"])
+        description = JobDescription(
+            executable="/bin/true", name=planned["key"], array=planned["array"] or None
+        )
         while True:
             try:
                 job_id = await self._target.submit(description, key=planned["key"])
@@ -76,7 +78,8 @@ class Follower:
             except OSProfileError:
                 await asyncio.sleep(RETRY)
         if planned["cancelled"] is not None:
-            await self._cancel(job_id, planned["cancelled"])
+            index = planned["index"]
+            await self._cancel(job_id if index is None else f"{job_id}_{index}", planned["cancelled"])
         await self._target.wait(job_id)
 
     async def _cancel(self, job_id: str, moment: float) -> None:
