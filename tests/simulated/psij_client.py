@@ -115,12 +115,8 @@ class Program:
         if key in self.notes:
             job._id = self.notes[key]["id"]
         self._note(key, id=job.id)
-        try:
+        with contextlib.suppress(self._psij.SubmitException):  # it is repeated in the next round
             self._executor.submit(job)
-        except self._psij.SubmitException as error:
-            if not error.transient:
-                raise
-        else:
             self._note(key, native=job.native_id)
 
 
