@@ -5,12 +5,13 @@
 Polls: the processor time of this process, and that of all, by the number of watched jobs, of which 1 % have changed
 since the last poll; all jobs wait, or all run (then the times in all lines have changed). With ten times the jobs, it
 may grow by as much as the time to compare two listings of these jobs in bare Python, which grows faster than the
-number of jobs where they are no longer in the processor's cache. BLAH: 5,000 queued jobs, for which a client asks
-during a week; the queries, and the memory.
+number of jobs where they are no longer in the processor's cache. What one more job takes of the memory does not grow.
+BLAH: 5,000 jobs that are kept queued, for which a client asks during a week, and submits one for each that has ended;
+the ends, the queries, and the memory.
 
-With --jobs N, only this: N jobs of three users in ten days, through `TargetSystem`, whose process is killed at
-random moments. START takes most of the time: 10,000 jobs took 18 minutes on two cores with other work, 108 ms each.
-100,000 would take hours: what grows with their number is in the polls.
+With --jobs N, only this: N jobs of three users in ten days, of which one of 20 is submitted by itself, through
+`TargetSystem`, BLAH, and PSI/J if it is installed, and the others are tasks of arrays of up to 1,000. All processes are
+killed at random moments, and each end is compared with the truth. The scripts of START and GET_JOB_STATUS take most of the time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import asyncio
 import importlib.util
 import json
+import math
 import os
 import resource
 import statistics
@@ -57,8 +59,9 @@ MEAN = 1e6
 TOLERANCE = 1.4
 MAX_MEMORY = 80
 MEMORY_TOLERANCE = 1.1
-MEMORY_OF_JOB = 5
-"""KB that one more watched job may take."""
+"""The first day is left out: what the daemon needs to submit is loaded when the first job has ended."""
+MEMORY_OF_JOB_TOLERANCE = 2
+"""What one more job takes may be so many times what it took among a tenth of the jobs."""
 TOLD_AFTER = 48 * HOUR
 """After so long, each end is known: a job that nobody knows is lost after 12 hours that were seen in three rounds."""
 QUEUED = 5000
@@ -148,13 +151,11 @@ def compare_polls(counts: list[int], polls: int) -> bool:
                 flush=True,
             )
             if last:
-                more = found["jobs"] / last["jobs"]
-                most = TOLERANCE * max(more, found["peer"] / last["peer"])
+                most = TOLERANCE * max(10, found["peer"] / last["peer"])
                 held += [found[key] <= most * last[key] for key in ("own", "whole", "watching")]
-                added = (found["memory"] - last["memory"]) / (found["jobs"] - last["jobs"])
-                held.append(added <= max(MEMORY_OF_JOB / 1024, TOLERANCE * last.get("added", 0.0)))
-                found["added"] = added
-            last = found
+                found["added"] = (found["memory"] - last["memory"]) / (count - last["count"])
+                held.append(found["added"] <= MEMORY_OF_JOB_TOLERANCE * last.get("added", math.inf))
+            last = {**found, "count": count}
     print(f"growth: {'held' if all(held) else 'BROKEN'}")
     return all(held)
 
@@ -266,17 +267,19 @@ def ask_for_a_week(hours: float, ends: int) -> bool:
         known = {name for name, end in ended.items() if end < truth["now"] - TOLD_AFTER}
         faults = list_faults(truth, known.union(client.ends), client.ends, convert_end, answers=2)
     print(*faults[:10], sep="\n")
+    first_day = memory[round(24 / hours)]
     held = {
         "one query a poll": queries == polls,
         "each end told as it was": not faults and bool(known),
         f"at most {MAX_MEMORY} MB": max(memory) < MAX_MEMORY,
-        "memory at the end as at the beginning": memory[-1] <= MEMORY_TOLERANCE * memory[0],
+        "memory at the end as after the first day": memory[-1] <= MEMORY_TOLERANCE * first_day,
     }
     print(
         f"{QUEUED} jobs kept queued through BLAH for a week, {len(memory)} rounds of a client in {took:.0f} s: "
         f"{len(ended)} jobs ended, {len(client.ends)} told, {truth['counts'].get('sbatch', 0)} submitted; {polls:.0f} polls with {queries} "
         f"queries, {truth['counts'].get('squeue of one', 0)} queries for one job; "
-        f"memory of the daemon: {memory[0]:.1f} MB, at the end {memory[-1]:.1f} MB"
+        f"memory of the daemon: {memory[0]:.1f} MB, after a day {first_day:.1f} MB, "
+        f"in the middle {memory[len(memory) // 2]:.1f} MB, at the end {memory[-1]:.1f} MB"
     )
     for promise, is_held in held.items():
         print(f"{promise}: {'held' if is_held else 'BROKEN'}")

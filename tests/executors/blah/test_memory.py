@@ -32,8 +32,9 @@ def test_a_job_whose_end_was_told_is_in_the_record_alone(toy: Toy) -> None:
         question = Request("BLAH_JOB_STATUS", "3", (job_id,))
         monitor, native_id = systems["toy"].target.monitor, job_id.rpartition("/")[2]
         assert native_id in monitor
-        while (answer := await handler.handle_request(question)).extras[0] != "4":
-            await asyncio.sleep(0.05)
+        await systems["toy"].target.wait(native_id)
+        answer = await handler.handle_request(question)
+        assert answer.extras[0] == "4"
         assert native_id not in monitor
         asked = toy.asked
         assert await handler.handle_request(question) == answer
