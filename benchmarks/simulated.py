@@ -5,27 +5,30 @@
 Polls: the processor time of this process, and that of all, by the number of watched jobs, of which 1 % have changed
 since the last poll; all jobs wait, or all run (then the times in all lines have changed). With ten times the jobs, it
 may grow by as much as the time to compare two listings of these jobs in bare Python, which grows faster than the
-number of jobs where they are no longer in the processor's cache. BLAH: 5,000 queued jobs, for which a client asks
-during a week; the queries, and the memory.
+number of jobs where they are no longer in the processor's cache. What one more job takes of the memory does not grow.
+BLAH: 5,000 jobs that are kept queued, for which a client asks during a week, and submits one for each that has ended;
+the ends, the queries, and the memory.
 
-With --jobs N, only this: N jobs of three users in ten days, through `TargetSystem`, whose process is killed at
-random moments. START takes most of the time: 10,000 jobs took 18 minutes on two cores with other work, 108 ms each.
-100,000 would take hours: what grows with their number is in the polls.
+With --jobs N, only this: N jobs of three users in ten days, of which one of 20 is submitted by itself, through
+`TargetSystem`, BLAH, and PSI/J if it is installed, and the others are tasks of arrays of up to 1,000. All processes are
+killed at random moments, and each end is compared with the truth. The scripts of START and GET_JOB_STATUS take most of the time.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib.util
 import json
+import math
 import os
 import resource
 import statistics
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paired import heading
 
@@ -35,19 +38,32 @@ from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.metrics import WRITE_INTERVAL
 from osprofile.profile.repository import Repository
-from tests.simulated.blah_client import BlahClient
-from tests.simulated.site import run_site
+from tests.simulated import psij_client
+from tests.simulated.blah_client import BlahClient, convert_end
+from tests.simulated.site import list_keys, run_site
 from tests.simulated.test_ends import USERS, follow, harsh
-from tests.simulated.truth import list_faults, read_ends
+from tests.simulated.truth import list_array_faults, list_faults, read_ends
+
+if TYPE_CHECKING:
+    from tests.simulated.site import Site
 
 HOUR = 3600.0
+DAYS = 10
+PSIJ_PROGRAM = "tests.simulated.psij_client"
 CHANGE = 0.01
 """The share of the jobs that change between two polls."""
 MEAN = 1e6
 """How long jobs wait or run (s of simulated time)."""
 TOLERANCE = 1.4
 MAX_MEMORY = 80
+MEMORY_TOLERANCE = 1.1
+"""The first day is left out: what the daemon needs to submit is loaded when the first job has ended."""
+MEMORY_OF_JOB_TOLERANCE = 2
+"""What one more job takes may be so many times what it took among a tenth of the jobs."""
+TOLD_AFTER = 48 * HOUR
+"""After so long, each end is known: a job that nobody knows is lost after 12 hours that were seen in three rounds."""
 QUEUED = 5000
 
 
@@ -137,72 +153,137 @@ def compare_polls(counts: list[int], polls: int) -> bool:
             if last:
                 most = TOLERANCE * max(10, found["peer"] / last["peer"])
                 held += [found[key] <= most * last[key] for key in ("own", "whole", "watching")]
-            last = found
+                found["added"] = (found["memory"] - last["memory"]) / (count - last["count"])
+                held.append(found["added"] <= MEMORY_OF_JOB_TOLERANCE * last.get("added", math.inf))
+            last = {**found, "count": count}
     print(f"growth: {'held' if all(held) else 'BROKEN'}")
     return all(held)
 
 
+def has_psij() -> bool:
+    """Return whether PSI/J is there, with the executors of the plugin."""
+    return importlib.util.find_spec("psij") is not None
+
+
+async def follow_all(site: Site, clients: list[BlahClient], modules: list[str]) -> list[int]:
+    """Follow the jobs of all users in all ways; return the exit codes of their programs."""
+    programs = [(user, module) for user in USERS for module in modules]
+    codes = asyncio.gather(*(asyncio.to_thread(follow, site, *program) for program in programs))
+    await asyncio.gather(*(client.run() for client in clients))
+    return await codes
+
+
 def follow_jobs(jobs: int, seed: int) -> bool:
-    """Run a plan of so many jobs, with kills; return whether each end is told as it was."""
-    options = harsh(seed, max(50, jobs / 5))
-    with run_site(USERS, participants=USERS, **options) as site, ThreadPoolExecutor() as executor:
-        plans = {user: site.write_plan(user, jobs // len(USERS), 10, seed) for user in USERS}
-        begin = time.perf_counter()
-        codes = [*executor.map(lambda user: follow(site, user), USERS)]
+    """Run plans of so many jobs, with kills; return whether each end is told as it was.
+
+    One of 20 is a single job: through `TargetSystem`, BLAH, or PSI/J if it is installed. The others are tasks of
+    arrays, through `TargetSystem`.
+    """
+    modules = ["tests.simulated.follow", *([PSIJ_PROGRAM] if has_psij() else [])]
+    single = jobs // len(USERS) // 20 // (len(modules) + 1)
+    tasks = jobs // len(USERS) - single * (len(modules) + 1)
+    names = [name for user in USERS for name in (user, f"blah of {user}", f"client of {user}")]
+    names += [f"psij of {user}" for user in USERS if has_psij()]
+    options = {**harsh(seed, max(100, jobs / 20)), "kill_pause": 12 * HOUR, "grain": HOUR / 6}
+    faults, told = [], 0
+    with run_site(USERS, participants=names, **options) as site:
+        plans = {user: site.write_plan(user, single, DAYS, seed, tasks=tasks) for user in USERS}
+        blah_plans = {user: site.write_plan(user, single, DAYS, seed, kind="blah") for user in USERS}
+        psij_plans = {user: site.write_plan(user, single, DAYS, seed, kind="psij") for user in USERS}
+        clients = [BlahClient(site, user, plan) for user, plan in blah_plans.items()]
+        begin, worked = time.perf_counter(), processor_time(resource.RUSAGE_CHILDREN)
+        codes = asyncio.run(follow_all(site, clients, modules))
         took = time.perf_counter() - begin
         truth = site.ask(truth=True)
-        faults = []
-        for user, plan in plans.items():
-            store = Store(str(site.root / "homes" / user / "jobs.db"))
-            faults += list_faults(truth, [job["key"] for job in plan], read_ends(store, "simulated"))
+        for client, user in zip(clients, USERS, strict=True):
+            home = site.root / "homes" / user
+            store = Store(str(home / "jobs.db"))
+            ways = [(plans[user], read_ends(store, "simulated"), lambda end: end, 1)]
+            ways.append((blah_plans[user], client.ends, convert_end, 2))
+            if has_psij():
+                ways.append((psij_plans[user], psij_client.read_ends(home), psij_client.convert_end, 1))
+            for plan, ends, convert, answers in ways:
+                faults += list_faults(truth, list_keys(plan), ends, convert, answers)
+                told += len(list_keys(plan))
+            faults += list_array_faults(store, "simulated")
             store.close()
+    worked = processor_time(resource.RUSAGE_CHILDREN) - worked
     print(*faults[:10], sep="\n")
     print(
-        f"{jobs} jobs in {truth['now'] / 86400:.1f} days took {took:.0f} s, {took / jobs * 1e3:.0f} ms each; "
-        f"{truth['kills']} kills, commands {truth['counts']}; {len(faults)} faults, exit codes {codes}"
+        f"{told} jobs in {truth['now'] / 86400:.1f} days, of which {3 * single} single ones through TargetSystem, "
+        f"as many through BLAH{', and PSI/J' if has_psij() else ''}; the others are tasks of {len(truth['arrays'])} arrays. "
+        f"It took {took:.0f} s, {worked:.0f} s of processor time; kills: {truth['kills']}, commands: {truth['counts']}"
     )
-    return not faults and codes == [0, 0, 0]
+    print(f"0 wrong, 0 lost, 0 doubled: {f'BROKEN, {len(faults)}' if faults else 'held'}")
+    return not faults and not any(codes)
 
 
-def ask_for_a_week(hours: float) -> bool:
-    """Keep jobs queued, and ask the BLAH daemon for them; return whether the promises hold."""
-    names = ("ann", "client of ann")
-    with run_site(["ann"], participants=names, wait=1e12) as site:
-        ids = site.ask(fill=QUEUED, user="ann")
+async def keep_queue_full(site: Site, client: BlahClient, hours: float) -> tuple[list[float], float, int]:
+    """Ask for the client's jobs during a week, and submit one for each that has ended.
+
+    Return the MB of the daemon after each round, how often it has polled, and how many queries the cluster has seen.
+    """
+    memory = []
+    await client.daemon.start()
+    while client.participant.time.now < 7 * 24 * HOUR:
+        await client.do_round()
+        memory.append(read_memory(client.daemon.process.pid))
+        missing = QUEUED + len(client.ends) - len(client.plan)
+        now = client.participant.time.now
+        new = range(len(client.plan), len(client.plan) + missing)
+        client.plan += [{"key": f"ann-{n}", "submitted": now, "cancelled": None} for n in new]
+        await client.participant.sleep(hours * HOUR)
+    await asyncio.sleep(WRITE_INTERVAL + 1)  # time stands still: this client does not sleep in it
+    polls = read_metric(client.metrics, "osprofile_polls_total")
+    queries = site.ask(truth=True)["counts"]["squeue"]
+    await client.daemon.end()
+    return memory, polls, queries
+
+
+def read_metric(path: Path, name: str) -> float:
+    """Return the sum of a counter of the daemon."""
+    lines = [line for line in path.read_text().splitlines() if line.startswith(name)]
+    return sum(float(line.rpartition(" ")[2]) for line in lines)
+
+
+def ask_for_a_week(hours: float, ends: int) -> bool:
+    """Keep jobs queued through the BLAH daemon while about so many end; return whether the promises hold."""
+    names = ("blah of ann", "client of ann")
+    with run_site(["ann"], participants=names, wait=7 * 24 * HOUR * QUEUED / ends, lag=[0]) as site:
+        ids = site.ask(fill=QUEUED, user="ann", owner="blah of ann")
         (site.root / "homes" / "ann" / "osprofile").mkdir()
         store = Store(str(site.root / "homes" / "ann" / "osprofile" / "jobs.db"))
         for number in ids:
             store.adopt_job("simulated", JobStatus(str(number), JobState.QUEUED))
         store.close()
-        client = BlahClient(site, "ann", [])
-
-        async def ask() -> tuple[int, float, float]:
-            rounds, begin = 0, 0.0
-            await client.daemon.start()
-            while client.participant.time.now < 7 * 24 * HOUR:
-                answers = await asyncio.gather(
-                    *(client.daemon.ask("BLAH_JOB_STATUS", f"simulated/20330518/{number}") for number in ids)
-                )
-                if any(answer[2] != "1" for answer in answers):
-                    raise RuntimeError(answers[0])
-                rounds += 1
-                begin = begin or read_memory(client.daemon.process.pid)
-                await client.participant.sleep(hours * HOUR)
-            end = read_memory(client.daemon.process.pid)
-            queries = site.ask(truth=True)["counts"]["squeue"]
-            await client.daemon.end()
-            print(
-                f"{QUEUED} queued jobs through BLAH, {rounds} rounds in a week: {queries} queries "
-                f"(one a round: {'held' if queries == rounds else 'BROKEN'})"
-            )
-            return queries - rounds, begin, end
-
-        more, begin, end = asyncio.run(ask())
+        plan = [{"key": f"fill-{n}", "submitted": 0.0, "cancelled": None} for n in range(QUEUED)]
+        client = BlahClient(site, "ann", plan)
+        client.ids = {f"fill-{n}": f"simulated/20330518/{number}" for n, number in enumerate(ids)}
+        begin = time.perf_counter()
+        memory, polls, queries = asyncio.run(keep_queue_full(site, client, hours))
+        took = time.perf_counter() - begin
+        truth = site.ask(truth=True)
+        ended = {job["name"]: job["ended"] for job in truth["jobs"] if job["ended"] is not None}
+        known = {name for name, end in ended.items() if end < truth["now"] - TOLD_AFTER}
+        faults = list_faults(truth, known.union(client.ends), client.ends, convert_end, answers=2)
+    print(*faults[:10], sep="\n")
+    first_day = memory[round(24 / hours)]
+    held = {
+        "one query a poll": queries == polls,
+        "each end told as it was": not faults and bool(known),
+        f"at most {MAX_MEMORY} MB": max(memory) < MAX_MEMORY,
+        "memory at the end as after the first day": memory[-1] <= MEMORY_TOLERANCE * first_day,
+    }
     print(
-        f"memory of the daemon: {begin:.1f} MB, after a week {end:.1f} MB "
-        f"(at most {MAX_MEMORY}: {'held' if end < MAX_MEMORY else 'BROKEN'})"
+        f"{QUEUED} jobs kept queued through BLAH for a week, {len(memory)} rounds of a client in {took:.0f} s: "
+        f"{len(ended)} jobs ended, {len(client.ends)} told, {truth['counts'].get('sbatch', 0)} submitted; {polls:.0f} polls with {queries} "
+        f"queries, {truth['counts'].get('squeue of one', 0)} queries for one job; "
+        f"memory of the daemon: {memory[0]:.1f} MB, after a day {first_day:.1f} MB, "
+        f"in the middle {memory[len(memory) // 2]:.1f} MB, at the end {memory[-1]:.1f} MB"
     )
-    return more == 0 and end < MAX_MEMORY
+    for promise, is_held in held.items():
+        print(f"{promise}: {'held' if is_held else 'BROKEN'}")
+    return all(held.values())
 
 
 def main() -> int:
@@ -223,7 +304,10 @@ def main() -> int:
     if given.jobs:
         return 0 if follow_jobs(given.jobs, given.seed) else 1
     counts = [10, 100, 1000, 10_000] if given.quick else [10, 100, 1000, 10_000, 100_000]
-    held = [compare_polls(counts, given.rounds), ask_for_a_week(24 if given.quick else 2)]
+    held = [
+        compare_polls(counts, given.rounds),
+        ask_for_a_week(12, 100) if given.quick else ask_for_a_week(2, 1500),
+    ]
     return 0 if all(held) else 1
 
 

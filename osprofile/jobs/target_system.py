@@ -483,6 +483,12 @@ class TargetSystem:
         """Report no more events of a job."""
         self._watcher.unwatch(self._get_full_job_id(job_id))
 
+    def unwatch_ended(self, job_id: str) -> None:
+        """Keep a job whose end is recorded no longer in memory: from now on, its status is that of the record."""
+        self._recorder.flush()
+        if self._find_recorded_end(self._get_full_job_id(job_id)) is not None:
+            self.unwatch(job_id)
+
     def events(self) -> EventStream:
         """Return a stream of the events of all watched jobs, from now on."""
         return self._watcher.events()

@@ -15,7 +15,7 @@ from tests.simulated.clock import Participant
 from tests.simulated.site import REPOSITORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from collections.abc import Callable, Coroutine, Iterable
 
     from tests.simulated.site import Site
     from tests.simulated.truth import End
@@ -45,13 +45,13 @@ def convert_end(end: End) -> BlahEnd:
 class BlahClient:
     """A user's jobs: `ends` has the id and the end of each by its key."""
 
-    def __init__(
-        self, site: Site, user: str, plan: Sequence[dict[str, Any]], every: float = 2 * HOUR
-    ) -> None:
-        self._plan, self._every = plan, every
+    def __init__(self, site: Site, user: str, plan: list[dict[str, Any]], every: float = 2 * HOUR) -> None:
+        self.plan, self._every = plan, every
         self.participant = Participant(site.root, f"client of {user}")
         config = site.root / "homes" / user / "blahpd.toml"
-        config.write_text(SETTINGS)
+        self.metrics = site.root / "homes" / user / "blahpd.prom"
+        """The numbers of the daemon, when it has ended."""
+        config.write_text(f'{SETTINGS}metrics = "{self.metrics}"\n')
         program = (sys.executable, "-m", "tests.simulated.daemon", str(site.root), user)
         log = str(config.with_name("log"))
         self.daemon = GridManager(
@@ -64,12 +64,16 @@ class BlahClient:
 
     async def run(self) -> None:
         """Follow the plan to its end."""
-        await self.daemon.start()
-        while len(self.ends) < len(self._plan):
-            await self._unless_killed(self._do_round())
+        await self._start()
+        while len(self.ends) < len(self.plan):
+            await self._unless_killed(self.do_round())
             await self._unless_killed(self.participant.sleep(self._every))
         await self.daemon.end()
         self.participant.leave()
+
+    async def _start(self) -> None:
+        await self.daemon.spawn()
+        await self._unless_killed(self.daemon.greet())
 
     async def _unless_killed(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something to its end, or until the daemon is killed; then start another one."""
@@ -82,16 +86,16 @@ class BlahClient:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             await self.daemon._stop()
-            await self.daemon.start()
+            await self._start()
         else:
             death.cancel()
             task.result()
 
-    async def _do_round(self) -> None:
+    async def do_round(self) -> None:
         now = self.participant.time.now
-        due = [job for job in self._plan if job["submitted"] <= now and job["key"] not in self.ids]
+        due = [job for job in self.plan if job["submitted"] <= now and job["key"] not in self.ids]
         await self._do_all(self._submit, due)
-        live = [job for job in self._plan if job["key"] in self.ids and job["key"] not in self.ends]
+        live = [job for job in self.plan if job["key"] in self.ids and job["key"] not in self.ends]
         withdrawn = [job for job in live if job["cancelled"] is not None and job["cancelled"] <= now]
         await self._do_all(self._cancel, withdrawn)
         await self._do_all(self._ask, live)

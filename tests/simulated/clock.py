@@ -60,13 +60,15 @@ class Time:
 class Participant:
     """This process's place in the simulated time of the cluster in a directory."""
 
-    def __init__(self, root: Path, name: str) -> None:
+    def __init__(self, root: Path, name: str, *, may_die: bool = False) -> None:
         self.time = Time(root / "time")
         self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.connection.connect(str(root / "clock"))
         self._numbers = itertools.count(1)
         self._sleep = 0
-        self._say(hello=name, pid=os.getpid())
+        self.is_working = False
+        """Whether another thread than that of the event loop does something."""
+        self._say(hello=name, pid=os.getpid(), may_die=may_die)
 
     def _say(self, **words: object) -> None:
         self.connection.send(json.dumps(words).encode())
@@ -102,7 +104,11 @@ class Participant:
 
 
 class _Selector(selectors.EpollSelector):
-    """Waits in simulated time. While other files than the loop's own are watched, scripts run: time stands still."""
+    """Waits in simulated time.
+
+    While other files than the loop's own are watched, scripts run, and time stands still; so it does while another
+    thread is at work.
+    """
 
     def __init__(self, participant: Participant, own_files: int) -> None:
         super().__init__()
@@ -114,7 +120,7 @@ class _Selector(selectors.EpollSelector):
         ready = self._ready(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
-        if len(self.get_map()) > self._own_files:
+        if len(self.get_map()) > self._own_files or clock.is_working:
             return self._ready(_PATIENCE)
         clock.fall_asleep(clock.time.now + timeout if timeout is not None else float("inf"))
         while True:
@@ -141,7 +147,7 @@ def live_in(root: Path, name: str, own_files: int) -> Participant:
 
     `own_files` is how many files its event loop watches while nothing is done: its own, and a client's pipe.
     """
-    participant = Participant(root, name)
+    participant = Participant(root, name, may_die=True)
     time.time = participant.time.wall_clock
     time.monotonic = participant.time.monotonic
     os.environ["SIMULATED_SESSION"] = str(os.getpid())

@@ -6,8 +6,10 @@ A seeded generator decides how each job goes: how long it waits and runs, how it
 the end late, and how soon it forgets it. In the job's directory, the cluster leaves what a real job would. It
 keeps the simulated time (clock.py), and the truth of every job, which truth.py compares with what osprofile says.
 
+Arrays are what Slurm makes of them: one job with a number, whose tasks NUMBER_INDEX wait, run and end each by itself.
+
 It also fails: queries are refused, answered without jobs, or cut off, for a while; answers of sbatch are lost. It
-kills the processes that use it (SIGKILL) as they run a command, if it was told to.
+kills the processes that live in it (SIGKILL), if it was told to: as they run a command, or at any moment.
 
 The directory has `requests`, a FIFO for the commands (command.sh), `answers`, `clock`, a socket for the participants,
 `time`, and `bin`, the commands.
@@ -27,7 +29,7 @@ import signal
 import socket
 import sys
 import time as real_time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -76,6 +78,10 @@ class Options:
     """The share of submissions that fail; half of them only look so, because the answer is lost."""
     kill_interval: float = math.inf
     """After how many commands of a process it is killed, on average."""
+    kill_pause: float = math.inf
+    """How long it takes until any process is killed, whatever it does then, on average."""
+    grain: float = 0.0
+    """Who sleeps wakes up at a multiple of it, so that several work at the same time."""
     accounting: bool = False
     """Whether sacct tells how jobs ended that squeue has forgotten."""
 
@@ -88,6 +94,12 @@ class Job:
     user: str
     name: str
     directory: str
+    array: int = 0
+    """The number of its array, if it is a task."""
+    index: int | None = None
+    """Its index in the array."""
+    owner: str = ""
+    """The participant that submitted it."""
     end: str = "exit"
     code: int = 0
     """The exit code or the signal."""
@@ -106,10 +118,34 @@ class Job:
     is_forgotten: bool = False
     removed_by_user: bool = False
     """The batch system accepted its removal by its own user."""
+    array_was_removed: bool = False
+    """The batch system accepted the removal of its array when it had listed the task's end, or forgotten it."""
     shown_to: dict[str, list[float]] = field(default_factory=dict)
-    """By the process that asked, when it was told the job's end."""
+    """By each process of its owner that asked, when that was told the job's end; the last moments of many."""
+    indices: str = ""
+    """Those of the tasks that this line of squeue stands for, if there are several, which were cancelled."""
     version: int = 0
     """Counts its changes: an event of an older version is void."""
+
+    @property
+    def id(self) -> str:
+        """The id, as squeue tells it."""
+        index = self.indices or self.index
+        return str(self.number) if index is None else f"{self.array}_{index}"
+
+    def describe(self) -> dict[str, Any]:
+        """Return all about it."""
+        return {"id": self.id, **{f.name: getattr(self, f.name) for f in fields(self)}}
+
+
+def parse_array(spec: str) -> list[int]:
+    """Return the indices of an array, as in 1-9:2,15%4."""
+    indices = set[int]()
+    for part in spec.partition("%")[0].split(","):
+        first, _, rest = part.partition("-")
+        last, _, step = rest.partition(":")
+        indices.update(range(int(first), int(last or first) + 1, int(step or 1)))
+    return sorted(indices)
 
 
 class Cluster:
@@ -120,6 +156,8 @@ class Cluster:
         self.random = random.Random(options.seed)
         self.time = Time(root / "time")
         self.jobs: dict[int, Job] = {}
+        self.arrays: dict[int, dict[int, Job]] = {}
+        """By the number of each array, its tasks by index."""
         self.listed: dict[str, dict[int, Job]] = {}
         """By user, the jobs that squeue shows."""
         self.events: list[tuple[float, int, Job, int, Callable[[Job], None]]] = []
@@ -127,7 +165,10 @@ class Cluster:
         """How many commands of each kind there were."""
         self.deaths: dict[str, float] = {}
         """By process, when it was killed."""
-        self.kills = 0
+        self.names: dict[str, str] = {}
+        """By process, which participant it is, or was."""
+        self.kills: dict[str, int] = {}
+        """How many processes were killed as they ran a command, and at any moment."""
         self._numbers = itertools.count(1)
         self._order = itertools.count()
         self._outages = self._plan_outages()
@@ -168,18 +209,24 @@ class Cluster:
 
     # The life of a job
 
-    def submit(self, user: str, name: str, directory: str) -> Job:
-        """Queue a job."""
-        job = Job(number=next(self._numbers), user=user, name=name, directory=directory)
-        fate = random.Random(f"{self.options.seed} {name} {job.number}")
-        job.end = fate.choices([*ENDS], [*ENDS.values()])[0]
-        job.code = {"code": fate.randint(1, 128), "signal": fate.choice(SIGNALS)}.get(job.end, 0)
-        if job.end == "requeue":
-            job.end, job.runs_left = "exit", 2
-        self.jobs[job.number] = job
-        self.listed.setdefault(user, {})[job.number] = job
-        self._queue(job)
-        return job
+    def submit(self, user: str, name: str, directory: str, owner: str = "", spec: str = "") -> Job:
+        """Queue a job, or the tasks of an array, and return it or the first one."""
+        jobs = []
+        for index in parse_array(spec) if spec else [None]:
+            job = Job(number=next(self._numbers), user=user, name=name, directory=directory, owner=owner)
+            fate = random.Random(f"{self.options.seed} {name} {job.number}")
+            job.end = fate.choices([*ENDS], [*ENDS.values()])[0]
+            job.code = {"code": fate.randint(1, 128), "signal": fate.choice(SIGNALS)}.get(job.end, 0)
+            if job.end == "requeue":
+                job.end, job.runs_left = "exit", 2
+            if index is not None:  # the array has the number of its first task
+                job.array, job.index = (jobs[0] if jobs else job).number, index
+                self.arrays.setdefault(job.array, {})[index] = job
+            jobs.append(job)
+            self.jobs[job.number] = job
+            self.listed.setdefault(user, {})[job.number] = job
+            self._queue(job)
+        return jobs[0]
 
     def _enter(self, job: Job, word: str) -> None:
         job.word = word
@@ -210,21 +257,26 @@ class Cluster:
         directory = Path(job.directory)
         if not directory.is_dir():
             return False
-        own_id, id_file = str(job.number), directory / ".gpe_job_id"
-        temporary = directory / f".gpe_job_id.{own_id}"
-        temporary.write_text(f"{own_id}\n")
-        with contextlib.suppress(FileExistsError):
-            id_file.hardlink_to(temporary)
-        temporary.unlink()
+        own_id, id_file = str(job.array or job.number), directory / ".gpe_job_id"
+        if not id_file.exists():
+            temporary = directory / f".gpe_job_id.{job.id}"
+            temporary.write_text(f"{own_id}\n")
+            with contextlib.suppress(FileExistsError):
+                id_file.hardlink_to(temporary)
+            temporary.unlink()
         first = id_file.read_text().strip()
         if not (directory / ".gpe_submitting").exists():
             if first == own_id:
                 id_file.unlink()
             return False
-        if first == own_id:
-            for name in (".gpe_exit_status", ".gpe_limit", ".gpe_usage"):
-                (directory / name).unlink(missing_ok=True)
-        return first == own_id
+        if first != own_id:
+            return False
+        own = _get_own_directory(job)
+        if job.index is not None:
+            own.mkdir(parents=True, exist_ok=True)
+        for name in (".gpe_exit_status", ".gpe_limit", ".gpe_usage"):
+            (own / name).unlink(missing_ok=True)
+        return True
 
     def _requeue(self, job: Job) -> None:
         """Its node has failed: it runs again."""
@@ -245,7 +297,7 @@ class Cluster:
             status = 137 if job.end == "memory" else 143
         if status is not None and job.directory:
             job.status_file = status
-            new = Path(job.directory, ".gpe_exit_status.new")
+            new = _get_own_directory(job) / ".gpe_exit_status.new"
             with contextlib.suppress(FileNotFoundError):  # somebody has deleted the directory
                 new.write_text(f"{status}\n")
                 new.rename(new.with_suffix(""))
@@ -255,6 +307,9 @@ class Cluster:
 
     def _list_end(self, job: Job) -> None:
         self._enter(job, WORDS[job.end])
+        if job.index is not None and not job.has_run and job.end != "stray":
+            self._forget(job)  # Slurm does not list a task that was cancelled before it began
+            return
         memory = self.random.choice(self.options.memory)
         self.at(self.time.now + self.random.uniform(0, 2 * memory), job, self._forget)
 
@@ -268,9 +323,28 @@ class Cluster:
             job.end, job.version = "cancelled", job.version + 1
             self.at(self.time.now + self.random.uniform(0, 30) * job.has_run, job, self._end)
 
-    def fill(self, user: str, count: int) -> list[int]:
-        """Add jobs that have no directories; return their numbers."""
-        jobs = [self.submit(user, "", "") for _ in range(count)]
+    def _cancel_array(self, array: int) -> None:
+        """Cancel all tasks that have not ended. Those that wait become one line of squeue: 12_[5-9]."""
+        tasks = []
+        for job in self.arrays[array].values():
+            if job.word in {"PENDING", "RUNNING"}:
+                tasks.append(job)
+            else:
+                job.array_was_removed = True
+        waiting = [job for job in tasks if not job.has_run and not job.is_over]
+        for job in tasks:
+            self._cancel(job)
+        if waiting:
+            user = waiting[0].user
+            rest = Job(number=next(self._numbers), user=user, name="", directory="", array=array)
+            rest.indices = f"[{','.join(str(job.index) for job in waiting)}]"
+            rest.word, rest.end, rest.is_over = "CANCELLED", "cancelled", True
+            self.listed[user][rest.number] = rest
+            self.at(self.time.now + 300, rest, self._forget)
+
+    def fill(self, user: str, count: int, owner: str = "") -> list[int]:
+        """Add jobs that have no directories, named fill-0 and so on; return their numbers."""
+        jobs = [self.submit(user, f"fill-{n}", "", owner) for n in range(count)]
         return [job.number for job in jobs]
 
     # Commands
@@ -279,9 +353,10 @@ class Cluster:
         self, session: str, user: str, directory: str, command: str, words: list[str]
     ) -> tuple[int, str, str]:
         """Carry out a command; return its exit code, its output and its error output."""
-        self.counts[command] = self.counts.get(command, 0) + 1
+        what = "squeue of one" if command == "squeue" and "-j" in words else command
+        self.counts[what] = self.counts.get(what, 0) + 1
         if command == "sbatch":
-            return self._sbatch(user, directory, words)
+            return self._sbatch(session, user, directory, words)
         if command == "sacct":
             return self._sacct(session, words)
         if self.outage == "refused":
@@ -289,29 +364,34 @@ class Cluster:
         return self._scancel(words) if command == "scancel" else self._squeue(session, user, words)
 
     def _scancel(self, words: list[str]) -> tuple[int, str, str]:
-        job = self._find(words[-1])
-        if job is None or job.is_forgotten:
+        number = words[-1]
+        jobs = [job for job in self._find(number) if not job.is_forgotten]
+        if not jobs:
             return 1, "", "scancel: error: Kill job error on job id: Invalid job id specified"
-        self._cancel(job)
+        if number.isdigit() and int(number) in self.arrays:
+            self._cancel_array(int(number))
+        else:
+            self._cancel(jobs[0])
         return 0, "", ""
 
     def _sacct(self, session: str, words: list[str]) -> tuple[int, str, str]:
         if not self.options.accounting or self.outage == "refused":
             return 1, "", "Slurm accounting storage is disabled"
-        job = self._find(words[words.index("-j") + 1])
-        return 0, self._list([job] if job is not None else [], _format_account, session), ""
+        return 0, self._list(self._find(words[words.index("-j") + 1]), _format_account, session), ""
 
-    def _sbatch(self, user: str, directory: str, words: list[str]) -> tuple[int, str, str]:
+    def _sbatch(self, session: str, user: str, directory: str, words: list[str]) -> tuple[int, str, str]:
         fate = self.random.random()
         failure = 1, "", "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
         if self.outage == "refused" or fate < self.options.submission_failures / 2:
             return failure
-        name = ""
+        name = spec = ""
         with open(os.path.join(directory, words[-1]), encoding="utf-8") as file:
             for line in itertools.islice(file, 20):
                 if line.startswith("#SBATCH --job-name="):
                     name = line.partition("=")[2].strip()
-        job = self.submit(user, name, directory)
+                if line.startswith("#SBATCH --array="):
+                    spec = line.partition("=")[2].strip()
+        job = self.submit(user, name, directory, self.names.get(session, ""), spec)
         return failure if fate < self.options.submission_failures else (0, str(job.number), "")
 
     def _squeue(self, session: str, user: str, words: list[str]) -> tuple[int, str, str]:
@@ -322,14 +402,16 @@ class Cluster:
             jobs = listed = {}
         if "-j" in words:
             number = words[words.index("-j") + 1]
-            jobs = [listed[int(number)]] if number.isdigit() and int(number) in listed else []
+            # It knows a task as long as it knows any other task of the array.
+            jobs = [job for job in self._find(number.partition("_")[0]) if job.number in listed]
             if not jobs:
                 return 1, "", _UNKNOWN
+            jobs = [job for job in jobs if number in {job.id, str(job.array)}]
         if form == "%F|%Z|%o":
             jobs = [job for job in jobs if job.word in {"PENDING", "RUNNING"}]
-            lines = [f"{job.number}|{job.directory}|{job.directory}/.gpe_job" for job in jobs]
+            lines = [f"{job.array or job.number}|{job.directory}|{job.directory}/.gpe_job" for job in jobs]
         elif form == "%i %T":
-            lines = [f"{job.number} {job.word}" for job in jobs]
+            lines = [f"{job.id} {job.word}" for job in jobs]
         else:
             return 0, self._list(jobs, self._format_line, session, cuts="-j" not in words), ""
         return 0, "\n".join(lines), ""
@@ -343,21 +425,39 @@ class Cluster:
             text = text[: -self.random.randint(1, 20)]
             jobs = jobs[:-1]
         for job in jobs:
-            if job.is_over and job.word not in {"PENDING", "RUNNING"}:
+            if (
+                job.is_over
+                and job.word not in {"PENDING", "RUNNING"}
+                and self.names.get(session) == job.owner
+            ):
                 moments = job.shown_to.setdefault(session, [])
                 if self.time.now not in moments[-1:]:
                     moments.append(self.time.now)
+                    del moments[:-3]
         return text
 
-    def _find(self, number: str) -> Job | None:
-        return self.jobs.get(int(number)) if number.isdigit() else None
+    def _find(self, text: str) -> list[Job]:
+        """Return a job, a task, or the tasks of an array, and the line for some of them."""
+        number, _, index = text.partition("_")
+        if not (number + index).isdigit():
+            return []
+        if int(number) not in self.arrays:
+            job = self.jobs.get(int(number))
+            return [job] if job is not None and not index and job.index is None else []
+        tasks = self.arrays[int(number)]
+        return [*tasks.values()] if not index else [tasks[int(index)]] if int(index) in tasks else []
 
     def _format_line(self, job: Job) -> str:
         begin = job.began
         used = "0:00" if begin is None else _format_time((job.ended or self.time.now) - begin)
         host = f"n{job.number % 1000}" if begin is not None else "n/a"
         reason = "Priority" if job.word == "PENDING" else "None"
-        return f"{job.number}|{job.word}|{_format_exit(job)}|{host}|{reason}|batch|{used}"
+        return f"{job.id}|{job.word}|{_format_exit(job)}|{host}|{reason}|batch|{used}"
+
+
+def _get_own_directory(job: Job) -> Path:
+    """Return where a job's end is left; of a task, in the directory of the array."""
+    return Path(job.directory, *(() if job.index is None else (".gpe_tasks", str(job.index))))
 
 
 def _format_exit(job: Job) -> str:
@@ -375,7 +475,7 @@ def _format_time(seconds: float) -> str:
 
 def _format_account(job: Job) -> str:
     word = job.word + (" by 0" if job.word == "CANCELLED" else "")
-    return f"{job.number}|{word}|{_format_exit(job)}|n{job.number % 1000}|None|batch|00:00:01"
+    return f"{job.id}|{word}|{_format_exit(job)}|n{job.number % 1000}|None|batch|00:00:01"
 
 
 class Server:
@@ -399,6 +499,12 @@ class Server:
         self._sleeping: dict[socket.socket, tuple[int, float]] = {}
         self._names: dict[socket.socket, str] = {}
         self._pids: dict[socket.socket, int] = {}
+        self._mortal = set[socket.socket]()
+        """The participants that may be killed."""
+        self._next_kill = self._plan_kill()
+        """When the next one is to be killed."""
+        self._kill_due = math.inf
+        """When it is killed (s of real time)."""
         self._fuses: dict[str, int] = {}
         """By process, after how many commands it is killed."""
         self._expected = set(cluster.options.participants)
@@ -408,9 +514,20 @@ class Server:
     def serve(self) -> None:
         """Serve until this process is ended."""
         while True:
-            for key, _ in self._selector.select():
+            rest = self._kill_due - real_time.monotonic()
+            for key, _ in self._selector.select(None if rest == math.inf else max(0.01, rest)):
                 key.data(key.fileobj)
+            if self._kill_due <= real_time.monotonic() and self._mortal:
+                self._kill_due = math.inf
+                pids = sorted(self._pids[connection] for connection in self._mortal)
+                self._kill(self.cluster.random.choice(pids), "at any moment")
             self._let_time_pass()
+            if self._next_kill <= self.cluster.time.now:
+                self._next_kill = self._plan_kill()
+                self._kill_due = real_time.monotonic() + self.cluster.random.uniform(0, 0.5)
+
+    def _plan_kill(self) -> float:
+        return self.cluster.time.now + self.cluster.options.kill_pause * self.cluster.random.expovariate(1)
 
     def _let_time_pass(self) -> None:
         here = set(self._names.values())
@@ -419,6 +536,8 @@ class Server:
         moment = min(until for _, until in self._sleeping.values())
         if moment == math.inf:
             return
+        if grain := self.cluster.options.grain:
+            moment = math.ceil(moment / grain) * grain
         self.cluster.advance(moment)
         for connection, (number, until) in [*self._sleeping.items()]:
             if until <= moment:
@@ -449,8 +568,11 @@ class Server:
         """Note what a participant says."""
         if "hello" in message:
             self._names[connection], self._pids[connection] = message["hello"], message["pid"]
+            self.cluster.names[str(message["pid"])] = message["hello"]
             rate = 1 / self.cluster.options.kill_interval
-            if rate:
+            if message["may_die"]:
+                self._mortal.add(connection)
+            if rate and message["may_die"]:
                 self._fuses[str(message["pid"])] = 1 + int(self.cluster.random.expovariate(rate))
         elif "sleep" in message:
             self._sleeping[connection] = message["sleep"], message["until"]
@@ -463,7 +585,7 @@ class Server:
     def _control(self, message: dict[str, Any]) -> object:
         """Carry out what a test asks for."""
         if "fill" in message:
-            return self.cluster.fill(message["user"], message["fill"])
+            return self.cluster.fill(message["user"], message["fill"], message.get("owner", ""))
         if "advance" in message:
             self.cluster.advance(self.cluster.time.now + message["advance"])
             return self.cluster.time.now
@@ -472,7 +594,8 @@ class Server:
     def _tell_truth(self) -> dict[str, Any]:
         cluster = self.cluster
         return {
-            "jobs": [asdict(job) for job in cluster.jobs.values()],
+            "jobs": [job.describe() for job in cluster.jobs.values()],
+            "arrays": [*cluster.arrays],
             "deaths": cluster.deaths,
             "counts": cluster.counts,
             "kills": cluster.kills,
@@ -483,6 +606,7 @@ class Server:
         self._selector.unregister(connection)
         connection.close()
         self._sleeping.pop(connection, None)
+        self._mortal.discard(connection)
         if self._names.pop(connection, None) is not None:
             self.cluster.deaths[str(self._pids.pop(connection))] = self.cluster.time.now
 
@@ -498,7 +622,7 @@ class Server:
         fuse = self._fuses[session] = self._fuses.get(session, -1) - 1
         dies_before, dies_after = fuse == 0 and pid % 2, fuse == 0 and not pid % 2
         if dies_before:
-            self._kill(pid)
+            self._kill(pid, "at a command")
         code, output, error = self.cluster.run(session, user, directory, command, words)
         if "\n" in output:
             name = f"{next(self._files)}.text"
@@ -516,11 +640,11 @@ class Server:
             answer.unlink()
         if dies_after:
             real_time.sleep(self.cluster.random.uniform(0, 0.03))
-            self._kill(pid)
+            self._kill(pid, "at a command")
 
-    def _kill(self, pid: int) -> None:
+    def _kill(self, pid: int, when: str) -> None:
         if pid in self._pids.values():
-            self.cluster.kills += 1
+            self.cluster.kills[when] = self.cluster.kills.get(when, 0) + 1
             os.kill(pid, signal.SIGKILL)
 
 

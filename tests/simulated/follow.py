@@ -30,6 +30,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
+    from osprofile.jobs.event_stream import EventStream
     from tests.simulated.clock import Participant
 
 HOUR = 3600.0
@@ -46,29 +47,37 @@ class Follower:
         self._target, self._participant, self._home = target, participant, home
         self.ends = Counter[str]()
         """By job id, how many ends were told."""
+        self.waited = set[str]()
+        """The jobs whose ends this process must be told."""
 
     async def run(self) -> None:
         """Follow the plan to its end."""
-        plan = json.loads((self._home / "plan").read_text())
-        listener = asyncio.ensure_future(self._listen())
+        plan = json.loads((self._home / "job.plan").read_text())
+        listener = asyncio.ensure_future(self._listen(self._target.events()))
         await self._target.recover_submissions()
         for record in self._target.store.list_live_jobs(self._target.name):
             await self._target.watch(record.status.job_id)
         await asyncio.gather(*map(self._follow, plan))
+        await asyncio.sleep(1)
         listener.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await listener
         assert set(self.ends.values()) <= {1}, self.ends
+        assert self.waited <= self.ends.keys(), self.waited - self.ends.keys()
 
-    async def _listen(self) -> None:
-        async with self._target.events() as events:
-            async for event in events:
-                self.ends[event.job_id] += event.state.is_terminal
+    async def _listen(self, events: EventStream) -> None:
+        async for event in events:
+            if event.state.is_terminal:
+                self.ends[event.job_id] += 1
 
     async def _until(self, moment: float) -> None:
         await asyncio.sleep(max(0.0, moment - self._participant.time.now))
 
     async def _follow(self, planned: dict[str, Any]) -> None:
         await self._until(planned["submitted"])
-        description = JobDescription(executable="/bin/true", name=planned["key"])
+        description = JobDescription(
+            executable="/bin/true", name=planned["key"], array=planned["array"] or None
+        )
         while True:
             try:
                 job_id = await self._target.submit(description, key=planned["key"])
@@ -76,7 +85,11 @@ class Follower:
             except OSProfileError:
                 await asyncio.sleep(RETRY)
         if planned["cancelled"] is not None:
-            await self._cancel(job_id, planned["cancelled"])
+            index = planned["index"]
+            await self._cancel(job_id if index is None else f"{job_id}_{index}", planned["cancelled"])
+        record = self._target.store.find_job(self._target.name, job_id)
+        if record is not None and not record.status.state.is_terminal:
+            self.waited.add(job_id)
         await self._target.wait(job_id)
 
     async def _cancel(self, job_id: str, moment: float) -> None:

@@ -15,9 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tests.simulated.cluster import parse_array
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+MAX_TASKS: Final = 1000
+"""How large an array is at most."""
 REPOSITORY: Final = Path(__file__).parents[2]
 DAY: Final = 86400.0
 
@@ -37,6 +41,7 @@ class Site:
             **os.environ,
             "HOME": home,
             "XDG_STATE_HOME": home,
+            "OSPROFILE_PATH": str(self.root / "profiles"),
             "PATH": f"{self.root}/bin:/usr/bin:/bin",
             "SIMULATED": str(self.root),
             "SIMULATED_USER": user,
@@ -48,21 +53,37 @@ class Site:
         command = [sys.executable, "-m", module, *words]
         return subprocess.Popen(command, cwd=REPOSITORY, env=self.environment(user), **options)
 
-    def write_plan(self, user: str, jobs: int, days: float, seed: int) -> list[dict[str, Any]]:
-        """Write down when a user submits and cancels jobs (s of simulated time)."""
-        chance = random.Random(f"{seed} {user}")
+    def write_plan(
+        self, user: str, jobs: int, days: float, seed: int, *, tasks: int = 0, kind: str = "job"
+    ) -> list[dict[str, Any]]:
+        """Write down when a user submits and cancels jobs (s of simulated time), and return it.
+
+        Beside the jobs, there are arrays with so many `tasks` together; of some, one task is cancelled. The keys have
+        the `kind` in them. The plan is in KIND.plan of the user's home.
+        """
+        chance = random.Random(f"{seed} {user} {kind}")
+        specs = [""] * jobs
+        while tasks:
+            size = chance.randint(1, min(tasks, MAX_TASKS))
+            tasks -= size
+            specs.append(chance.choice((f"1-{size}", f"0-{2 * size - 2}:2%50", f"7,10-{size + 8}")))
+            if size == 1:
+                specs[-1] = "5"
         plan = []
-        for number in range(jobs):
+        for number, spec in enumerate(specs):
             submitted = chance.uniform(0, days * DAY)
             is_cancelled = chance.random() < 0.1
+            indices = parse_array(spec) if spec else []
             plan.append(
                 {
-                    "key": f"{user}-{number}",
+                    "key": f"{user}-{kind}-{number}",
+                    "array": spec,
                     "submitted": submitted,
                     "cancelled": submitted + chance.uniform(0, DAY / 2) if is_cancelled else None,
+                    "index": chance.choice(indices) if indices and chance.random() < 0.5 else None,
                 }
             )
-        (self.root / "homes" / user / "plan").write_text(json.dumps(plan))
+        (self.root / "homes" / user / f"{kind}.plan").write_text(json.dumps(plan))
         return plan
 
     def ask(self, **message: object) -> Any:  # noqa: ANN401
@@ -96,3 +117,12 @@ def run_site(users: Sequence[str], **options: object) -> Iterator[Site]:
         process.wait()
         process.stdout.close()
         shutil.rmtree(root, ignore_errors=True)
+
+
+def list_keys(plan: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the key of each job of a plan, and in place of an array that of each task."""
+    return [
+        key if index is None else f"{key}[{index}]"
+        for key, spec in ((planned["key"], planned["array"]) for planned in plan)
+        for index in (parse_array(spec) if spec else [None])
+    ]

@@ -12,8 +12,8 @@ import pytest
 from osprofile.jobs.store import Store
 from tests.hunting import rounds
 from tests.simulated.blah_client import BlahClient, convert_end
-from tests.simulated.site import run_site
-from tests.simulated.truth import list_faults, read_ends
+from tests.simulated.site import list_keys, run_site
+from tests.simulated.truth import list_array_faults, list_faults, read_ends
 
 if TYPE_CHECKING:
     from tests.simulated.site import Site
@@ -22,10 +22,10 @@ USERS = ("ann", "bob", "cyd")
 HOUR = 3600.0
 
 
-def follow(site: Site, user: str) -> int:
+def follow(site: Site, user: str, module: str = "tests.simulated.follow") -> int:
     """Follow a user's plan, in one process after the other; return the exit code of the last."""
     while True:
-        code = site.start(user, "tests.simulated.follow", str(site.root), user).wait()
+        code = site.start(user, module, str(site.root), user).wait()
         if code != -signal.SIGKILL:
             return code
 
@@ -34,6 +34,7 @@ def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
     """Return the options of a cluster that spares nobody; see `cluster.Options`."""
     return {
         "seed": seed,
+        "kill_pause": 48 * HOUR,
         "outage_interval": 24 * HOUR,
         "outage_duration": 3 * HOUR,
         "submission_failures": 0.1,
@@ -45,19 +46,22 @@ def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", range(rounds(2, 1)))
 def test_target_system(seed: int) -> None:
     with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
-        plans = {user: site.write_plan(user, rounds(100, 10), 10, seed) for user in USERS}
+        plans = {
+            user: site.write_plan(user, rounds(60, 8), 10, seed, tasks=rounds(2000, 60)) for user in USERS
+        }
         assert [*executor.map(lambda user: follow(site, user), USERS)] == [0, 0, 0]
         truth = site.ask(truth=True)
         assert truth["kills"]
         for user, plan in plans.items():
             store = Store(str(site.root / "homes" / user / "jobs.db"))
-            assert list_faults(truth, [job["key"] for job in plan], read_ends(store, "simulated")) == []
+            assert list_faults(truth, list_keys(plan), read_ends(store, "simulated")) == []
+            assert list_array_faults(store, "simulated") == []
             store.close()
 
 
 @pytest.mark.parametrize("seed", range(rounds(2, 1)))
 def test_blah(seed: int) -> None:
-    participants = [name for user in USERS for name in (user, f"client of {user}")]
+    participants = [name for user in USERS for name in (f"blah of {user}", f"client of {user}")]
     with run_site(USERS, participants=participants, **harsh(seed, 15)) as site:
         plans = {user: site.write_plan(user, rounds(60, 8), 10, seed) for user in USERS}
         clients = [BlahClient(site, user, plan) for user, plan in plans.items()]

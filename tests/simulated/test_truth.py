@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -20,9 +19,8 @@ REMOVED: End = (JobState.REMOVED, None, None, EndCause.USER)
 
 def run(number: int = 1, **attributes: Any) -> dict[str, Any]:  # noqa: ANN401
     """Describe a job that has ended."""
-    return asdict(
-        Job(number=number, user="ann", name="a", directory="", has_run=True, ended=5.0, **attributes)
-    )
+    job = Job(number=number, user="ann", name="a", directory="", has_run=True, ended=5.0, **attributes)
+    return job.describe()
 
 
 @pytest.mark.parametrize(
@@ -44,6 +42,9 @@ def run(number: int = 1, **attributes: Any) -> dict[str, Any]:  # noqa: ANN401
         ([run(end="node", removed_by_user=True)], REMOVED, ""),
         ([run(end="node")], REMOVED, "not one of"),
         ([run(removed_by_user=True)], REMOVED, "not one of"),
+        ([run(end="node", array_was_removed=True)], REMOVED, ""),
+        ([run(end="node", array_was_removed=True, shown_to={"7": [6.0]})], REMOVED, "not one of"),
+        ([run(end="code", array_was_removed=True, status_file=1, code=1)], REMOVED, "not one of"),
     ],
 )  # fmt: skip
 def test_comparison(jobs: list[dict[str, Any]], told: End | None, word: str) -> None:

@@ -2,7 +2,7 @@
 
 An end must be told as it was, if the batch system has shown it to a process of ours that lived on. If it forgot the
 job before, or killed the process at that moment, only the job's directory tells: the exit status that it left,
-or nothing, and then the job is LOST.
+or nothing, and then the job is LOST, or REMOVED if it is a task, and its array was removed before it was LOST.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def list_faults(
     faults = []
     by_name = defaultdict(list)
     for job in truth["jobs"]:
-        by_name[job["name"]].append(job)
+        by_name[name_task(job["name"], job["index"])].append(job)
     for key in keys:
         jobs = by_name[key]
         if key not in told:
@@ -48,7 +48,7 @@ def list_faults(
         if len(have_run) > 1:
             faults.append(f"{key} is doubled: {jobs}")
             continue
-        own = [job for job in jobs if str(job["number"]) == job_id]
+        own = [job for job in jobs if job["id"] == job_id]
         if not own or any(job not in own for job in have_run):
             faults.append(f"{key} is not job {job_id}: {jobs}")
         elif end not in (allowed := [*map(convert, list_ends(own[0], truth["deaths"], answers))]):
@@ -56,10 +56,38 @@ def list_faults(
     return faults
 
 
+def name_task(name: str, index: int | None) -> str:
+    """Return the name of a job, with its index if it is a task."""
+    return name if index is None else f"{name}[{index}]"
+
+
 def read_ends(store: Store, target: str) -> dict[str, tuple[str, object]]:
-    """Return the ids and the ends of a record's jobs by their names."""
-    records = [record for record in store.list_all_jobs() if record.target == target and record.is_submitted]
-    return {record.name: (record.status.job_id, get_end(record.status)) for record in records}
+    """Return the ids and the ends of a record's jobs by their names; in place of an array, those of its tasks."""
+    records = [record for record in store.list_all_jobs(target) if record.is_submitted]
+    jobs = [record for record in records if not record.array]
+    for array in records:
+        if array.array:
+            jobs += store.list_tasks(target, array.status.job_id)
+    return {name_task(job.name, job.array_index): (job.status.job_id, get_end(job.status)) for job in jobs}
+
+
+def list_array_faults(store: Store, target: str) -> list[str]:
+    """Return what is wrong about the arrays of a record: each must have ended as its tasks have."""
+    faults = []
+    for array in store.list_all_jobs(target):
+        if array.array:
+            ends = {get_end(task.status) for task in store.list_tasks(target, array.status.job_id)}
+            states = {end[0] for end in ends}
+            expected = JobState.FAILED
+            if ends == {(JobState.DONE, 0, None, None)}:
+                expected = JobState.DONE
+            elif states == {JobState.REMOVED}:
+                expected = JobState.REMOVED
+            if array.status.state is not expected:
+                faults.append(
+                    f"array {array.status.job_id} of {array.name}: {array.status.state}, not {expected}"
+                )
+    return faults
 
 
 def get_end(status: JobStatus) -> End:
@@ -84,6 +112,8 @@ def list_ends(job: dict[str, Any], deaths: dict[str, float], answers: int = 1) -
         status = job["status_file"]
         left = None if status is None else interpret_exit(JobState.DONE, cause=None, code=status, signal=None)
         ends.append(left or (JobState.LOST, None, None, None))
+        if left is None and job["array_was_removed"]:
+            ends.append(removed)  # ABORT takes it for one of the tasks that it removed
     return ends
 
 

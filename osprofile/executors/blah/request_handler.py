@@ -153,6 +153,7 @@ class RequestHandler:
             return Result(1, f"Job {job_id} is not known")
         if status.state.is_terminal:
             system.release_key(job_id.native_id)
+            system.target.unwatch_ended(job_id.native_id)  # a daemon runs for weeks
         return make_status_result(status, held_as_idle=self._settings.held_as_idle)
 
     async def _ping_batch_system(self, request: Request) -> Result:

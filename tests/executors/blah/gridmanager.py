@@ -74,6 +74,11 @@ class GridManager:
 
     async def start(self) -> None:
         """Start the daemon and greet it."""
+        await self.spawn()
+        await self.greet()
+
+    async def spawn(self) -> None:
+        """Start the daemon."""
         self.process = await asyncio.create_subprocess_exec(
             *self._program,
             *self._words,
@@ -85,6 +90,9 @@ class GridManager:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._in, self._out = self.process.stdin, self.process.stdout
+
+    async def greet(self) -> None:
+        """Greet the daemon that was just started."""
         async with asyncio.timeout(PATIENCE):
             await self._out.readuntil(b"$")
             banner = await self._out.readline()
