@@ -55,13 +55,13 @@ class Follower:
         for record in self._target.store.list_live_jobs(self._target.name):
             await self._target.watch(record.status.job_id)
         await asyncio.gather(*map(self._follow, plan))
+        assert not listener.done(), listener.exception()
         listener.cancel()
         assert set(self.ends.values()) <= {1}, self.ends
 
     async def _listen(self) -> None:
-        async with self._target.events() as events:
-            async for event in events:
-                self.ends[event.job_id] += event.state.is_terminal
+        async for event in self._target.events():
+            self.ends[event.job_id] += event.state.is_terminal
 
     async def _until(self, moment: float) -> None:
         await asyncio.sleep(max(0.0, moment - self._participant.time.now))
