@@ -169,7 +169,11 @@ async def follow_all(site: Site, clients: list[BlahClient], modules: list[str]) 
     """Follow the jobs of all users in all ways; return the exit codes of their programs."""
     programs = [(user, module) for user in USERS for module in modules]
     codes = asyncio.gather(*(asyncio.to_thread(follow, site, *program) for program in programs))
-    await asyncio.gather(*(client.run() for client in clients))
+    try:
+        await asyncio.gather(*(client.run() for client in clients))
+    except BaseException:
+        site.process.kill()  # which ends the programs, too
+        raise
     return await codes
 
 
