@@ -270,7 +270,13 @@ class ScriptError(TargetError):
 
 
 class ScriptCutError(ScriptError):
-    """A script was killed, or the connection broke: whether it did its work is unknown."""
+    """A script was killed, or the connection broke: whether it did its work is unknown.
+
+    - `stdout`, `stderr`: what it had printed until then
+    """
+
+    stdout = b""
+    stderr = b""
 
 
 class ScriptTimeoutError(ScriptCutError):
