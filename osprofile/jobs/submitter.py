@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 from weakref import WeakValueDictionary
 
@@ -96,12 +97,14 @@ class JobSubmitter:
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check_jobs(
-        self, jobs: Sequence[tuple[JobDescription, str | None]]
+        self, jobs: Sequence[tuple[JobDescription, str | None]], on_checked: Callable[[int], object]
     ) -> dict[int, OSProfileError]:
         """Return why jobs, given with their keys, would be refused, by position; nothing is submitted.
 
         A job whose key is in the record is not checked. A job may depend on the keys of those before it.
+        `on_checked(position)` is called for each that is checked.
         """
+        directory = ""  # of all that have none of their own: a value that was checked before costs nothing
         new_jobs: dict[int, JobDescription] = {}
         pending: list[frozenset[str]] = []
         earlier_keys: set[str] = set()
@@ -119,9 +122,12 @@ class JobSubmitter:
                     build_request(new_jobs[position])  # what is wrong in the description itself comes first
                     raise found
                 # A script is not kept: those of many jobs are large. What is not Unicode raises UnicodeEncodeError.
-                self._scripts.prepare_submission(found).script.encode()
+                directory = directory or self._scripts.new_job_directory()
+                job = replace(found, working_directory=found.working_directory or directory)
+                self._scripts.prepare_submission(job).script.encode()
             except OSProfileError as error:
                 errors[position] = error
+            on_checked(position)
             await asyncio.sleep(0)  # other coroutines run between
         return errors
 

@@ -172,16 +172,21 @@ class TargetSystem:
         return job_id
 
     async def check_many(
-        self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
+        self,
+        descriptions: Iterable[JobDescription],
+        *,
+        keys: Sequence[str | None] | None = None,
+        on_checked: Callable[[int], object] | None = None,
     ) -> None:
         """Check jobs as `submit_many` does before the first submission, and submit nothing.
 
         Each job's START is rendered, and the jobs that it depends on must be known, or be earlier ones of these,
-        named by their keys. A job whose key is in the record is not checked. Raises `SubmissionsFailedError` with
+        named by their keys. A job whose key is in the record is not checked. `on_checked(position)` is called for each
+        that is. Raises `SubmissionsFailedError` with
         all errors; `ValueError` if there are more or fewer keys than jobs.
         """
         jobs = _pair_with_keys(descriptions, keys)
-        if errors := await self._submitter.check_jobs(jobs):
+        if errors := await self._submitter.check_jobs(jobs, on_checked or (lambda _position: None)):
             raise SubmissionsFailedError([None] * len(jobs), errors)
 
     async def submit_many(
