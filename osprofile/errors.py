@@ -277,7 +277,13 @@ class ScriptError(TargetError):
 
 
 class ScriptCutError(ScriptError):
-    """A script was killed, or the connection broke: whether it did its work is unknown."""
+    """A script was killed, or the connection broke: whether it did its work is unknown.
+
+    - `stdout`, `stderr`: what it had printed until then
+    """
+
+    stdout = b""
+    stderr = b""
 
 
 class ScriptTimeoutError(ScriptCutError):
@@ -319,16 +325,25 @@ class SubmissionsFailedError(TargetError):
     If the check before the first submission refused some, none was submitted.
 
     - `job_ids`: the ids in the order of the descriptions, None for a job that was not submitted
-    - `errors`: the errors by the positions of the descriptions, from 0
+    - `errors`: the errors by the positions of the descriptions, from 0; a `ScriptCutError` is that of a job that may have
+      been submitted
+    - `summary`: how many jobs were not submitted, or may have been
     """
 
     def __init__(self, job_ids: Sequence[str | None], errors: Mapping[int, OSProfileError]) -> None:
         position, first = next(iter(sorted(errors.items())))
-        told = f"{len(errors)} of {len(job_ids)} jobs were not submitted"
+        unknown = sum(isinstance(error, ScriptCutError) for error in errors.values())
+        failed, of_all = len(errors) - unknown, f"of {len(job_ids)} jobs"
+        self.summary = f"{failed} {of_all} were not submitted"
+        if unknown:
+            self.summary = (
+                f"{self.summary}, {unknown} may have been"
+                if failed
+                else f"{unknown} {of_all} may have been submitted"
+            )
         if len(errors) < sum(job_id is None for job_id in job_ids):
-            told = f"no job was submitted, because {len(errors)} of {len(job_ids)} are refused"
-        message = f"{told}; job {position + 1}: {first.message}"
-        super().__init__(message, hint=first.hint)
+            self.summary = f"no job was submitted, because {len(errors)} of {len(job_ids)} are refused"
+        super().__init__(f"{self.summary}; job {position + 1}: {first.message}", hint=first.hint)
         self.job_ids = tuple(job_ids)
         self.errors = dict(errors)
 

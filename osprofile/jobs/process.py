@@ -135,7 +135,9 @@ async def run_process(
             if process.poll() is None:
                 if output_overflow.is_set():
                     raise build_size_error()
-                raise build_timeout_error(time_limit or 0, get_output(process.stderr))
+                raise build_timeout_error(
+                    time_limit or 0, get_output(process.stdout), get_output(process.stderr)
+                )
         finally:
             # Ask the process, not `exit_task`: the end of the event loop cancels that, too.
             if process.poll() is None:
@@ -180,11 +182,11 @@ def build_size_error() -> OutputError:
     return OutputError(f"printed more than {MAX_OUTPUT_SIZE // 1024 // 1024} MiB and was ended")
 
 
-def build_timeout_error(time_limit: float, error_output: bytes) -> ScriptTimeoutError:
-    """Return the error for a script that exceeded its time limit (s)."""
-    error_text = error_output.decode("utf-8", "replace").strip()
-    message = f"did not end within {time_limit:g} s and was ended"
-    return ScriptTimeoutError(f"{message}; its error output: {error_text}" if error_text else message)
+def build_timeout_error(time_limit: float, stdout: bytes, stderr: bytes) -> ScriptTimeoutError:
+    """Return the error for a script that exceeded its time limit (s), with its output until then."""
+    error = ScriptTimeoutError(f"did not end within {time_limit:g} s and was ended")
+    error.stdout, error.stderr = stdout, stderr
+    return error
 
 
 async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]) -> None:

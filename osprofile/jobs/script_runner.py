@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import re
 from collections import defaultdict
 from dataclasses import replace
@@ -35,6 +36,8 @@ from osprofile.jobs.shell import (
     SHELL_TEMPLATE,
     build_script,
     extract_exit_status,
+    extract_rest,
+    generate_mark,
     get_shell_command,
     join_scripts,
     mark_exit_status,
@@ -61,6 +64,8 @@ FIND_TEMPLATE: Final = "FIND_JOB"
 TASK_ID_TEMPLATE: Final = "TASK_ID"
 STATUS_BATCH_SIZE: Final = 25
 """How many queries for single jobs go into one script."""
+_MAX_JOINED_SIZE: Final = 1 << 20
+"""Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
@@ -172,6 +177,50 @@ class ScriptRunner:
         """Run START's script and return the job's id."""
         return self._parse_job_id(START_TEMPLATE, await self._run_script(START_TEMPLATE, script))
 
+    async def run_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
+        """Run START's scripts of several jobs, one after another, in as few scripts as their size allows.
+
+        Return for each what `run_start_script` returns or raises; if a script is cut, that is a `ScriptCutError` for
+        every job whose result has not arrived.
+        """
+        answers: list[str | OSProfileError] = []
+        while len(answers) < len(scripts):
+            rest = scripts[len(answers) :]
+            sizes = itertools.accumulate(map(len, rest))
+            count = max(sum(size <= _MAX_JOINED_SIZE for size in sizes), 1)
+            answers += await self._run_joined_start_scripts(rest[:count])
+        return answers
+
+    async def _run_joined_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
+        if len(scripts) == 1:
+            try:
+                return [await self.run_start_script(scripts[0])]
+            except OSProfileError as error:
+                return [error]
+        mark, status_mark = generate_mark(), generate_mark()
+        script = join_scripts((mark_exit_status(script, status_mark) for script in scripts), mark)
+        failure: OSProfileError = ScriptCutError(f"{START_TEMPLATE}: it has not told how it ended")
+        stdout = stderr = b""
+        try:
+            result = await self._run_to_end(START_TEMPLATE, script, script_count=len(scripts), mark=mark)
+            stdout, stderr = result.stdout, result.stderr
+        except ScriptCutError as error:
+            failure, stdout, stderr = error, error.stdout, error.stderr
+        except ScriptFailedError as error:  # the shell has refused the whole: each job's own script tells why
+            failure = ScriptCutError(error.message)
+        except (ScriptError, OutputError) as error:
+            failure = error
+        answers: list[str | OSProfileError] = []
+        for result in split_results(stdout, stderr, mark):
+            try:
+                ended = _check_result(
+                    START_TEMPLATE, START_TEMPLATE, *extract_exit_status(result, status_mark)
+                )
+                answers.append(self._parse_job_id(START_TEMPLATE, ended.stdout.decode("utf-8", "replace")))
+            except OSProfileError as error:
+                answers.append(error)
+        return answers + [failure] * (len(scripts) - len(answers))
+
     async def find_submitted_job(self, directory: str, start_script: str) -> str | None:
         """Return the id of the job that was submitted in a working directory; None if there is none.
 
@@ -249,9 +298,10 @@ class ScriptRunner:
                 job_groups.append(job_ids)
         if not scripts:
             return {}
-        script = join_scripts(scripts)
+        mark = generate_mark()
+        script = join_scripts(scripts, mark)
         result = await self._run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
-        results = split_results(result)
+        results = split_results(result.stdout, result.stderr, mark)
         if len(results) != len(scripts):
             raise script_output.build_output_error(
                 STATUS_TEMPLATE, "STATUS_PATTERN", result.stdout.decode("latin-1")
@@ -446,12 +496,17 @@ class ScriptRunner:
         limit: float | None = None,
         stdout: int | None = None,
         needs_slot: bool = True,
+        mark: str = "",
     ) -> ProcessResult:
-        """Run a script to its end and return its result; errors name `label` (default: the template)."""
+        """Run a script to its end and return its result; errors name `label` (default: the template).
+
+        `mark` is that of `join_scripts`; only the error output behind the last one is that of a script that was cut.
+        """
         label = label or template
         is_over_ssh = bool(self.context.get("SSH:HOST"))
+        status_mark = generate_mark() if is_over_ssh else ""
         if is_over_ssh:
-            script = mark_exit_status(script)
+            script = mark_exit_status(script, status_mark)
         if limit is None:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
         with self.metrics.count_result("osprofile_scripts_total", template=template):
@@ -461,19 +516,12 @@ class ScriptRunner:
                         result = await self._run_in_shell(wrap_script(script), limit, stdout)
                 except (ScriptError, OutputError) as error:
                     error.message = f"{label}: {error.message}"
+                    if isinstance(error, ScriptCutError) and (output := _decode_rest(error.stderr, mark)):
+                        error.message += f"; its error output: {output}"
                     raise
-            result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
-            # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
-            if is_over_ssh and status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
-                # of the shell on the other host: 128, or in some shells 256 or 384, and the signal
-                result = replace(result, killing_signal=result.exit_code & 0x7F)
-            if result.killing_signal or (
-                result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
-            ):
-                raise _build_interruption_error(label, result)
-            if result.exit_code != 0:
-                raise _build_failure_error(template, label, result)
-            return result
+            if is_over_ssh:
+                return _check_result(template, label, *extract_exit_status(result, status_mark), mark=mark)
+            return _check_result(template, label, result, result.exit_code, mark=mark)
 
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
@@ -482,15 +530,42 @@ class ScriptRunner:
         return await run_process(self._build_shell_command(), script, limit, stdout=stdout)
 
 
-def _build_interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
-    output = result.stderr.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
+def _check_result(
+    template: str, label: str, result: ProcessResult, status: int | None, *, mark: str = ""
+) -> ProcessResult:
+    """Return the result of a script that ended with 0; raise `ScriptCutError` or `ScriptFailedError` for any other.
+
+    `status` is the exit status that the script itself has told; None if it has told none.
+    """
+    # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
+    if status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
+        # of another shell: 128, or in some shells 256 or 384, and the signal
+        result = replace(result, killing_signal=result.exit_code & 0x7F)
+    if result.killing_signal or (
+        result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
+    ):
+        raise _build_interruption_error(label, result, mark)
+    if result.exit_code != 0:
+        raise _build_failure_error(template, label, result)
+    return result
+
+
+def _decode_rest(stderr: bytes, mark: str) -> str:
+    rest = extract_rest(stderr, mark) if mark else stderr
+    return rest.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
+
+
+def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> ScriptCutError:
+    output = _decode_rest(result.stderr, mark)
     cause = f"its shell was killed by signal {result.killing_signal}"
     if not result.killing_signal:
         cause = "the connection failed"
     message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
     if "Permission denied (" in output:  # of ssh, which was not let in
         message += " (use a key or an agent, or log in once with: incarnate login HOST)"
-    return ScriptCutError(message, hint="it is not known whether it did its work; it can be repeated")
+    error = ScriptCutError(message, hint="it is not known whether it did its work; it can be repeated")
+    error.stdout, error.stderr = result.stdout, result.stderr
+    return error
 
 
 def _build_failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:

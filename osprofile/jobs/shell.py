@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import secrets
 import shlex
 from dataclasses import replace
 from hashlib import sha256
@@ -31,8 +32,6 @@ SSH_VARIATION: Final = "SSH"
 LOGIN_VARIATION: Final = "LOGIN"
 CONTROL_PATH_FIELD: Final = "SSH:CONTROL_PATH"
 _DEPLOYMENT_FAILED_STATUS: Final = 125
-_EXIT_MARKER: Final = "osprofile: the script ended with"
-_MARKED_OUTPUT: Final = re.compile(rf"(.*?)\n{_EXIT_MARKER} ([0-9]+)\n".encode(), re.DOTALL)
 
 
 def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]:
@@ -99,35 +98,51 @@ def wrap_script(script: str) -> bytes:
     return f"{{ :\n{script}\n}} </dev/null\n".encode()
 
 
-def mark_exit_status(script: str) -> str:
+def generate_mark() -> str:
+    """Return a word for the line of an exit status that no output of a script has by chance or by intent."""
+    return f"osprofile-{secrets.token_hex(16)}"
+
+
+def mark_exit_status(script: str, mark: str) -> str:
     """Return a script that prints its exit status on stderr at its end, for `extract_exit_status`.
 
     The line is missing if the shell was killed or the connection broke before the end.
     """
-    return f'trap \'printf "\\n{_EXIT_MARKER} %s\\n" "$?" >&2\' EXIT\n{script}'
+    return f'trap \'printf "\\n{mark} %s\\n" "$?" >&2\' EXIT\n{script}'
 
 
-def join_scripts(scripts: Iterable[str]) -> str:
-    """Return one script that runs several, each in a subshell; `split_results` splits its output."""
-    print_status = f"printf '\\n{_EXIT_MARKER} %s\\n' \"$gpe_rc\""
-    return "".join(f"( :\n{script}\n)\ngpe_rc=$?\n{print_status}\n{print_status} >&2\n" for script in scripts)
+def join_scripts(scripts: Iterable[str], mark: str) -> str:
+    """Return one script that runs several, each in a subshell; `split_results` splits its output.
+
+    If nobody reads that any more, because the connection broke, the next ones do not run.
+    """
+    print_status = f"printf '\\n{mark} %s\\n' \"$gpe_rc\""
+    return "".join(
+        f"( :\n{script}\n)\ngpe_rc=$?\n{print_status} || exit\n{print_status} >&2 || exit\n"
+        for script in scripts
+    )
 
 
-def split_results(result: ProcessResult) -> list[ProcessResult]:
+def split_results(stdout: bytes, stderr: bytes, mark: str) -> list[ProcessResult]:
     """Return the result of each script of `join_scripts`, with its own output."""
+    marked_output = re.compile(rf"(.*?)\n{mark} ([0-9]+)\n".encode(), re.DOTALL)
     # Not strict: a stream may have been cut off. The caller compares the number of results.
-    streams = zip(_MARKED_OUTPUT.findall(result.stdout), _MARKED_OUTPUT.findall(result.stderr), strict=False)
-    return [ProcessResult(int(code), stdout, stderr) for (stdout, code), (stderr, _) in streams]
+    streams = zip(marked_output.findall(stdout), marked_output.findall(stderr), strict=False)
+    return [ProcessResult(int(code), out, err) for (out, code), (err, _) in streams]
 
 
-def extract_exit_status(result: ProcessResult) -> tuple[ProcessResult, int | None]:
+def extract_rest(stream: bytes, mark: str) -> bytes:
+    """Return what a stream has behind the results of `join_scripts`: the output of the script that was cut."""
+    return re.split(rf"\n{mark} [0-9]+\n".encode(), stream)[-1]
+
+
+def extract_exit_status(result: ProcessResult, mark: str) -> tuple[ProcessResult, int | None]:
     """Remove the line of `mark_exit_status` from stderr; return the exit status, None without one."""
-    # Only the last line: earlier ones are from `join_scripts`.
-    lines = [*re.finditer(rf"\n{_EXIT_MARKER} ([0-9]+)\n".encode(), result.stderr)]
-    if not lines:
+    line = re.search(rf"\n{mark} ([0-9]+)\n".encode(), result.stderr)
+    if line is None:
         return result, None
-    begin, end = lines[-1].span()
-    return replace(result, stderr=result.stderr[:begin] + result.stderr[end:]), int(lines[-1][1])
+    begin, end = line.span()
+    return replace(result, stderr=result.stderr[:begin] + result.stderr[end:]), int(line[1])
 
 
 def run_script(command: Sequence[str], script: str, *, capture: bool = False) -> ProcessResult:

@@ -114,7 +114,7 @@ class ShellSession(asyncio.SubprocessProtocol):
             async with asyncio.timeout(time_limit):
                 return await self._result
         except TimeoutError:
-            raise process.build_timeout_error(time_limit or 0, self._get_output(2)) from None
+            raise process.build_timeout_error(time_limit or 0, *map(self._get_output, _STREAMS)) from None
         finally:
             if not self._result.done() or self._result.cancelled() or self._result.exception():
                 self.kill()  # the script goes on, and would print its output before that of the next one

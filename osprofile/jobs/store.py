@@ -24,7 +24,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, Required, TypedDict, final
 from urllib.parse import quote
 
 from osprofile.errors import StoreError, SubmissionBusyError
@@ -36,6 +36,7 @@ from osprofile.metrics import METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Unpack
 
 SCHEMA_VERSION: Final = 1
 LOCK_TIMEOUT: Final = 60.0
@@ -62,7 +63,6 @@ CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
 """
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
-_EMPTY_REQUEST: Final[Mapping[str, str]] = MappingProxyType({})
 _REQUIRED_COLUMNS: Final = frozenset(
     {
         "number", "target", "directory", "job_id", "key", "name", "script", "owner", "state",
@@ -199,6 +199,24 @@ class JobRecord:
         return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
 
 
+class SubmissionValues(TypedDict, total=False):
+    """What is recorded of a job when its submission begins, beside its target and its directory."""
+
+    script: Required[str]
+    """The script that submits it."""
+    key: str | None
+    """The caller's name for the submission."""
+    name: str
+    walltime: float | None
+    array: str
+    """The value of ARRAY."""
+    stdout: str
+    stderr: str
+    request: Mapping[str, str]
+    """The fields as submitted, by name."""
+    application: str | None
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class JobDetails:
@@ -265,63 +283,61 @@ class Store:
 
     # Submissions
 
-    def begin_submission(
-        self,
-        target: str,
-        directory: str,
-        *,
-        script: str,
-        key: str | None = None,
-        name: str = "",
-        walltime: float | None = None,
-        array: str = "",
-        stdout: str = "",
-        stderr: str = "",
-        request: Mapping[str, str] = _EMPTY_REQUEST,
-        application: str | None = None,
-    ) -> JobRecord:
-        """Record a job that this process is about to submit; `array` is the value of ARRAY.
-
-        `request` has the fields as submitted, by name, and `application` the application.
+    def begin_submission(self, target: str, directory: str, **values: Unpack[SubmissionValues]) -> JobRecord:
+        """Record a job that this process is about to submit.
 
         Raises `SubmissionBusyError` if the key already has a job, `StoreError` if the directory has.
         """
+        (record,) = self.begin_submissions(target, [(directory, values)])
+        if isinstance(record, StoreError):
+            raise record
+        return record
+
+    def begin_submissions(
+        self, target: str, submissions: Iterable[tuple[str, SubmissionValues]]
+    ) -> list[JobRecord | StoreError]:
+        """Record jobs that this process is about to submit, given with their directories, in one transaction.
+
+        Return for each what `begin_submission` returns or raises. If the file cannot be written, none is recorded.
+        """
         owner = submission_owner.get_current_owner()
-        content = json.dumps({"fields": dict(request), "application": application})
-        with self._convert_errors():
-            try:
-                with self._db:
-                    self._db.execute("BEGIN IMMEDIATE")
-                    number = self._db.execute(
-                        "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
-                        " stdout, stderr, state, word, by_limit, hosts, reason, submitted)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                        (
-                            target,
-                            directory,
-                            key,
-                            name,
-                            script,
-                            owner,
-                            walltime,
-                            array,
-                            stdout,
-                            stderr,
-                            time.time(),
-                        ),
-                    ).lastrowid
-                    self._db.execute(
-                        "INSERT OR REPLACE INTO request VALUES (?, ?, ?)", (number, directory, content)
-                    )
-            except sqlite3.IntegrityError:
-                message = f"{directory} is the working directory of another job"
-                hint = "each job needs its own: give another directory, or none"
-                if key is not None and self.find_by_key(target, key) is not None:
-                    message = f"another process has begun to submit the job with the key {key}"
-                    hint = "repeat the submission with the same key when that has ended"
-                    raise SubmissionBusyError(message, hint=hint) from None
-                raise StoreError(message, hint=hint) from None
-        return self._select_records("number = ?", (number,))[0]
+        begun: list[JobRecord | StoreError] = []
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            for directory, values in submissions:
+                try:
+                    number = self._insert_submission(target, directory, owner, values)
+                except sqlite3.IntegrityError:
+                    if not self._db.in_transaction:  # not only this statement is undone
+                        raise
+                    begun.append(self._build_taken_error(target, directory, values.get("key")))
+                else:
+                    begun += self._select_records("number = ?", (number,))
+        return begun
+
+    def _insert_submission(self, target: str, directory: str, owner: str, values: SubmissionValues) -> int:
+        get = values.get
+        number = self._db.execute(
+            "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
+            " stdout, stderr, state, word, by_limit, hosts, reason, submitted)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+            (
+                target, directory, get("key"), get("name", ""), values["script"], owner, get("walltime"),
+                get("array", ""), get("stdout", ""), get("stderr", ""), time.time(),
+            ),
+        ).lastrowid or 0  # fmt: skip
+        content = json.dumps({"fields": dict(values.get("request") or {}), "application": get("application")})
+        self._db.execute("INSERT OR REPLACE INTO request VALUES (?, ?, ?)", (number, directory, content))
+        return number
+
+    def _build_taken_error(self, target: str, directory: str, key: str | None) -> StoreError:
+        """Return the error for a job whose key, else its directory, already has a job."""
+        if key is not None and self.find_by_key(target, key) is not None:
+            message = f"another process has begun to submit the job with the key {key}"
+            hint = "repeat the submission with the same key when that has ended"
+            return SubmissionBusyError(message, hint=hint)
+        message = f"{directory} is the working directory of another job"
+        return StoreError(message, hint="each job needs its own: give another directory, or none")
 
     def record_job_id(self, number: int, job_id: str, tasks: Mapping[int, str] = _NO_TASKS) -> None:
         """Record a submission's job id and, for an array, the ids of its tasks by index.

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 from weakref import WeakValueDictionary
 
@@ -26,12 +28,13 @@ from osprofile.jobs.description import build_request, list_differences, list_nam
 from osprofile.jobs.quantities import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+    from typing import Any
 
     from osprofile.jobs.dependencies import DependencyResolver
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
-    from osprofile.jobs.store import JobRecord, Store
+    from osprofile.jobs.store import JobRecord, Store, SubmissionValues
 
 log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
@@ -94,12 +97,14 @@ class JobSubmitter:
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def check_jobs(
-        self, jobs: Sequence[tuple[JobDescription, str | None]]
+        self, jobs: Sequence[tuple[JobDescription, str | None]], on_checked: Callable[[int], object]
     ) -> dict[int, OSProfileError]:
         """Return why jobs, given with their keys, would be refused, by position; nothing is submitted.
 
         A job whose key is in the record is not checked. A job may depend on the keys of those before it.
+        `on_checked(position)` is called for each that is checked.
         """
+        directory = ""  # of all that have none of their own: a value that was checked before costs nothing
         new_jobs: dict[int, JobDescription] = {}
         pending: list[frozenset[str]] = []
         earlier_keys: set[str] = set()
@@ -117,9 +122,12 @@ class JobSubmitter:
                     build_request(new_jobs[position])  # what is wrong in the description itself comes first
                     raise found
                 # A script is not kept: those of many jobs are large. What is not Unicode raises UnicodeEncodeError.
-                self._scripts.prepare_submission(found).script.encode()
+                directory = directory or self._scripts.new_job_directory()
+                job = replace(found, working_directory=found.working_directory or directory)
+                self._scripts.prepare_submission(job).script.encode()
             except OSProfileError as error:
                 errors[position] = error
+            on_checked(position)
             await asyncio.sleep(0)  # other coroutines run between
         return errors
 
@@ -179,24 +187,117 @@ class JobSubmitter:
             return await self._submit_new_job(description, key=key, strict=strict)
 
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+        directory, values = await self._prepare_submission(description, key=key, strict=strict)
+        self._prune_record()
+        return await self._run_submission(self._store.begin_submission(self._target, directory, **values))
+
+    async def _prepare_submission(
+        self, description: JobDescription, *, key: str | None, strict: bool
+    ) -> tuple[str, SubmissionValues]:
+        """Return the directory of a new job, and what is recorded of it."""
         request = build_request(description)
         description = await self._dependencies.resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
+        return prepared.directory, {
+            "script": prepared.script,
+            "key": key,
+            "name": description.name or "",
+            "walltime": parse_duration(request.get("WALLTIME", "")),
+            "array": prepared.array,
+            "stdout": prepared.stdout,
+            "stderr": prepared.stderr,
+            "request": request,
+            "application": description.application,
+        }
+
+    def _prune_record(self) -> None:
         self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)  # as many as come, or more
-        record = self._store.begin_submission(
-            self._target,
-            prepared.directory,
-            script=prepared.script,
-            key=key,
-            name=description.name or "",
-            walltime=parse_duration(request.get("WALLTIME", "")),
-            array=prepared.array,
-            stdout=prepared.stdout,
-            stderr=prepared.stderr,
-            request=request,
-            application=description.application,
-        )
-        return await self._run_submission(record)
+
+    async def submit_jobs(
+        self,
+        jobs: Sequence[tuple[JobDescription, str | None]],
+        on_result: Callable[[int, str | OSProfileError], object],
+    ) -> None:
+        """Submit jobs, given with their keys, none of which depends on another one.
+
+        New jobs are recorded in one transaction, and their START scripts run one after another in one script. Each
+        has its own result all the same: see `submit_job`, by which the others are submitted (those whose key is in
+        the record, or is being submitted). `on_result(position, result)` is called for each, with its id or its error.
+        """
+        others: list[int] = []
+        async with contextlib.AsyncExitStack() as held:
+            new: list[int] = []
+            for position, (_, key) in enumerate(jobs):
+                (new if key is None or await self._hold_new_key(key, held) else others).append(position)
+            for _ in new:
+                held.enter_context(self._scripts.metrics.time("osprofile_submission_duration_seconds"))
+            others += await self._submit_new_jobs(
+                [(position, *jobs[position]) for position in new], on_result
+            )
+
+        async def submit_other(position: int) -> None:
+            description, key = jobs[position]
+            on_result(position, await catch_error(self.submit_job(description, key=key, strict=True)))
+
+        await run_together(map(submit_other, others))
+
+    async def _hold_new_key(self, key: str, held: contextlib.AsyncExitStack) -> bool:
+        """Return whether a key is neither in the record nor in use here; if so, nobody else uses it while it is held."""
+        lock = self._key_locks.setdefault(key, asyncio.Lock())
+        if lock.locked():
+            return False
+        await held.enter_async_context(lock)
+        return self._store.find_by_key(self._target, key) is None
+
+    async def _submit_new_jobs(
+        self,
+        jobs: Sequence[tuple[int, JobDescription, str | None]],
+        on_result: Callable[[int, str | OSProfileError], object],
+    ) -> list[int]:
+        """Submit new jobs, given with their positions and keys; return the positions of those that another process submits."""
+        outcomes: dict[int, JobRecord | OSProfileError] = {}
+        prepared: dict[int, tuple[str, SubmissionValues]] = {}
+
+        async def prepare(position: int, description: JobDescription, key: str | None) -> None:
+            try:
+                prepared[position] = await self._prepare_submission(description, key=key, strict=True)
+            except OSProfileError as error:
+                outcomes[position] = error
+
+        await run_together(itertools.starmap(prepare, jobs))
+        try:
+            self._prune_record()
+            outcomes |= zip(
+                prepared, self._store.begin_submissions(self._target, prepared.values()), strict=True
+            )
+        except StoreError as error:
+            outcomes |= dict.fromkeys(prepared, error)
+        busy = [position for position, o in outcomes.items() if isinstance(o, SubmissionBusyError)]
+        # Those that this process has begun, and has neither submitted nor given up.
+        begun = {position: o for position, o in outcomes.items() if not isinstance(o, OSProfileError)}
+
+        async def complete(position: int, answer: str | OSProfileError | None) -> None:
+            outcome = begun.pop(position, None) or outcomes[position]
+            on_result(position, await catch_error(self._complete_new_job(outcome, answer)))
+
+        try:
+            scripts = [record.script or "" for record in begun.values()]
+            answers = dict(zip(list(begun), await self._scripts.run_start_scripts(scripts), strict=True))
+            settled = [position for position, *_ in jobs if position not in busy]
+            await run_together(complete(position, answers.get(position)) for position in settled)
+        finally:
+            for record in begun.values():
+                self._update_record(self._store.release_submission, record)
+        return busy
+
+    async def _complete_new_job(
+        self, outcome: JobRecord | OSProfileError, answer: str | OSProfileError | None
+    ) -> str:
+        """Return the id of a new job that was recorded, by the answer of its START, or raise why it has none."""
+        with self._scripts.metrics.count_result("osprofile_submissions_total"):
+            if isinstance(outcome, OSProfileError):
+                raise outcome
+            return await self._run_submission(outcome, answer=answer)
 
     async def recover_submissions(self, *, resubmit: bool) -> list[RecoveredSubmission]:
         """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""
@@ -230,14 +331,16 @@ class JobSubmitter:
         message = f"the job in {record.directory} is being submitted by another process"
         raise SubmissionBusyError(message, hint="repeat the submission with the same key when that has ended")
 
-    async def _run_submission(self, record: JobRecord, *, is_repeated: bool = False) -> str:
+    async def _run_submission(
+        self, record: JobRecord, *, is_repeated: bool = False, answer: str | OSProfileError | None = None
+    ) -> str:
         """Submit the job of a record that this process owns, and return its id.
 
-        `is_repeated`: an earlier START may have submitted the job.
+        `is_repeated`: an earlier START may have submitted the job. `answer`: START has run, and this is its result.
         """
         is_outcome_known = False
         try:
-            job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template)
+            job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template, answer=answer)
             is_outcome_known = True
         except ScriptCutError:
             raise  # it may have been submitted
@@ -261,15 +364,19 @@ class JobSubmitter:
         except StoreError as error:
             log.error("the submission in %s is not recorded: %s", record.directory, error)  # noqa: TRY400
 
-    async def _start_job(self, record: JobRecord, *, may_repeat: bool) -> str:
-        """Run START, and FIND_JOB if it fails; return the job's id.
+    async def _start_job(
+        self, record: JobRecord, *, may_repeat: bool, answer: str | OSProfileError | None = None
+    ) -> str:
+        """Run START, unless its result is given, and FIND_JOB if it fails; return the job's id.
 
         With `may_repeat`, START runs again if it did not tell whether it submitted, and FIND_JOB finds
         no job. Raises `ScriptCutError` if that is still not known, else the error of START.
         """
         script = record.script or ""
         try:
-            return await self._scripts.run_start_script(script)
+            if isinstance(answer, OSProfileError):
+                raise answer
+            return answer or await self._scripts.run_start_script(script)
         except (ScriptCutError, ScriptFailedError, OutputError) as error:
             if _has_done_nothing(error):
                 raise
@@ -318,6 +425,25 @@ class JobSubmitter:
         except OSProfileError as error:
             log.error("the tasks of job %s are not known: %s", job_id, error)  # noqa: TRY400
             return {}
+
+
+async def catch_error(work: Awaitable[str]) -> str | OSProfileError:
+    """Return a result, or the error in its place."""
+    try:
+        return await work
+    except OSProfileError as error:
+        return error
+
+
+async def run_together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run coroutines side by side. When one fails, or this is cancelled, all are cancelled and have ended."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:

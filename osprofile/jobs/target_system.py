@@ -10,14 +10,13 @@ from the scheduler's log if the profile names one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import os
 import tempfile
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from osprofile.errors import (
     JobNotFoundError,
@@ -38,13 +37,13 @@ from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
-from osprofile.jobs.submitter import JobSubmitter
+from osprofile.jobs.submitter import JobSubmitter, run_together
 from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.jobs.watcher import JobWatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
@@ -56,8 +55,10 @@ if TYPE_CHECKING:
     from osprofile.jobs.submitter import RecoveredSubmission
     from osprofile.profile.model import Profile
 
-_SUBMISSIONS_PER_SCRIPT: Final = 4
-"""Jobs whose submission has begun, for each script that may run: while some run, the next ones are prepared."""
+MAX_PART_SIZE: Final = 20
+"""Jobs of `submit_many` that one script submits. Until it ends, nothing is known of their ends."""
+_PARTS_PER_SCRIPT: Final = 2
+"""Parts whose submission has begun, for each script that may run: while some run, the next ones are prepared."""
 _MAX_BUSY_TIME: Final = 15.0
 """Seconds that a submission with a key waits while another process submits that job."""
 
@@ -171,16 +172,21 @@ class TargetSystem:
         return job_id
 
     async def check_many(
-        self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
+        self,
+        descriptions: Iterable[JobDescription],
+        *,
+        keys: Sequence[str | None] | None = None,
+        on_checked: Callable[[int], object] | None = None,
     ) -> None:
         """Check jobs as `submit_many` does before the first submission, and submit nothing.
 
         Each job's START is rendered, and the jobs that it depends on must be known, or be earlier ones of these,
-        named by their keys. A job whose key is in the record is not checked. Raises `SubmissionsFailedError` with
+        named by their keys. A job whose key is in the record is not checked. `on_checked(position)` is called for each
+        that is. Raises `SubmissionsFailedError` with
         all errors; `ValueError` if there are more or fewer keys than jobs.
         """
         jobs = _pair_with_keys(descriptions, keys)
-        if errors := await self._submitter.check_jobs(jobs):
+        if errors := await self._submitter.check_jobs(jobs, on_checked or (lambda _position: None)):
             raise SubmissionsFailedError([None] * len(jobs), errors)
 
     async def submit_many(
@@ -194,7 +200,8 @@ class TargetSystem:
         """Submit jobs side by side, and return their ids in the same order; `keys` has one for each.
 
         All jobs are checked first, unless `is_checked`: see `check_many`. If one is refused, none is submitted. At most
-        `max_parallel_scripts` scripts run at the same time. A job may depend on earlier ones by their keys.
+        `max_parallel_scripts` scripts run at the same time, each for up to MAX_PART_SIZE jobs, which are recorded in
+        one transaction before it begins. A job may depend on earlier ones by their keys.
         `on_result(position, result)` is called for each job when it is submitted, with its id, or its error; positions
         count from 0. Raises `SubmissionsFailedError`: if jobs are refused, before any is submitted; if submissions fail, when all
         others are submitted. Raises `ValueError` if there are more or fewer keys than jobs.
@@ -203,48 +210,49 @@ class TargetSystem:
         if not is_checked:
             await self.check_many((job for job, _ in jobs), keys=[key for _, key in jobs])
         results: dict[int, str | OSProfileError] = {}
-        await self._submit_side_by_side(jobs, results, on_result)
+
+        def take_result(position: int, result: str | OSProfileError) -> None:
+            results[position] = result
+            if on_result is not None:
+                on_result(position, result)
+
+        for positions in _list_levels(jobs):
+            await self._submit_parts(jobs, self._form_parts(positions), take_result)
         errors = {i: r for i, r in sorted(results.items()) if isinstance(r, OSProfileError)}
         ids = [r if isinstance(r := results[i], str) else None for i in range(len(jobs))]
         if errors:
             raise SubmissionsFailedError(ids, errors)
         return [job_id for job_id in ids if job_id is not None]
 
-    async def _submit_side_by_side(
+    async def _submit_parts(
         self,
         jobs: Sequence[tuple[JobDescription, str | None]],
-        results: dict[int, str | OSProfileError],
-        on_result: Callable[[int, str | OSProfileError], object] | None,
+        parts: Iterable[Sequence[int]],
+        on_result: Callable[[int, str | OSProfileError], object],
     ) -> None:
-        """Submit jobs by few coroutines, so that only few scripts are in memory, and put their results by position."""
-        named = {name for job, _ in jobs for name in list_named_jobs(job)}
-        positions: dict[str, int] = {}
-        for position, (_, key) in enumerate(jobs):
-            if key in named and key is not None:
-                positions.setdefault(key, position)
-        submitted = {position: asyncio.Event() for position in positions.values()}
-        waiting = iter(enumerate(jobs))
+        """Submit jobs, given by their positions in parts; few parts at the same time, so that only few scripts are in memory."""
+        waiting = iter(parts)
 
         async def submit_next() -> None:
-            for position, (job, key) in waiting:
-                for name in list_named_jobs(job):
-                    # Only for earlier ones, which have been begun: so there is always one that can go on.
-                    if positions.get(name, position) < position:
-                        await submitted[positions[name]].wait()
-                result = results[position] = await _catch_error(self.submit(job, key=key))
-                if position in submitted:
-                    submitted[position].set()
-                if on_result is not None:
-                    on_result(position, result)
+            for part in waiting:
 
-        count = min(len(jobs), _SUBMISSIONS_PER_SCRIPT * self._max_parallel_scripts)
-        tasks = [asyncio.ensure_future(submit_next()) for _ in range(count)]
-        try:
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+                def take_result(index: int, result: str | OSProfileError, part: Sequence[int] = part) -> None:
+                    if isinstance(result, str):
+                        self._watcher.watch_recorded_job(result)  # for a job of that key, submitted earlier
+                    on_result(part[index], result)
+
+                self._recorder.flush()  # of the jobs that these depend on
+                await self._submitter.submit_jobs([jobs[position] for position in part], take_result)
+
+        await run_together(submit_next() for _ in range(_PARTS_PER_SCRIPT * self._max_parallel_scripts))
+
+    def _form_parts(self, positions: Sequence[int]) -> list[Sequence[int]]:
+        """Return jobs in parts of about the same size: as few as go, and as many as may run at the same time."""
+        # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
+        max_size = MAX_PART_SIZE if self._scripts.has_find_template else 1
+        rounds = math.ceil(len(positions) / (self._max_parallel_scripts * max_size))
+        size = math.ceil(len(positions) / (self._max_parallel_scripts * rounds))
+        return [positions[i : i + size] for i in range(0, len(positions), size)]
 
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
         """Complete the submissions that were interrupted, for instance by the end of a process.
@@ -650,11 +658,18 @@ def _pair_with_keys(
     return list(zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True))
 
 
-async def _catch_error(submission: Coroutine[Any, Any, str]) -> str | OSProfileError:
-    try:
-        return await submission
-    except OSProfileError as error:
-        return error
+def _list_levels(jobs: Iterable[tuple[JobDescription, str | None]]) -> list[list[int]]:
+    """Return the positions of jobs by levels: each job stands behind the earlier ones whose keys it names, or has itself."""
+    levels: list[list[int]] = []
+    level_by_key: dict[str, int] = {}
+    for position, (job, key) in enumerate(jobs):
+        names = [*list_named_jobs(job), *([key] if key is not None else [])]
+        level = max((level_by_key[name] + 1 for name in names if name in level_by_key), default=0)
+        if key is not None:
+            level_by_key.setdefault(key, level)
+        levels += [[] for _ in range(len(levels), level + 1)]
+        levels[level].append(position)
+    return levels
 
 
 def _check_cluster(profile: Profile, cluster: str) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from osprofile import JobDescription, ValueRefusedError
-from osprofile.jobs.array_builder import MAX_ARRAY_SIZE, combine_into_array
+from osprofile.incarnation.lengths import MAX_WORDS_SIZE
+from osprofile.jobs.array_builder import combine_into_array
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.repository import Repository
 from tests.profiles.test_hostile_values import CARRIED
 
 PRINT = (sys.executable, "-c", "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('V')]))")
@@ -37,6 +41,57 @@ def test_each_task_runs_its_own_program_with_hostile_values(shell: str) -> None:
     assert outputs[-1] == "b\n"
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["it's", "it'"],
+        ["a b", "a  b"],
+        ["\\", "\\\\"],
+        ["x\n", "x\n\n"],
+        ["é", "è"],
+        ["same"] * 2,
+        ["only"],
+        ["", "a", ""],
+        [",:;%@+=~^!|/#", ""],
+        ["*", "/*", "?"],
+        ["", "", "x", "", ""],
+    ],
+)
+def test_what_the_commands_have_in_common_may_end_anywhere(values: list[str]) -> None:
+    for environment in ({}, {"V": "v"}, None):
+        jobs = [
+            job(value, "z", environment={"V": value} if environment is None else environment)
+            for value in values
+        ]
+        array = combine_into_array(jobs)
+        for index, value in enumerate(values, 1):
+            variables = {"PATH": os.environ["PATH"], "GPE_ARRAY_INDEX": str(index)}
+            done = subprocess.run(["sh", *array.arguments], env=variables, capture_output=True, check=True)
+            assert json.loads(done.stdout) == [
+                [value, "z"],
+                value if environment is None else environment.get("V"),
+            ]
+
+
+def test_a_sweep_of_a_hundred_thousand() -> None:
+    """A profile takes it, and Linux starts its tasks, in every shell."""
+    count = 100_000
+    sweep = [JobDescription(executable="echo", arguments=["-n", f"{n}"]) for n in range(count)]
+    array = combine_into_array(sweep)
+    assert array.array == "1-100000"
+    assert str(count - 1) in TargetSystem(Repository().load("linux")).render_start_script(array)
+    per_block = int(array.arguments[5])
+    names = ("dash", "bash", "busybox", "ksh", "mksh", "yash")
+    shells = [[name, *["sh"][: name == "busybox"]] for name in names if shutil.which(name)]
+    for number in (0, 9, 10, per_block - 1, per_block, 3 * per_block - 1, 3 * per_block, count - 1):
+        environment = {"GPE_ARRAY_INDEX": str(number + 1), "PATH": os.environ["PATH"], "X": "x" * 100_000}
+        for shell in shells:
+            done = subprocess.run(
+                [*shell, *array.arguments], env=environment, capture_output=True, check=True
+            )
+            assert done.stdout == str(number).encode()
+
+
 def test_what_the_jobs_have_in_common_is_the_array_s() -> None:
     array = combine_into_array([job("1", walltime="2h", fields={"X": "1"})] * 2)
     assert (array.walltime, array.fields, array.environment) == ("2h", {"X": "1"}, {})
@@ -53,7 +108,10 @@ def test_what_the_jobs_have_in_common_is_the_array_s() -> None:
         ([job(fields={"ARRAY": "1-2"})], "a job with an array of its own cannot be a task"),
         ([JobDescription()], "'' is no program of a task"),
         ([JobDescription(executable="-x")], "'-x' is no program of a task"),
-        ([job("x" * 1000)] * (MAX_ARRAY_SIZE // 1000), "the tasks together are too long: "),
+        (
+            [job(f"{n}{'x' * 990}{n}") for n in range(MAX_WORDS_SIZE // 990)],
+            "what the tasks do not have in common is too long for a program: ",
+        ),
         ([job(environment={"1": "x"})], "1 is not a name of an environment variable"),
         ([job(3)], "3 is not a string"),  # type: ignore[arg-type]
     ],

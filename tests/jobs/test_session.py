@@ -10,7 +10,7 @@ import sys
 import textwrap
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -31,7 +31,7 @@ from osprofile import (
 from tests.jobs.conftest import Toy, shell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 QUICK = Timing(min_poll_interval=0.05, max_poll_interval=0.2, grace_period=5.0)
@@ -275,27 +275,25 @@ def test_only_few_scripts_of_many_jobs_are_in_memory(toy: Toy, tmp_path: Path) -
     live: list[int] = []
 
     async def submit(target: TargetSystem) -> list[str]:
-        prepare = target._submitter._submit_new_job
+        submit_part = target._submitter.submit_jobs
         begun = 0
 
-        async def count(description: JobDescription, *, key: str | None, strict: bool) -> str:
+        async def count(jobs: Sequence[Any], on_result: Callable[..., object]) -> None:
             nonlocal begun
-            begun += 1
+            begun += len(jobs)
             live.append(begun)
-            try:
-                return await prepare(description, key=key, strict=strict)
-            finally:
-                begun -= 1
+            await submit_part(jobs, on_result)
+            begun -= len(jobs)
 
-        target._submitter._submit_new_job = count  # type: ignore[method-assign]
-        return await target.submit_many([shell("true")] * 60, on_result=results.__setitem__)
+        target._submitter.submit_jobs = count  # type: ignore[method-assign]
+        return await target.submit_many([shell("true")] * 120, on_result=results.__setitem__)
 
     store = str(tmp_path / "jobs.db")
     with JobSession(toy.profile, store=store, timing=QUICK, max_parallel_scripts=2) as session:
         ids = session.run(submit)
         session.wait_all(ids)
-    assert [results[position] for position in range(60)] == ids
-    assert max(live) == 8
+    assert [results[position] for position in range(120)] == ids
+    assert max(live) == 80
 
 
 def test_waiting_for_several(toy: Toy, session: JobSession) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 from typing import TYPE_CHECKING
@@ -116,13 +118,61 @@ def test_a_shell_that_does_not_read_its_script() -> None:
     assert shell.run_script(["false"], "x" * 1_000_000, capture=True).exit_code == 1
 
 
+ALL_SHELLS = [
+    name
+    for name in ("dash", "bash", "busybox", "ksh", "mksh", "zsh", "yash")
+    if shutil.which(name) is not None
+]
+
+
+@pytest.mark.parametrize("name", ALL_SHELLS)
+def test_each_of_several_scripts_has_its_own_end(name: str) -> None:
+    """Whether it exits, is killed, or prints what could be the line of an end."""
+    scripts = [
+        "exit 255",
+        "printf '\\nM 0\\n\\nN 0\\n'",
+        "sh -c 'kill -s KILL $PPID'; :",
+        ": ${unset:?}",
+        "exec >&2; trap : PIPE; set -e; cd /; false",
+        "echo last; exit 7 # and no line end",
+    ]
+    mark, status_mark = shell.generate_mark(), shell.generate_mark()
+    joined = shell.join_scripts((shell.mark_exit_status(s, status_mark) for s in scripts), mark)
+    command = [name, "sh", "-s"] if name == "busybox" else [name, "-s"]
+    ran = shell.run_script(command, joined, capture=True)
+    results = shell.split_results(ran.stdout, ran.stderr, mark)
+    told = [shell.extract_exit_status(result, status_mark) for result in results]
+    assert [status for _, status in told if status is not None][:2] == [255, 0]
+    assert told[1][0].stdout == b"\nM 0\n\nN 0\n"
+    assert told[2][1] is None
+    assert told[2][0].exit_code & 0x7F == 9
+    assert told[3][0].exit_code not in {0, 9}
+    assert told[4][0].exit_code == 1
+    assert (told[5][0].stdout, told[5][0].exit_code, told[5][1]) == (b"last\n", 7, 7)
+
+
+@pytest.mark.parametrize("name", ALL_SHELLS)
+def test_what_nobody_reads_any_more_does_not_go_on(name: str, tmp_path: Path) -> None:
+    """Whether SIGPIPE ends a shell or not."""
+    joined = shell.join_scripts([f"echo >> {tmp_path}/ran"] * 3, "M")
+    # ksh writes later what it printed, and does not tell that this failed.
+    for prepare in ("", *(["trap '' PIPE; "] if name != "ksh" else [])):
+        command = shlex.join([name, "sh", "-s"] if name == "busybox" else [name, "-s"])
+        pipe = f"({prepare}sleep 0.1; exec {command} 2>&1) | :"
+        subprocess.run(["sh", "-c", pipe], input=shell.wrap_script(joined), check=False)
+        assert (tmp_path / "ran").read_text() == "\n"
+        (tmp_path / "ran").unlink()
+
+
 def test_scripts_one_by_one_that_tell_their_end() -> None:
     """As over ssh: what each printed is taken apart behind the end of all."""
-    script = shell.mark_exit_status(shell.join_scripts(["echo a", "echo b >&2; exit 3"]))
+    script = shell.mark_exit_status(shell.join_scripts(["echo a", "echo b >&2; exit 3"], "M"), "N")
     ran = shell.run_script(["sh", "-s"], script, capture=True)
-    done, status = shell.extract_exit_status(ran)
+    done, status = shell.extract_exit_status(ran, "N")
     assert status == 0
-    assert [(p.exit_code, p.stdout, p.stderr) for p in shell.split_results(done)] == [
+    assert [
+        (p.exit_code, p.stdout, p.stderr) for p in shell.split_results(done.stdout, done.stderr, "M")
+    ] == [
         (0, b"a\n", b""),
         (3, b"", b"b\n"),
     ]

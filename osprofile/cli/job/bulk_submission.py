@@ -10,7 +10,7 @@ from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
 from osprofile.cli.job.job_file import STANDARD_INPUT, JobFileError, LineError, read_job_file
 from osprofile.cli.job.program import runs_scripts_here
-from osprofile.cli.job.progress import show_submissions
+from osprofile.cli.job.progress import show_bar
 from osprofile.cli.job.session import (
     CommandSession,
     ErrorReporter,
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 _MAX_ERRORS: Final = 20
 """Errors of a file that are printed; the others are counted."""
+_PREPARATION_SHARE: Final = 0.25
+"""Of the check of a job, what is done before the target system checks it."""
 _TASK_FIELDS: Final = frozenset(FIELD_BY_ATTRIBUTE[a] for a in ("executable", "arguments", "environment"))
 """The fields that the tasks of an array may have of their own."""
 
@@ -174,12 +176,12 @@ async def _submit_jobs(
                 return common.PASS_THROUGH_ERROR if wait else 1
             if announces:
                 common.print_message(f"incarnate: {submission.describe_start()}")
-            with show_submissions(len(jobs), prints_ids=not json) as submission.on_progress:
+            with show_bar("submitting", len(jobs), prints_ids=not json) as submission.on_progress:
                 await target.submit_many(
                     jobs, keys=submission.keys, on_result=submission.take_result, is_checked=True
                 )
         except SubmissionsFailedError as error:
-            common.print_message(f"incarnate: {submission.describe_failure(len(error.errors))}")
+            common.print_message(f"incarnate: {submission.describe_failure(error)}")
         except asyncio.CancelledError:
             common.print_message(submission.describe_interruption(session, target))
             raise
@@ -204,17 +206,21 @@ async def _check_jobs(
     is_local = runs_scripts_here(target.profile, selection.context)
     jobs: list[JobDescription] = []
     errors: dict[int, OSProfileError] = {}
-    for position, (line, key) in enumerate(zip(submission.lines, submission.keys, strict=True)):
-        jobs.append(line.apply_to(base))
+    with show_bar("checking", len(submission.lines), prints_ids=False) as advance:
+        for position, (line, key) in enumerate(zip(submission.lines, submission.keys, strict=True)):
+            jobs.append(line.apply_to(base))
+            try:
+                jobs[-1] = prepare_description(session, target, jobs[-1], key, is_local=is_local)
+            except OSProfileError as error:
+                errors[position] = error
+            advance(_PREPARATION_SHARE)
+            await asyncio.sleep(0)  # where an interrupt ends this
         try:
-            jobs[-1] = prepare_description(session, target, jobs[-1], key, is_local=is_local)
-        except OSProfileError as error:
-            errors[position] = error
-        await asyncio.sleep(0)  # where an interrupt ends this
-    try:
-        await target.check_many(jobs, keys=submission.keys)
-    except SubmissionsFailedError as error:
-        errors = {**error.errors, **errors}
+            await target.check_many(
+                jobs, keys=submission.keys, on_checked=lambda _position: advance(1 - _PREPARATION_SHARE)
+            )
+        except SubmissionsFailedError as error:
+            errors = {**error.errors, **errors}
     if not errors:
         return jobs
     for position, refusal in errors.items():
@@ -258,32 +264,36 @@ class _BulkSubmission:
     keys: Sequence[str]
     prefix: str
     is_silent: bool
-    on_progress: Callable[[], object] | None = None
+    on_progress: Callable[[float], object] | None = None
     results: dict[int, str | OSProfileError] = field(default_factory=dict)
     _printed: int = 0
+    _error_count: int = 0
 
     def take_result(self, position: int, result: str | OSProfileError) -> None:
         """Print an error, and the ids that are known of all lines up to one."""
         self.results[position] = result
         if isinstance(result, OSProfileError):
-            text = " ".join(f"{result.message}".split())
-            common.print_message(format_message(f"{self.name}:{self.lines[position].number}: {text}"))
+            self._error_count += 1
+            if self._error_count <= _MAX_ERRORS:
+                text = " ".join(f"{result.message}".split())
+                common.print_message(format_message(f"{self.name}:{self.lines[position].number}: {text}"))
         while (next_result := self.results.get(self._printed)) is not None:
             if isinstance(next_result, str) and not self.is_silent:
                 common.print_result(next_result)
             self._printed += 1
         if self.on_progress is not None:
-            self.on_progress()
+            self.on_progress(1)
 
     def describe_start(self) -> str:
         """Return what is told before the first submission."""
         again = f"the same command with --key {self.prefix} goes on where it stopped"
         return f"{pluralize(len(self.lines), 'job')}; if this is interrupted, {again}"
 
-    def describe_failure(self, count: int) -> str:
+    def describe_failure(self, error: SubmissionsFailedError) -> str:
         """Return what is told if submissions have failed."""
-        failed = f"{count} of {pluralize(len(self.lines), 'job')} were not submitted"
-        return format_message(failed, hint=f"{self._format_repetition()} tries only these again")
+        shown = f", the first {_MAX_ERRORS} errors above" if self._error_count > _MAX_ERRORS else ""
+        hint = f"{self._format_repetition()} tries only these again, and submits no job twice"
+        return format_message(f"{error.summary}{shown}", hint=hint)
 
     def describe_interruption(self, session: CommandSession, target: TargetSystem) -> str:
         """Return what is told after an interrupt: what is submitted, as far as is known, and how to go on."""

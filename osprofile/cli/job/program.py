@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from dataclasses import replace
@@ -101,7 +102,7 @@ def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> Jo
     name = description.executable
     if not name or name.startswith("-"):
         return description
-    if "/" not in name and (found := shutil.which(name)):
+    if "/" not in name and (found := _search_path(name, os.environ.get("PATH"))):
         _warn_of_namesake(name, found)
         return description
     directory = description.fields.get("DIRECTORY") or description.directory
@@ -123,6 +124,12 @@ def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> Jo
         hint = "the nodes may have it; if not, the job ends with 127"
         print_warning(f"the program {quote_name(name)} {fault}", hint=hint)
     return replace(description, executable=name)
+
+
+@functools.cache
+def _search_path(name: str, path: str | None) -> str | None:
+    """Return the program of a name; many lines of a file have the same."""
+    return shutil.which(name, path=path)
 
 
 def _warn_of_namesake(name: str, found: str) -> None:

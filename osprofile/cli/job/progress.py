@@ -76,22 +76,22 @@ async def show_progress(
 
 
 @contextlib.contextmanager
-def show_submissions(total: int, *, prints_ids: bool) -> Iterator[Callable[[], None] | None]:
-    """Show a bar of `total` submissions inside the context, if standard error is a capable terminal.
+def show_bar(label: str, total: int, *, prints_ids: bool) -> Iterator[Callable[[float], None]]:
+    """Show a bar of `total` jobs inside the context, if standard error is a capable terminal.
 
-    Yields the function to call for each. There is no bar, and None, if ids are printed to a terminal, where they
-    are the progress.
+    Yields the function to call for each job, or a part of it. There is no bar if ids are printed to a terminal, where
+    they are the progress.
     """
     if not is_capable_terminal(sys.stderr) or (prints_ids and sys.stdout.isatty()):
-        yield None
+        yield lambda _share: None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("submitting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = make_console(sys.stderr)
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)
+        yield lambda share: bar.advance(task, share)
 
 
 def _get_reported_status(job: JobReference) -> JobStatus | None:

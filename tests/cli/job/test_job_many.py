@@ -221,7 +221,7 @@ def test_failed_submissions_are_told_and_the_others_go_on(machine: Machine) -> N
     assert first.startswith("jobs.csv:3: ")
     assert rest == [
         "incarnate: 1 of 3 jobs were not submitted",
-        "    hint: the same command with --key 'it'\"'\"'s' tries only these again",
+        "    hint: the same command with --key 'it'\"'\"'s' tries only these again, and submits no job twice",
     ]
     again = submit(machine, text.replace("/proc/none", ""), "--wait", *words)
     assert (again.code, again.err) == (0, "")
@@ -229,6 +229,25 @@ def test_failed_submissions_are_told_and_the_others_go_on(machine: Machine) -> N
     assert count_jobs(machine) == 3
     waited = submit(machine, text.replace("c,", "d,").replace("b,", "e,"), "--wait", "--key", "x", "true")
     assert waited.code == 125
+
+
+def test_twenty_failures_are_printed_and_all_counted(machine: Machine) -> None:
+    (machine.root / "file").touch()
+    lines = "".join(f"{machine.root}/file/{n}\n" for n in range(30))
+    ended = submit(machine, f"working_directory\n{lines}", "--key", "k", "true")
+    *errors, total, _hint = ended.err.splitlines()
+    assert (ended.code, len([line for line in errors if line.startswith("jobs.csv:")])) == (1, 20)
+    assert total == "incarnate: 30 of 30 jobs were not submitted, the first 20 errors above"
+
+
+def test_submissions_whose_end_is_not_known_are_no_failures(machine: Machine) -> None:
+    ended = submit(machine, "name\n" + "a\n" * 30, "--key", "k", "--host", "down", "true")
+    *errors, total, hint = ended.err.splitlines()
+    lines = [line for line in errors if line.startswith("jobs.csv:")]
+    assert (ended.code, len(lines)) == (1, 20)
+    assert all("whether the job was submitted is not known" in line for line in lines)
+    assert total == "incarnate: 30 of 30 jobs may have been submitted, the first 20 errors above"
+    assert hint.endswith("with --key k tries only these again, and submits no job twice")
 
 
 def test_a_changed_line_is_warned_of(machine: Machine) -> None:
@@ -283,6 +302,17 @@ def test_an_interrupt_tells_what_is_submitted(machine: Machine, number: signal.S
 
 
 # On a terminal
+
+
+def test_a_bar_during_the_check(machine: Machine) -> None:
+    """Also where the ids go to the terminal, and where a line is refused."""
+    (machine.root / "jobs.csv").write_text("name\na\nb c\n")
+    code, screen, _ = on_terminal(*HERE, "--from", "jobs.csv", "true", stream="both")
+    assert code == 1
+    assert "checking" in screen
+    assert "2/2" in screen
+    assert screen.rindex("\x1b[2K") > screen.rindex("2/2")
+    assert screen.rindex("jobs.csv:3: ") > screen.rindex("2/2")
 
 
 def test_a_bar_while_ids_go_elsewhere(machine: Machine) -> None:
