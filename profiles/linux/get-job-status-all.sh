@@ -14,5 +14,5 @@ for link in "$gpe_jobs"/live/*; do
 done
 [ "$#" -eq 0 ] || rm -f -- "$@"
 # once a day: links whose directories are gone. -maxdepth: what the links lead to, and the links there, are the user's.
-[ "$#" -eq 0 ] || [ -n "$(find "$gpe_jobs/.pruned" -mtime -1 2> /dev/null)" ] ||
-  { : > "$gpe_jobs/.pruned"; find -L "$gpe_jobs" "$gpe_jobs/live" -maxdepth 1 -type l -mtime +90 -exec rm -f -- {} +; } 2> /dev/null
+[ "$#" -eq 0 ] || [ -n "$(find "$gpe_jobs/live/.pruned" -mtime -1 2> /dev/null)" ] ||
+  { : > "$gpe_jobs/live/.pruned"; find -L "$gpe_jobs" "$gpe_jobs/live" -maxdepth 1 -type l -mtime +90 -exec rm -f -- {} +; } 2> /dev/null

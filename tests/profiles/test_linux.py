@@ -466,7 +466,7 @@ def test_links_to_jobs_whose_directories_are_gone_for_long(linux: Target, tmp_pa
     linux.start().wait()
     assert len(linux.statuses()) == 1
     assert old.is_symlink()
-    os.utime(links / ".pruned", (time.time() - 2 * DAY,) * 2)
+    os.utime(links / "live/.pruned", (time.time() - 2 * DAY,) * 2)
     linux.start().wait()
     assert len(linux.statuses()) == 1
     assert not old.is_symlink()
