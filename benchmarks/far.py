@@ -1,7 +1,8 @@
 """The promises of jobs on another machine: a real sshd on loopback, behind a proxy that is slow by 100 ms each way.
 
 Each submission is one script, and takes one round trip of the network beside the time that it takes without
-the delay, which is measured in the same run. The connection itself takes some more, once.
+the delay, which is measured in the same run; `submit_many` has one script for several jobs. The connection itself
+takes some more, once.
 """
 
 from __future__ import annotations

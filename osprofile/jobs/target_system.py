@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 
 MAX_PART_SIZE: Final = 20
 """Jobs of `submit_many` that one script submits. Until it ends, nothing is known of their ends."""
-_PARTS_PER_SCRIPT: Final = 2
-"""Parts whose submission has begun, for each script that may run: while some run, the next ones are prepared."""
+_PREPARED_PARTS: Final = 2
+"""Parts that are recorded while the scripts of others run. What else is asked meanwhile waits for them."""
 _MAX_BUSY_TIME: Final = 15.0
 """Seconds that a submission with a key waits while another process submits that job."""
 
@@ -244,7 +244,7 @@ class TargetSystem:
                 self._recorder.flush()  # of the jobs that these depend on
                 await self._submitter.submit_jobs([jobs[position] for position in part], take_result)
 
-        await run_together(submit_next() for _ in range(_PARTS_PER_SCRIPT * self._max_parallel_scripts))
+        await run_together(submit_next() for _ in range(self._max_parallel_scripts + _PREPARED_PARTS))
 
     def _form_parts(self, positions: Sequence[int]) -> list[Sequence[int]]:
         """Return jobs in parts of about the same size: as few as go, and as many as may run at the same time."""
