@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from osprofile.cli import common
 from osprofile.errors import escape_unprintable, pluralize
 from osprofile.profile.batch_system import (
+    NO_OWN_ID,
     STATES,
     BatchSystem,
     Reading,
+    ends_with_script,
     list_programs,
     read_answer_sample,
     read_list_sample,
@@ -38,6 +40,9 @@ FACTS: Final[Mapping[str, _Fact]] = {
     "line": _Fact(
         "A line of its output, with {id}, {state}, and if there are such columns {exit} and {script}"
     ),
+    "own_id": _Fact(
+        "How a job learns its own id: $VARIABLE, or a command; empty if a line ends with {script}", ""
+    ),
     "queued": _Fact("Its words for a job that waits, separated by commas"),
     "running": _Fact("... for one that runs"),
     "held": _Fact("... for one that is held", ""),
@@ -49,9 +54,6 @@ FACTS: Final[Mapping[str, _Fact]] = {
     "hold": _Fact("The command that holds a job; empty if there is none", ""),
     "resume": _Fact("The command that releases it", ""),
     "directive": _Fact("How a line with options begins in a script, as #PBS; empty if it has none", ""),
-    "own_id": _Fact(
-        "How a job learns its own id: $VARIABLE, or a command; empty if a line ends with {script}", ""
-    ),
 }
 
 
@@ -96,6 +98,8 @@ def _ask_for_facts(told: dict[str, str], cancel: list[str], missing: Sequence[st
     """Ask for the facts that are missing; each answer is checked together with what is told so far."""
 
     def check(name: str, answer: str) -> None:
+        if name == "own_id" and not answer:
+            return  # it is checked with the line, which may be asked for again
         commands = [*cancel, *([answer] if name == "cancel" and answer else [])]
         facts = {**_UNTOLD, **told, **({name: answer} if name else {})}
         render_batch_system("x", _build(facts, commands or [_UNTOLD["cancel"]]))
@@ -104,11 +108,17 @@ def _ask_for_facts(told: dict[str, str], cancel: list[str], missing: Sequence[st
         check("", "")
     except ValueError as error:
         raise common.UsageError(str(error)) from None
-    for name in missing:
+    pending = [*missing]
+    while pending:
+        name = pending.pop(0)
         if name == "resume" and not told.get("hold"):
             continue
         question, default = FACTS[name]
         answer = _ask(question, name, default, check)
+        if name == "own_id" and not answer and not ends_with_script(told["line"]):
+            common.print_message(f"{NO_OWN_ID}; both are asked for again")
+            pending[:0] = ["line", "own_id"]
+            continue
         if name != "cancel":
             told[name] = answer
         while name == "cancel" and answer:
@@ -214,6 +224,15 @@ def format_readings(samples: Mapping[str, Sequence[Reading]]) -> Iterator[str]:
                 told = f"id {r.job_id}, state {escape_unprintable(r.word)}: {state}"
             told += f", exit code {r.exit_code}" if r.exit_code else ""
             yield f"{name}:{r.number}: {told}"
+
+
+def format_missing_exit_codes(system: BatchSystem, samples: Mapping[str, Sequence[Reading]]) -> str:
+    """Return that the sample has jobs that ended by themselves, but no exit code; empty if that is not so."""
+    done = {word.partition("/")[0] for word in system.words.get("done", ())}
+    ended = [r for r in samples.get("list", ()) if r.state and r.word.partition("/")[0] in done]
+    if "{exit}" not in system.line or not ended or any(r.exit_code for r in ended):
+        return ""
+    return "no exit code in any line of the list: compare {exit} in --line with its columns"
 
 
 def format_unknown_states(samples: Mapping[str, Sequence[Reading]]) -> str:

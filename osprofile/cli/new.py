@@ -166,8 +166,8 @@ def _new_batch_system(
         for text in facts.format_readings(samples):
             common.print_message(text)
     warnings = [f"{program} is not found on this machine" for program in facts.find_missing_programs(system)]
-    if unknown := facts.format_unknown_states(samples):
-        warnings.append(unknown)
+    told = (facts.format_unknown_states(samples), facts.format_missing_exit_codes(system, samples))
+    warnings += filter(None, told)
     for text in warnings:
         common.print_message(f"warning: {text}")
     _print(document, file, json, {"name": name, "extends": "batch", "samples": found})

@@ -31,6 +31,8 @@ STATES: Final = {
 }
 """The states of the profile by the facts that have the batch system's words for them."""
 
+NO_OWN_ID: Final = "a job must learn its own id: by a variable or command, or by {script} in the line"
+
 _ENDS: Final = ("done", "failed", "limit", "removed")
 _RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/TIME", "removed": "REMOVED"}
 """The words that a job's own record uses."""
@@ -201,6 +203,11 @@ def _check_id_pattern(text: str) -> None:
         )
 
 
+def ends_with_script(line: str) -> bool:
+    """Return whether a line of the list ends with the path of the job's script."""
+    return _parse_line(line).ends_with_script
+
+
 def list_programs(system: BatchSystem) -> list[str]:
     """Return the first words of the commands, each once."""
     commands = [system.submit, system.list_jobs, *system.cancel, system.hold, system.resume]
@@ -359,7 +366,7 @@ def _own_id_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
     elif system.own_id:
         yield f"gpe_own_id() {{ {_quote_words(_split_command(system.own_id), {})}; }}"
     elif not line.ends_with_script:
-        raise ValueError("a job must learn its own id: by a variable or command, or by {script} in the line")
+        raise ValueError(NO_OWN_ID)
 
 
 # The other elements

@@ -82,6 +82,31 @@ def test_samples(incarnate: Incarnate, tmp_path: Path) -> None:
     assert [(r["number"], r["state"]) for r in told["list"]][1:3] == [(2, "QUEUED"), (3, "DONE")]
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("8 C x 3\n7 Q\n", True),
+        ("8 C/1 x\n", True),
+        ("8 C 3\n9 C -1\n", False),
+        ("7 Q\n", False),
+        ("7 R 5\n", False),
+    ],
+)
+def test_a_sample_with_no_exit_code(incarnate: Incarnate, tmp_path: Path, text: str, warned: bool) -> None:
+    """The jobs have ended, but {exit} is another column: each would be FAILED."""
+    (tmp_path / "list").write_text(text)
+    ended = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"))
+    assert ended.code == 0
+    warning = "warning: no exit code in any line of the list: compare {exit} in --line with its columns"
+    assert (warning in ended.err.splitlines()) == warned
+
+
+def test_without_an_exit_column_no_code_is_missed(incarnate: Incarnate, tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("8 C\n")
+    ended = incarnate(*NEW, *options(line="{id} {state}"), "--sample-list", str(tmp_path / "list"))
+    assert ended.err == "list:1: id 8, state C: DONE\n"
+
+
 def test_a_sample_without_a_job_writes_nothing(incarnate: Incarnate, tmp_path: Path) -> None:
     (tmp_path / "list").write_text("Q 7\nR 8\n")
     ended = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"), "--directory", str(tmp_path))
@@ -179,12 +204,12 @@ def test_questions_on_a_terminal() -> None:
         "",
         "list",
         "{id} {state}",
+        "$MY_ID",
         "Q",
         "R",
         *[""] * 5,
         "del",
         *[""] * 3,
-        "$MY_ID",
         "",
         "",
     ]
@@ -218,9 +243,10 @@ def test_an_answer_is_checked_at_once(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("7 Z\n")
     (tmp_path / "good").write_text("7 R\n")
     answers = [
-        "sub | x", "sub", "job", "{id}", "(", "", "list", "{id}", "{id} {state}", "a b", "Q", "Q", "R",
+        "sub | x", "sub", "job", "{id}", "(", "", "list", "{id}", "{id} {state}", "'", "$MY_ID",
+        "a b", "Q", "Q", "R",
         *[""] * 5, "del a || del b", "del a", "'", "kill {id}", "", "hold 'x", "hold", "free", "x", "#X",
-        "", "$MY_ID", str(tmp_path / "none"), "", str(tmp_path / "list"), str(tmp_path / "good"),
+        str(tmp_path / "none"), "", str(tmp_path / "list"), str(tmp_path / "good"),
     ]  # fmt: skip
     code, out, err = on_terminal("\n".join([*answers, ""]), *NEW)
     assert code == 0, err
@@ -229,13 +255,13 @@ def test_an_answer_is_checked_at_once(tmp_path: Path) -> None:
         ("--answer", "must contain {id} once"),
         ("--id-pattern", "is not valid"),
         ("--line", "must contain {id} and {state} once"),
+        ("--own-id", "cannot be split into words"),
         ("--queued", "is not a word"),
         ("--running", "two meanings"),
         ("--cancel", "has the shell operator ||"),
         ("--cancel", "cannot be split into words"),
         ("--hold", "cannot be split into words"),
         ("--directive", "is not # and a capital letter"),
-        ("--own-id", "a job must learn its own id"),
         ("--sample-submit", "cannot be read"),
         ("--sample-list", "has a state that an option names"),
     ]
@@ -246,6 +272,21 @@ def test_an_answer_is_checked_at_once(tmp_path: Path) -> None:
     assert 'gpe_cancel() { del a "$1" || kill "$1"; }' in out
     assert 'gpe_resume() { free "$1"; }' in out
     assert "list:1: id 7, state R: RUNNING" in err
+
+
+def test_a_line_without_the_script_can_be_told_again() -> None:
+    """Without a variable, the line must have the script: whoever left it out is not stuck."""
+    line, script = "{id} {state} {} {exit}", "{id} {state} {} {exit} {script}"
+    answers = [line, "", line, "", script, "", "Q"]
+    words = ["--own-id", "--line", "--queued"]
+    given = options(**dict.fromkeys(("own_id", "line", "queued")))
+    defaults = [""] * 9  # the states, hold, directive and samples
+    code, out, err = on_terminal("\n".join([*answers, *defaults, ""]), *NEW, "--id-pattern", "[0-9]+", *given)
+    assert code == 0, err
+    assert [err.count(f"({word})") for word in words] == [3, 3, 1]
+    assert err.count("both are asked for again") == 2
+    assert "gpe_find()" in out
+    assert 'exit=" $4' in out
 
 
 def test_what_is_wrong_already_is_told_before_the_first_question(tmp_path: Path) -> None:
