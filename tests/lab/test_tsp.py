@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.profile.repository import Repository
+from tests.docs import pages
 from tests.profiles.conftest import CUT, ENDED, PROFILES, Target, exports, quoted
 from tests.profiles.test_batch import check_fields_of_tsp, make_page_profile
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
@@ -127,6 +128,39 @@ def test_a_job_that_waits_is_removed(tsp: Spooler, busy: Callable[[], None]) -> 
     busy()
     assert tsp.start(**script(":")).wait().state == "DONE"
     assert not (job.directory / "ran").exists()
+
+
+def test_the_first_job_of_the_list_cannot_be_removed_while_it_waits(tsp: Spooler, tmp_path: Path) -> None:
+    """The page says so, with its profile of slots: it is not told as removed, and goes when it runs."""
+    folder = tmp_path / "user/.config/osprofile/profiles"
+    (block,) = [b for b in pages.read("docs/new-batch-system.md") if b.word == "xml"]
+    (folder / "spooler").mkdir()
+    (folder / "spooler/profile.xml").write_text(block.text)
+    tsp.profile = Repository([folder, PROFILES], use_standard_path=False).load("spooler")
+    job = tsp.start(**script("sleep 600"), CPUS="2")
+    assert "cannot be removed" in tsp.fails("ABORT", JOB_ID=job.id)
+    assert job.status().state == "QUEUED"
+    tsp.tsp("-S", "2")
+    job.wait("RUNNING")
+    assert tsp.ok("ABORT", JOB_ID=job.id) == ""
+    assert job.wait().state == "REMOVED"
+
+
+def test_the_server_can_be_fixed_in_the_profile(tsp: Spooler, tmp_path: Path) -> None:
+    """Whoever has another TS_SOCKET, or none, asks the same server."""
+    folder = make_page_profile("new-batch-system", "tsp", tmp_path / "fixed")
+    file = folder / "profile.xml"
+    file.write_text(
+        file.read_text().replace("gpe_submit()", "TS_SOCKET=$HOME/socket; export TS_SOCKET\ngpe_submit()")
+    )
+    tsp.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
+    right = tsp.environment["TS_SOCKET"]
+    tsp.environment["TS_SOCKET"] = str(tsp.home / "other")
+    job = tsp.start(**script("sleep 600"))
+    job.wait("RUNNING")
+    tsp.environment["TS_SOCKET"] = right
+    assert tsp.states() == {job.id: "running"}
+    assert not (tsp.home / "other").exists()
 
 
 def test_a_job_that_runs_is_removed(tsp: Spooler) -> None:
