@@ -31,6 +31,8 @@ NUMBER_PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
 MAX_INTEGER: Final = 2**63 - 1
 """The largest integer that `sh` computes with: an integer field may stand in `$((...))`."""
+DIGITS_HINT: Final = "digits only"
+"""The hint for a text that is no integer."""
 
 PROFILE_NAME: Final = "PROFILE_NAME"
 """The field with the profile's name: it distinguishes jobs of two batch systems that share a home directory."""
@@ -169,7 +171,7 @@ def check_value(field: Field, value: str, raw_value: str | None = None) -> None:
 def _check_integer(field: Field, value: str, label: str) -> None:
     location = field.location
     if not is_integer(value):
-        fault, hint = "is not an integer", "digits only"
+        fault, hint = "is not an integer", DIGITS_HINT
         if re.fullmatch("-[0-9]+", value):
             fault, hint = "is negative", _describe_range(field)
         elif re.fullmatch("0[0-9]+", value):

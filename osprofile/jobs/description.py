@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, final
 
-from osprofile.errors import ValueRefusedError, quote_name
-from osprofile.incarnation.field_rules import MAX_INTEGER
+from osprofile.errors import IncarnationError, ValueRefusedError, quote_name
+from osprofile.incarnation.field_rules import DIGITS_HINT, MAX_INTEGER
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.incarnation.static_scripts import quote_shell_word
-from osprofile.jobs.quantities import parse_duration, parse_memory
+from osprofile.jobs.quantities import DURATION_HINT, MEMORY_HINT, parse_duration, parse_memory
 
 OWN_FILE_PREFIX: Final = ".gpe_"
 """Prefix of the names of osprofile's own files in a job's working directory."""
@@ -47,7 +47,10 @@ class JobDescription:
     stderr: str | None = None
     """The file for standard error, relative to the working directory of the job."""
     directory: str | None = None
-    """Where the program runs, an absolute path; None: the working directory of the job."""
+    """Where the program runs, an absolute path; None: the working directory of the job.
+
+    `incarnate job submit` gives the current directory: `os.getcwd()`.
+    """
     working_directory: str | None = None
     """The directory of the job's own files: absolute, and not that of another job; None: a new one.
 
@@ -229,15 +232,15 @@ def _format_scalar(name: str, value: object) -> str:
             raise ValueRefusedError(message, field=name, hint=f"at most {MAX_INTEGER}")
         return str(value)
     # The bundled profiles pass fields to the job as environment variables GPE_NAME.
-    text = _require_text(name, value)
+    text = _require_text(name, value, "give a string, or a whole number")
     _check_length(name, f"GPE_{name}={text}", "the value")
     return text
 
 
-def _require_text(name: str, value: object) -> str:
+def _require_text(name: str, value: object, hint: str = "give a string") -> str:
     if not isinstance(value, str):
         message = f"field {name}: {value!r} is not a string"
-        raise ValueRefusedError(message, field=name, hint="give a string")
+        raise ValueRefusedError(message, field=name, hint=hint)
     return value
 
 
@@ -250,14 +253,20 @@ def _check_length(name: str, text: str, what: str) -> None:
             raise ValueRefusedError(message, field=name, hint=hint)
 
 
-def _format_duration(name: str, value: object) -> str:
-    seconds = parse_duration(value) if isinstance(value, str) else None
-    return _format_scalar(name, value if seconds is None else seconds)  # the profile may know other words
+def _format_quantity(name: str, value: object) -> str:
+    parse, hint = _QUANTITIES[name]
+    if isinstance(value, float):
+        message = f"field {name}: {value!r} is not a whole number"
+        raise ValueRefusedError(message, field=name, hint=hint)
+    amount = parse(value) if isinstance(value, str) else None
+    return _format_scalar(name, value if amount is None else amount)  # the profile may know other words
 
 
-def _format_memory(name: str, value: object) -> str:
-    amount = parse_memory(value) if isinstance(value, str) else None
-    return _format_scalar(name, value if amount is None else amount)
+def explain_units(error: IncarnationError, request: Mapping[str, str]) -> None:
+    """Name the units in the hint, if a profile wants a number and the text is no time or amount of memory."""
+    parse, hint = _QUANTITIES.get(error.field, (None, ""))
+    if error.hint == DIGITS_HINT and parse is not None and parse(request.get(error.field, "0")) is None:
+        error.hint = hint
 
 
 def _format_arguments(_name: str, value: object) -> str:
@@ -312,12 +321,15 @@ def _require_mapping(name: str, value: object, example: str) -> Mapping[str, str
     return value
 
 
+_QUANTITIES: Final = {
+    "MEMORY": (parse_memory, MEMORY_HINT),
+    "WALLTIME": (parse_duration, DURATION_HINT),
+    "CPUTIME": (parse_duration, DURATION_HINT),
+}
 _FORMATTERS: Final = {
     "arguments": _format_arguments,
     "environment": _format_environment,
-    "memory": _format_memory,
-    "walltime": _format_duration,
-    "cputime": _format_duration,
+    **dict.fromkeys(("memory", "walltime", "cputime"), _format_quantity),
 }
 
 

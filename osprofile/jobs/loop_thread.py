@@ -43,7 +43,7 @@ class LoopThread:
             message = "a blocking call inside osprofile's event loop would wait for itself"
             raise RuntimeError(message)
         if timeout is not None:
-            operation = asyncio.wait_for(operation, timeout)
+            operation = _run_with_limit(operation, timeout)
         future = asyncio.run_coroutine_threadsafe(operation, self.loop)
         try:
             return future.result()
@@ -73,6 +73,20 @@ class LoopThread:
             ended.result(_CANCEL_TIMEOUT)
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             return
+
+
+async def _run_with_limit(operation: Coroutine[Any, Any, T], limit: float) -> T:
+    try:
+        return await asyncio.wait_for(operation, limit)
+    except TimeoutError as error:
+        if str(error):  # of the operation itself
+            raise
+        raise TimeoutError(format_timeout(limit)) from None
+
+
+def format_timeout(timeout: float) -> str:
+    """Return the text of the `TimeoutError` after `timeout` seconds."""
+    return f"not done after {timeout:g} s; the jobs go on"
 
 
 async def _wait_for_cancelled_tasks() -> None:

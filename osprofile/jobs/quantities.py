@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+DURATION_HINT: Final = "use seconds, or 90m, 1h30m, 2d, 01:30:00 (hours, minutes, seconds), 2-12:00:00"
+MEMORY_HINT: Final = "as in 4G, 512M, or 4096, which is MiB; the units are K, M, G and T"
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
 _UNIT_DURATION: Final = re.compile(

@@ -28,7 +28,7 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
-from osprofile.jobs.description import build_request
+from osprofile.jobs.description import build_request, explain_units
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
 from osprofile.jobs.process import run_process
 from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
@@ -141,14 +141,19 @@ class ScriptRunner:
         """Incarnate START for a job, without running it."""
         directory = description.working_directory or self.new_job_directory()
         context = {**self.context, "WORKING_DIRECTORY": directory}
-        start = incarnate(
-            self.profile,
-            START_TEMPLATE,
-            fields=build_request(description),
-            application=description.application,
-            context=context,
-            strict=strict,
-        )
+        request = build_request(description)
+        try:
+            start = incarnate(
+                self.profile,
+                START_TEMPLATE,
+                fields=request,
+                application=description.application,
+                context=context,
+                strict=strict,
+            )
+        except ValueRefusedError as error:
+            explain_units(error, request)
+            raise
         array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
         if array:
             parse_array(array)

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError, quote_name
-from osprofile.jobs.loop_thread import LoopThread, get_loop_thread
+from osprofile.jobs.loop_thread import LoopThread, format_timeout, get_loop_thread
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.model import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobEvent, JobStatus
     from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
-    from osprofile.profile.model import Profile
 
 T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.jobs")
@@ -140,13 +140,9 @@ class JobSession:
         timing: Timing | None = None,
         max_parallel_scripts: int = 8,
     ) -> None:
-        if isinstance(profile, str):
-            from osprofile.profile.repository import Repository
-
-            profile = Repository().load(profile)
-        self.profile: Profile = profile
+        self.profile: Profile = _load_profile(profile)
         """The profile of the machine."""
-        self.store_path: str = store or default_store_path()
+        self.store_path: str = os.path.expanduser(store) if store else default_store_path()
         """The path of the record."""
         self._context, self._timing = dict(context or {}), timing
         self._max_parallel_scripts = max_parallel_scripts
@@ -294,7 +290,7 @@ class JobSession:
 
         if (record := self.run(find)) is None:
             message = f"no job of {self.name} in the record {self.store_path} has the key {quote_name(key)}"
-            raise JobNotFoundError(message, hint="submit it with this key")
+            raise JobNotFoundError(message, hint="list_jobs(include_ended=True) has the jobs of the record")
         if not record.is_submitted:
             message = f"the job with the key {quote_name(key)} has no id yet: its submission is not complete"
             raise JobNotFoundError(
@@ -332,6 +328,13 @@ class JobSession:
             raise ValueError(message)
         return job.id
 
+    def _get_ids(self, jobs: Iterable[str | Job]) -> list[str]:
+        """Return the ids of jobs; raise `TypeError` for a single id, whose characters would be taken for ids."""
+        if isinstance(jobs, str):
+            message = f"{jobs!r} is not a list of jobs: give [{jobs!r}]"
+            raise TypeError(message)
+        return list(map(self._get_id, jobs))
+
     # Queries
 
     def status(self, job_id: str | Job) -> JobStatus:
@@ -349,7 +352,7 @@ class JobSession:
 
         An answer that is at most `max_age` seconds old is used again. Jobs that nobody knows are left out.
         """
-        ids = None if job_ids is None else list(map(self._get_id, job_ids))
+        ids = None if job_ids is None else self._get_ids(job_ids)
         return self.run(lambda target: target.statuses(ids, max_age=max_age))
 
     def query_usage(self, job_id: str | Job) -> JobStatus:
@@ -383,7 +386,7 @@ class JobSession:
 
         Raises `TimeoutError` after `timeout` seconds.
         """
-        ids = list(map(self._get_id, job_ids))
+        ids = self._get_ids(job_ids)
 
         async def wait(target: TargetSystem) -> dict[str, JobStatus]:
             return dict(zip(ids, await _gather([target.wait(job_id) for job_id in ids]), strict=True))
@@ -405,7 +408,7 @@ class JobSession:
 
         Raises `TimeoutError` if a job has not ended `timeout` seconds after the first status was asked for.
         """
-        ids = list(map(self._get_id, job_ids))
+        ids = self._get_ids(job_ids)
         ended: queue.SimpleQueue[JobStatus | None] = queue.SimpleQueue()
 
         async def collect(target: TargetSystem) -> None:
@@ -418,6 +421,8 @@ class JobSession:
                     finally:
                         for task in waits:
                             task.cancel()
+            except TimeoutError:
+                raise TimeoutError(format_timeout(timeout or 0.0)) from None
             finally:
                 ended.put(None)
 
@@ -505,6 +510,18 @@ class JobSession:
         """Return what a job has written to its standard error so far."""
         own_id = self._get_id(job_id)
         return self.run(lambda target: target.read_stderr(own_id))
+
+
+def _load_profile(profile: object) -> Profile:
+    """Return a profile, which is given by itself or by its name."""
+    if isinstance(profile, str):
+        from osprofile.profile.repository import Repository
+
+        return Repository().load(profile)
+    if not isinstance(profile, Profile):
+        message = f"{profile!r} is neither a Profile nor the name of one, which is a string"
+        raise TypeError(message)
+    return profile
 
 
 async def _gather(waits: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

@@ -22,6 +22,7 @@ from osprofile.errors import (
     ScriptFailedError,
     StoreError,
     SubmissionBusyError,
+    ValueRefusedError,
     quote_name,
 )
 from osprofile.jobs.description import build_request, list_differences, list_named_jobs
@@ -107,15 +108,20 @@ class JobSubmitter:
         directory = ""  # of all that have none of their own: a value that was checked before costs nothing
         new_jobs: dict[int, JobDescription] = {}
         pending: list[frozenset[str]] = []
-        earlier_keys: set[str] = set()
+        earlier_jobs: dict[str, JobDescription] = {}
+        errors: dict[int, OSProfileError] = {}
         for position, (description, key) in enumerate(jobs):
             if key is None or self._store.find_by_key(self._target, key) is None:
                 new_jobs[position] = description
-                pending.append(frozenset(earlier_keys.intersection(list_named_jobs(description))))
-            if key is not None:
-                earlier_keys.add(key)
+                pending.append(frozenset(earlier_jobs.keys() & list_named_jobs(description)))
+            if key is not None and _is_other_job(earlier_jobs.setdefault(key, description), description):
+                message = (
+                    f"the key {quote_name(key)} is also that of an earlier job, whose request is another"
+                )
+                errors[position] = ValueRefusedError(
+                    message, field="key", hint="give each job a key of its own"
+                )
         resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
-        errors: dict[int, OSProfileError] = {}
         for position, found in zip(new_jobs, resolved, strict=True):
             try:
                 if isinstance(found, OSProfileError):
@@ -126,10 +132,10 @@ class JobSubmitter:
                 job = replace(found, working_directory=found.working_directory or directory)
                 self._scripts.prepare_submission(job).script.encode()
             except OSProfileError as error:
-                errors[position] = error
+                errors.setdefault(position, error)
             on_checked(position)
             await asyncio.sleep(0)  # other coroutines run between
-        return errors
+        return dict(sorted(errors.items()))
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
@@ -444,6 +450,15 @@ async def run_together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _is_other_job(first: JobDescription, other: JobDescription) -> bool:
+    """Return whether two descriptions have different requests; False for the same one, and for one that is not valid."""
+    if first is other:
+        return False
+    with contextlib.suppress(OSProfileError):
+        return (build_request(first), first.application) != (build_request(other), other.application)
+    return False
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:

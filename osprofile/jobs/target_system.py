@@ -31,7 +31,7 @@ from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
-from osprofile.jobs.description import list_named_jobs
+from osprofile.jobs.description import JobDescription, list_named_jobs
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import IO
 
-    from osprofile.jobs.description import JobDescription
     from osprofile.jobs.event_stream import EventStream
     from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.machine import NodeStatus, QueueStatus
@@ -166,6 +165,7 @@ class TargetSystem:
         The id of an array stands for all its tasks in every method; each task has an id of its own, too
         (see `task_statuses`). Raises `JobNotFoundError` if nobody knows a job that this one depends on.
         """
+        _require_description(description)
         self._recorder.flush()  # of the jobs that this one depends on
         job_id = await self._submitter.submit_job(description, key=key, strict=strict)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
@@ -655,7 +655,18 @@ def _pair_with_keys(
     descriptions: Iterable[JobDescription], keys: Sequence[str | None] | None
 ) -> list[tuple[JobDescription, str | None]]:
     jobs = list(descriptions)
+    for job in jobs:
+        _require_description(job)
+    if keys is not None and len(keys) != len(jobs):
+        message = f"{len(jobs)} jobs have {len(keys)} keys: give one for each job, or None"
+        raise ValueError(message)
     return list(zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True))
+
+
+def _require_description(job: object) -> None:
+    if not isinstance(job, JobDescription):
+        message = f"{job!r} is not a JobDescription: give JobDescription(executable=...)"
+        raise TypeError(message)
 
 
 def _list_levels(jobs: Iterable[tuple[JobDescription, str | None]]) -> list[list[int]]:

@@ -139,8 +139,10 @@ def _global_field_lines(fields: list[Field], example: list[str]) -> Iterator[str
     yield ""
     yield "  <!-- The fields of all templates, as they are inherited: what a request may set, and the site itself. -->"
     yield "  <idb:Template>"
-    for lines in (*([*format_fields([field])] for field in fields), example):
+    for name, lines in (*((field.name, [*format_fields([field])]) for field in fields), ("", example)):
         if lines and not any("--" in line for line in lines):  # XML does not allow it in a comment
+            if name == "WALLTIME":
+                yield "    <!-- A Max needs a Default, and a tag for the empty value: else a job without a wall time has no limit. -->"
             yield from ("    <!--", *lines, "    -->")
     yield "  </idb:Template>"
 

@@ -245,8 +245,57 @@ def test_submit_many_submits_nothing_if_a_job_is_refused(session: JobSession) ->
         "no job was submitted, because 5 of 8 are refused; job 2: field ENVIRONMENT"
     )
     assert session.list_jobs(include_ended=True) == [known]
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match=r"^1 jobs have 2 keys: give one for each "):
         session.submit_many([shell("true")], keys=["a", "b"])
+
+
+def test_what_is_no_job_and_no_profile_is_refused_in_words(session: JobSession, tmp_path: Path) -> None:
+    wrong: Any
+    for wrong in ("/bin/date", None):
+        with pytest.raises(TypeError, match=f"^{wrong!r} is not a JobDescription: give JobDescription"):
+            session.submit(wrong)
+        with pytest.raises(TypeError, match=f"^{wrong!r} is not a JobDescription"):
+            session.submit_many([shell("true"), wrong])
+    for call in (session.statuses, session.wait_all, session.wait_any):
+        with pytest.raises(TypeError, match=r"^'12' is not a list of jobs: give \['12'\]"):
+            call("12")
+    assert session.list_jobs(include_ended=True) == []
+    wrong = tmp_path
+    with pytest.raises(TypeError, match="is neither a Profile nor the name of one"):
+        JobSession(wrong)
+
+
+def test_the_home_directory_in_the_path_of_the_record(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with JobSession(toy.profile, store="~/own.db") as session:
+        assert session.store_path == str(tmp_path / "own.db")
+    assert (tmp_path / "own.db").is_file()
+    assert not (tmp_path / "~").exists()
+
+
+def test_two_jobs_of_one_key_must_be_the_same(session: JobSession) -> None:
+    jobs = [shell("exit 1"), shell("exit 2"), shell("exit 1"), shell("exit 3")]
+    with pytest.raises(SubmissionsFailedError) as caught:
+        session.submit_many(jobs, keys=["a", "a", "a", "b"])
+    assert list(caught.value.errors) == [1]
+    assert (
+        caught.value.errors[1].message == "the key a is also that of an earlier job, whose request is another"
+    )
+    assert session.list_jobs(include_ended=True) == []
+
+
+def test_a_text_that_is_no_quantity_is_refused_with_the_units(tmp_path: Path) -> None:
+    session = JobSession("linux", store=str(tmp_path / "own.db"))
+    for values, hint in (
+        ({"walltime": "abc"}, "1h30m"), ({"memory": "4 GB"}, "4G"),
+        ({"cputime": "10:00"}, "1h30m"), ({"walltime": 1.5}, "1h30m"),
+    ):  # fmt: skip
+        with pytest.raises(ValueRefusedError) as caught:
+            session.submit(shell("true", **values))
+        assert hint in caught.value.hint
 
 
 def test_jobs_of_submit_many_may_depend_on_earlier_ones(session: JobSession, tmp_path: Path) -> None:
@@ -301,7 +350,7 @@ def test_waiting_for_several(toy: Toy, session: JobSession) -> None:
     jobs = [session.submit(shell(f"until [ -e {gate} ]; do sleep 0.02; done")) for gate in gates]
     gates[1].touch()
     assert session.wait_any(jobs).job_id == jobs[1].id
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=r"^not done after 0.2 s; the jobs go on$"):
         session.wait_all(jobs, timeout=0.2)
     ended = session.as_completed([job.id for job in jobs])
     assert next(ended).job_id == jobs[1].id
@@ -319,7 +368,7 @@ def test_a_timeout_leaves_the_job_alone(session: JobSession) -> None:
     job = session.submit(shell("sleep 1; exit 4"))
     with pytest.raises(TimeoutError):
         job.wait(0.1)
-    with pytest.raises(TimeoutError):
+    with pytest.raises(TimeoutError, match=r"^not done after 0.1 s; the jobs go on$"):
         session.wait_any([job], 0.1)
     assert job.wait(NEVER).exit_code == 4
 

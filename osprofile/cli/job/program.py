@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import os
+import re
+import shlex
 import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +33,7 @@ _PATH_CHANGING_FIELDS: Final = ("CONTAINER", "MODULES", "SETUP", "SITE_SETUP")
 _MISSING_FILE_HINT: Final = (
     "the nodes may have it; if not, the job ends with 125, and the program does not run"
 )
+_SHELL_CHARACTERS: Final = re.compile(r"[\s|&;<>$`(){}*?]")
 _HEAD_SIZE: Final = 1 << 16
 """Bytes of a script that are searched for directives."""
 
@@ -122,6 +125,8 @@ def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> Jo
         where = "is neither on the PATH of this machine nor in the current directory"
         fault = "does not exist" if "/" in name else where
         hint = "the nodes may have it; if not, the job ends with 127"
+        if not description.arguments and _SHELL_CHARACTERS.search(name):
+            hint = f"a command line needs a shell: sh -c {escape_unprintable(shlex.quote(name))}"
         print_warning(f"the program {quote_name(name)} {fault}", hint=hint)
     return replace(description, executable=name)
 

@@ -10,12 +10,14 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from osprofile.cli import common
 from osprofile.cli.job.rows import JobRow, choose_style, format_outcome, format_run_time, replace_controls
 from osprofile.cli.terminal import supports_colours
+from osprofile.errors import format_message, quote_name
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import TextIO
 
     from rich.console import Console
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 MAX_LINES: Final = 20
 """Jobs with a line of their own; one more line counts the others."""
 REFRESH_INTERVAL: Final = 0.25
+"""Seconds."""
+WILL_NOT_START: Final = "it will not start"
+"""Words of a profile's reason which say that what the job waits for does not come by itself."""
+_REASON_INTERVAL: Final = 1.0
 """Seconds."""
 
 
@@ -48,9 +54,10 @@ def make_console(stream: TextIO) -> Console:
 async def show_progress(
     jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus]
 ) -> AsyncIterator[None]:
-    """Show jobs and their states inside the context, if standard error is a capable terminal."""
+    """Show jobs and their states inside the context; elsewhere than on a capable terminal, only why one will not start."""
     if not is_capable_terminal(sys.stderr):
-        yield
+        async with _run_meanwhile(_tell_lasting_reasons(jobs, ended)):
+            yield
         return
     from rich.live import Live
 
@@ -66,13 +73,20 @@ async def show_progress(
         )
 
     with Live(get_renderable=build_table, console=console, auto_refresh=False, redirect_stdout=False) as live:
-        refresh_task = asyncio.ensure_future(_refresh_display(live))
-        try:
+        async with _run_meanwhile(_refresh_display(live)):
             yield
-        finally:
-            refresh_task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await refresh_task
+
+
+@contextlib.asynccontextmanager
+async def _run_meanwhile(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    """Run a coroutine inside the context, and cancel it at the end."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
 
 
 @contextlib.contextmanager
@@ -99,6 +113,26 @@ def _get_reported_status(job: JobReference) -> JobStatus | None:
     status = job.target.get_cached_status(job.job_id)
     is_reported = status is not None and (status.state is not JobState.UNKNOWN or status.native_state)
     return status if is_reported else None
+
+
+async def _tell_lasting_reasons(
+    jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus]
+) -> None:
+    """Print each new reason for which a job will not start, by the words of its profile."""
+    told: dict[JobReference, str] = {}
+    while True:
+        for job in jobs:
+            status = None if job in ended else _get_reported_status(job)
+            if (
+                status is not None
+                and status.state in {JobState.QUEUED, JobState.HELD}
+                and WILL_NOT_START in status.reason
+                and told.get(job) != status.reason
+            ):
+                told[job] = status.reason
+                message = f"incarnate: job {quote_name(job.job_id)} is {status.state}: {status.reason}"
+                common.print_message(format_message(message, hint="incarnate job abort removes it"))
+        await asyncio.sleep(_REASON_INTERVAL)
 
 
 async def _refresh_display(live: Live) -> None:

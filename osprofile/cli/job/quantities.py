@@ -29,8 +29,9 @@ def parse_memory(option: str, text: str | None) -> int | None:
         return None
     amount = quantities.parse_memory(text)
     if amount is None:
-        hint = "as in 4G, 512M, or 4096, which is MiB; the units are K, M, G and T"
-        raise UsageError(f"{option} {quote_value(text)} is not an amount of memory", hint=hint)
+        raise UsageError(
+            f"{option} {quote_value(text)} is not an amount of memory", hint=quantities.MEMORY_HINT
+        )
     return amount
 
 
@@ -43,8 +44,7 @@ def parse_duration(option: str, text: str | None) -> int | None:
         return None
     seconds = quantities.parse_duration(text)
     if seconds is None:
-        hint = "use seconds, or 90m, 1h30m, 2d, 01:30:00 (hours, minutes, seconds), 2-12:00:00"
-        raise UsageError(f"{option} {quote_value(text)} is not a time", hint=hint)
+        raise UsageError(f"{option} {quote_value(text)} is not a time", hint=quantities.DURATION_HINT)
     return seconds
 
 

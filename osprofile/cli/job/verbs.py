@@ -374,10 +374,11 @@ def wait(
     """Wait for jobs to end, and exit with the job's own exit code.
 
     For several jobs, exit with the first code that is not 0, in the order of the arguments. If
-    standard error is a terminal, it shows the states meanwhile. An interrupt does not end the jobs.
+    standard error is a terminal, it shows the states meanwhile, else why a job will not start. An interrupt does not end the jobs.
 
     Exit codes: the job's own; 128+n: the job was ended by signal n; 124: --timeout is over; 125: the
-    job has no exit code (removed, lost, over a limit, ended by the system), or incarnate failed.
+    job has no exit code (removed, lost, over a limit, ended by the system), a task of the
+    array did not end with 0, or incarnate failed.
 
     Examples:
       incarnate job wait 12069-304973-7d90afd1 && echo worked

@@ -10,7 +10,7 @@ from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, find_jobs, run_cancellable
 from osprofile.errors import OSProfileError, format_message, quote_name
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import EndCause, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,9 +104,12 @@ def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out:
             cause = status.reason
         elif status.reason and status.reason != status.cause:
             cause = f"{cause}: {status.reason}"
-        common.print_message(
-            format_message(f"incarnate: job {quote_name(job.job_id)} has no exit code: {cause}")
+        message = f"incarnate: job {quote_name(job.job_id)} has no exit code: {cause}"
+        is_orphan = status.cause is EndCause.DEPENDENCY
+        hint = (
+            f"incarnate job show {quote_name(job.job_id)} tells for which job it waited" if is_orphan else ""
         )
+        common.print_message(format_message(message, hint=hint))
     return code
 
 

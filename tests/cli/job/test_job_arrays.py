@@ -89,7 +89,12 @@ def test_dependencies(machine: Machine, array: str) -> None:
                        "--after-any", f"{array}_4", "sh", "-c", "exit 5").code == 5  # fmt: skip
     ended = machine.run("job", "submit", "-p", "here", "--wait", "--after-ok", array, "--after", done, "true")
     assert ended.code == 125
-    assert ended.err.endswith("has no exit code: it was removed (DEPENDENCY)\n")
+    orphan = ended.out.strip()
+    assert ended.err.endswith(
+        "has no exit code: it was removed (DEPENDENCY)\n"
+        f"    hint: incarnate job show {orphan} tells for which job it waited\n"
+    )
+    assert f"{array} (FAILED)" in machine.run("job", "show", orphan).out
     ended = machine.run("job", "submit", "-p", "here", "--after", "17", "true")
     assert (ended.code, ended.out) == (2, "")
     assert "the job cannot depend on 17: no such job is known" in ended.err

@@ -245,6 +245,18 @@ def test_a_program_that_cannot_run_is_a_warning(
 
 
 @pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("echo it's | cat", "a command line needs a shell: sh -c 'echo it'\"'\"'s | cat'"),
+        ("nosuch", "the nodes may have it; if not, the job ends with 127"),
+    ],
+)
+def test_a_command_line_in_one_word_needs_a_shell(machine: Machine, here: Path, word: str, hint: str) -> None:
+    assert here.exists()
+    assert f"hint: {hint}\n" in run(machine, word).err
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--directory", "/nonexistent", "true"), "the directory /nonexistent does not exist"),

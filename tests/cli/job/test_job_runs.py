@@ -32,6 +32,24 @@ KEYS = [
 ]  # fmt: skip
 
 
+def test_waiting_tells_once_why_a_job_will_not_start(machine: Machine) -> None:
+    first = machine.submit("sleep", "100")
+    job_id = machine.submit("--after", first, "true")
+    assert machine.run_json("status", job_id)[0]["state"] == "QUEUED"
+    reason = "TooLong (it asks for too much: as it is, it will not start)"
+    (file,) = (d / ".gpe_waiting" for d in machine.directories if (d / ".gpe_waiting").exists())
+    process = machine.start("job", "wait", job_id)
+    assert process.stderr is not None
+    file.write_text(f"{job_id} {reason}\n")
+    assert process.stderr.readline() == f"incarnate: job {job_id} is QUEUED: {reason}\n"
+    assert "incarnate job abort" in process.stderr.readline()
+    time.sleep(2.5)  # several looks
+    machine.run("job", "abort", job_id, first)
+    _, rest = process.communicate()
+    assert process.returncode == 125
+    assert "will not start" not in rest.partition("has no exit code")[0]
+
+
 def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machine) -> None:
     jobs = {machine.submit("sh", "-c", script): code for script, code in ENDS}
     for job_id, code in jobs.items():
