@@ -17,7 +17,7 @@ trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFS
 gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>' gpe_node_file='<NODE_FILE/'/'\\''>' gpe_tmp_dir='<TMP_DIR/'/'\\''>' gpe_uptime=; { read -r gpe_uptime < /proc/uptime; } 2> /dev/null
 <SH_NODE_FILE>
 <SH_TMP_DIR>
-( # the program's own shell
+( "${gpe_enter:-:}" # the program's own shell
 <SH_ARRAY_FILES>
 command exec 2> "${gpe_stderr:=stderr}" < "${gpe_stdin:-/dev/null}" || exit 125
 if [ "${gpe_stdout:=stdout}" = "$gpe_stderr" ]; then command exec >&2; else command exec > "$gpe_stdout"; fi || exit 125
