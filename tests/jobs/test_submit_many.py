@@ -270,7 +270,7 @@ def test_a_job_stays_while_the_batch_system_is_away(toy: Toy, context: dict[str,
 def test_a_part_over_its_time_limit(toy: Toy, context: dict[str, str]) -> None:
     """The limit is that of one job, for each of them; the words are those of the script that was ended."""
     count, limit = STRUCK + 1, 0.6
-    strike(toy, "toysub", 'until [ -e "$TOY/gate" ]; do sleep 0.05; done', TOYSUB)
+    strike(toy, "toysub", 'while [ -d "$TOY/jobs" ] && [ ! -e "$TOY/gate" ]; do sleep 0.05; done', TOYSUB)
     strike(toy, "flock", 'echo why >&2; exec /usr/bin/flock "$@"', f"echo nothing >&2; {FLOCK}")
 
     async def main() -> None:
