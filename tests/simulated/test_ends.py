@@ -47,14 +47,16 @@ def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
 def test_target_system(seed: int) -> None:
     with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
         plans = {
-            user: site.write_plan(user, rounds(60, 8), 10, seed, tasks=rounds(2000, 60)) for user in USERS
+            user: site.write_plan(user, rounds(60, 8), 10, seed, tasks=rounds(600, 60)) for user in USERS
         }
         assert [*executor.map(lambda user: follow(site, user), USERS)] == [0, 0, 0]
         truth = site.ask(truth=True)
         assert truth["kills"]
         for user, plan in plans.items():
             store = Store(str(site.root / "homes" / user / "jobs.db"))
-            assert list_faults(truth, list_keys(plan), read_ends(store, "simulated")) == []
+            # Two answers: a process that was just started begins to watch its jobs while its first query runs. One that
+            # it watches later is told by the next query, which is hours later here.
+            assert list_faults(truth, list_keys(plan), read_ends(store, "simulated"), answers=2) == []
             assert list_array_faults(store, "simulated") == []
             store.close()
 
