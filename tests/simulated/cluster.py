@@ -121,7 +121,12 @@ class Job:
     array_was_removed: bool = False
     """The batch system accepted the removal of its array when it had listed the task's end, or forgotten it."""
     shown_to: dict[str, list[float]] = field(default_factory=dict)
-    """By each process of its owner that asked, when that was told the job's end; the last moments of many."""
+    """By each process of its owner that asked, when that was told the job's end; the last moments of many.
+
+    Only until an empty answer hides the end: then the job's directory may have told it.
+    """
+    is_hidden: bool = False
+    """An empty answer has hidden its end."""
     indices: str = ""
     """Those of the tasks that this line of squeue stands for, if there are several, which were cancelled."""
     version: int = 0
@@ -211,7 +216,7 @@ class Cluster:
 
     def submit(self, user: str, name: str, directory: str, owner: str = "", spec: str = "") -> Job:
         """Queue a job, or the tasks of an array, and return it or the first one."""
-        jobs = []
+        jobs: list[Job] = []
         for index in parse_array(spec) if spec else [None]:
             job = Job(number=next(self._numbers), user=user, name=name, directory=directory, owner=owner)
             fate = random.Random(f"{self.options.seed} {name} {job.number}")
@@ -399,6 +404,8 @@ class Cluster:
         listed = self.listed.get(user, {})
         jobs: list[Job] | Any = listed.values()
         if self.outage == "empty":
+            for job in listed.values():
+                job.is_hidden = job.is_hidden or job.is_over
             jobs = listed = {}
         if "-j" in words:
             number = words[words.index("-j") + 1]
@@ -427,6 +434,7 @@ class Cluster:
         for job in jobs:
             if (
                 job.is_over
+                and not job.is_hidden
                 and job.word not in {"PENDING", "RUNNING"}
                 and self.names.get(session) == job.owner
             ):

@@ -45,6 +45,7 @@ def run(number: int = 1, **attributes: Any) -> dict[str, Any]:  # noqa: ANN401
         ([run(end="node", array_was_removed=True)], REMOVED, ""),
         ([run(end="node", array_was_removed=True, shown_to={"7": [6.0]})], REMOVED, "not one of"),
         ([run(end="code", array_was_removed=True, status_file=1, code=1)], REMOVED, "not one of"),
+        ([run(end="time", array_was_removed=True, status_file=143)], REMOVED, ""),
     ],
 )  # fmt: skip
 def test_comparison(jobs: list[dict[str, Any]], told: End | None, word: str) -> None:

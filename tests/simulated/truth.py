@@ -1,8 +1,9 @@
 """Compare what the record says of jobs with what the cluster knows of them.
 
 An end must be told as it was, if the batch system has shown it to a process of ours that lived on. If it forgot the
-job before, or killed the process at that moment, only the job's directory tells: the exit status that it left,
-or nothing, and then the job is LOST, or REMOVED if it is a task, and its array was removed before it was LOST.
+job before, gave an empty answer, or killed the process at that moment, only the job's directory tells: the exit status
+that it left, or nothing, and then the job is LOST. A task of an array that was removed before this was known is
+REMOVED, unless it ended with an exit code.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def list_ends(job: dict[str, Any], deaths: dict[str, float], answers: int = 1) -
         status = job["status_file"]
         left = None if status is None else interpret_exit(JobState.DONE, cause=None, code=status, signal=None)
         ends.append(left or (JobState.LOST, None, None, None))
-        if left is None and job["array_was_removed"]:
+        if job["array_was_removed"] and (left is None or left[0] is JobState.FAILED):
             ends.append(removed)  # ABORT takes it for one of the tasks that it removed
     return ends
 
