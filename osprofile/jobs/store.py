@@ -660,7 +660,7 @@ class Store:
             self._check_database(db)
             if not in_memory:
                 journal = "DELETE" if is_on_network_mount(path) else "WAL"
-                db.execute(f"PRAGMA journal_mode = {journal}")
+                _set_journal_mode(db, journal)
                 # A crash of this process loses nothing in either mode.
                 db.execute(f"PRAGMA synchronous = {'FULL' if journal == 'DELETE' else 'NORMAL'}")
             _prepare_schema(db)
@@ -701,6 +701,21 @@ class Store:
             METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
             raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
+
+
+def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
+    """Set how the file is written. For a change of this, SQLite itself does not wait while another process writes."""
+    deadline = time.monotonic() + LOCK_TIMEOUT
+    while True:
+        try:
+            db.execute(f"PRAGMA journal_mode = {mode}")
+        except sqlite3.OperationalError as error:
+            is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+            if not is_busy or time.monotonic() >= deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _prepare_schema(db: sqlite3.Connection) -> None:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -337,6 +338,23 @@ def test_a_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.Monk
     other.execute("ROLLBACK")
     other.close()
     store.begin_submission("t", "/d", script="")
+
+
+def test_a_new_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "s")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "LOCK_TIMEOUT", 0.05)
+        with pytest.raises(StoreError, match="locked"):
+            Store(path)
+    with ThreadPoolExecutor() as executor:
+        opening = executor.submit(lambda: Store(path).close())
+        time.sleep(0.2)
+        assert not opening.done()
+        other.execute("ROLLBACK")
+        opening.result()
+    other.close()
 
 
 MOUNTS = """\
