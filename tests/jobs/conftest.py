@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 TOYSUB = r"""#!/bin/sh
 n=1
-until [ ! -e "$TOY/jobs/$n" ] && mkdir "$TOY/jobs/$n" 2> /dev/null; do n=$((n + 1)); done
+until [ ! -e "$TOY/jobs/$n" ] && mkdir "$TOY/jobs/$n" 2> /dev/null; do
+  [ -d "$TOY/jobs" ] || exit # the test has ended
+  n=$((n + 1))
+done
 cp -- "$1" "$TOY/jobs/$n/script" || exit
 pwd > "$TOY/jobs/$n/directory"
 pwd >> "$TOY/submissions"

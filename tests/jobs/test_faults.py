@@ -49,7 +49,10 @@ TOOLS = [
 ]  # fmt: skip
 SBATCH = """#!/bin/sh
 n=1
-until mkdir "$FAKE/jobs/$n" 2> /dev/null; do n=$((n + 1)); done
+until mkdir "$FAKE/jobs/$n" 2> /dev/null; do
+  [ -d "$FAKE/jobs" ] || exit # the test has ended
+  n=$((n + 1))
+done
 pwd > "$FAKE/jobs/$n/directory"
 echo PENDING > "$FAKE/jobs/$n/state"
 echo "$n"
