@@ -7,6 +7,7 @@ It may be killed at any moment, and started again: it writes down the id of each
 
 from __future__ import annotations
 
+import atexit
 import sys
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tests.simulated.clock import live_in
 if __name__ == "__main__":
     participant = live_in(Path(sys.argv[1]), f"psij of {sys.argv[2]}", own_files=1)
     participant.is_working = True
+    # At the end, behind osprofile's own: as long as its event loop runs, it needs the clock.
+    atexit.register(participant.leave)
 
 import asyncio
 import contextlib
@@ -131,4 +134,3 @@ def main(root: Path, user: str, participant: Participant) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]), sys.argv[2], participant)
-    participant.leave()
