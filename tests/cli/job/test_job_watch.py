@@ -227,7 +227,8 @@ def test_a_narrow_terminal_has_each_job_s_id_state_and_time(
     terminal.type_keys("q")
     assert terminal.wait() == 0
     machine.run("job", "abort", array)
-    drawn = (part for part in terminal.seen.split("\x1b[H") if "q ends this view" in part)
+    view = terminal.seen.partition("\x1b[?1049l")[0]  # behind it stands what is printed at its end
+    drawn = (part for part in view.split("\x1b[H") if "q ends this view" in part)
     screen = next(part for part in drawn if re.search(f"{array} .*RUNNING", part))
     lines = re.sub("\x1b\\[[0-9;?]*[a-zA-Z]", "", screen).replace("\r", "").splitlines()
     for job_id in (live, array):

@@ -419,7 +419,8 @@ FLOODS: dict[str, Callable[[], bytes]] = {  # up to 60 MB, made where one is sen
     "unknown jobs": lambda: b"".join(map(flood, range(60_000))),
     "wrong ids": lambda: b"".join(b"BLAH_JOB_STATUS %d ../x\r\n" % n for n in range(1, 100_000)),
     "large ads": lambda: b"".join(
-        b'BLAH_JOB_SUBMIT %d [GridType="none";Cmd="%s"]\r\n' % (n, b"x" * 20_000) for n in range(1, 3000)
+        b'BLAH_JOB_SUBMIT %d [GridType="none";Cmd="%s"]\r\n' % (n, b"x" * 20_000)
+        for n in range(1, rounds(3000, 1000))
     ),
     "all jobs": lambda: b"".join(b"BLAH_JOB_STATUS_ALL %d\r\n" % n for n in range(1, 60_000)),
 }
