@@ -119,6 +119,7 @@ def test_the_script(machine: Machine) -> None:
 def test_an_array_and_its_task(machine: Machine) -> None:
     job_id = machine.submit("--array", "1-3", "sh", "-c", 'exit "$((GPE_ARRAY_INDEX == 2))"')
     assert machine.run("job", "wait", job_id).code == 125
+    (directory,) = machine.directories
     text = show(machine, job_id)
     assert "\n  array           1-3\n  tasks           2 of 3 tasks ended with 0; exit 1: 1\n" in text
     assert "reason" not in text
@@ -130,7 +131,7 @@ def test_an_array_and_its_task(machine: Machine) -> None:
     assert "reason" not in text_of_good
     task = show(machine, f"{job_id}_2")
     assert f"\n  task            2 of array {job_id}\n" in task
-    assert f"/stdout.2\n  stderr          {machine.directories[0]}/stderr.2\n" in task
+    assert f"/stdout.2\n  stderr          {directory}/stderr.2\n" in task
     assert "\n  ARRAY=1-3\n" in task
     assert show(machine, "--script", f"{job_id}_2") == show(machine, "--script", job_id)
 
