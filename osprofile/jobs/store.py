@@ -690,17 +690,18 @@ class Store:
             METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {self.path}: {error}"
             hint = "free space on its disk, or see which process has it open"
-            # The lower byte: SQLite has extended codes (sqlite.org/rescode.html).
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
-                sqlite3.SQLITE_NOTADB,
-                sqlite3.SQLITE_CORRUPT,
-            }:
+            if _get_primary_code(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
                 hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:
             METRICS.add("osprofile_record_errors_total")
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
             raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
+
+
+def _get_primary_code(error: sqlite3.Error) -> int:
+    """Return SQLite's code of an error without its extension (sqlite.org/rescode.html); 0 if it has none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
@@ -710,8 +711,7 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
         try:
             db.execute(f"PRAGMA journal_mode = {mode}")
         except sqlite3.OperationalError as error:
-            is_busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            if not is_busy or time.monotonic() >= deadline:
+            if _get_primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
             time.sleep(0.01)
         else:

@@ -153,18 +153,24 @@ def check_fields_of_tsp(tsp: Target, run: Callable[[Job], object]) -> None:
     assert f"\n{directory}/image.sif\n" in (tsp.home / "words").read_text()
 
 
-def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None:
-    """With a stand-in; tests/lab/test_tsp.py has the real one."""
+def make_tsp_target(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
+    """Return a target with the manual's profile and a stand-in for tsp, which lists nothing while a file `away` is there."""
     folder = make_page_profile("new-batch-system", "tsp", tmp_path / "profiles")
     commands = tmp_path / "commands"
     commands.mkdir()
     (commands / "tsp").write_text(
         '#!/bin/sh\ncd "$(dirname "$0")" || exit\n[ "$1" = sh ] && echo 7 && echo "$2" > jobs && exit\n'
-        "echo ID; echo 7 running file $(cat jobs)\n"
+        "[ ! -e away ] || { touch asked; exit 1; }\necho ID; echo 7 running file $(cat jobs)\n"
     )
     (commands / "tsp").chmod(0o755)
     target = target_of("linux", commands)
     target.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
+    return target
+
+
+def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None:
+    """With a stand-in; tests/lab/test_tsp.py has the real one."""
+    target = make_tsp_target(tmp_path, target_of)
 
     def run(job: Job) -> None:
         subprocess.run(["sh", str(job.directory / ".gpe_job")], env=target.env, cwd="/", check=True)
@@ -343,16 +349,8 @@ def test_a_job_that_cannot_ask_for_its_id_does_not_begin(
     tmp_path: Path, target_of: Callable[..., Target]
 ) -> None:
     """Given up by FIND_JOB, it would run beside the job that START has submitted in its place."""
-    folder = make_page_profile("new-batch-system", "tsp", tmp_path / "profiles")
+    target = make_tsp_target(tmp_path, target_of)
     commands = tmp_path / "commands"
-    commands.mkdir()
-    (commands / "tsp").write_text(
-        '#!/bin/sh\ncd "$(dirname "$0")" || exit\n[ "$1" = sh ] && echo 7 && echo "$2" > jobs && exit\n'
-        "[ ! -e away ] || { touch asked; exit 1; }\necho ID; echo 7 running file $(cat jobs)\n"
-    )
-    (commands / "tsp").chmod(0o755)
-    target = target_of("linux", commands)
-    target.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
     job = target.start(EXECUTABLE="/bin/echo")
     (commands / "away").touch()
     with subprocess.Popen(["sh", str(job.directory / ".gpe_job")], env=target.env, cwd="/") as script:
