@@ -170,7 +170,7 @@ def until_not(path: Path) -> None:
 def test_all_shows_the_tasks_of_arrays_beside_other_jobs(linux: Target) -> None:
     single = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600")
     array = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600", ARRAY="1-3%2")
-    until(array.directory / ".gpe_tasks/2/.gpe_session")
+    wait_for(array, lambda found: states(found, [1, 2]) == {"RUNNING"})
     until(linux.home / ".gpe/jobs/linux/live" / array.id)
     until(linux.home / ".gpe/jobs/linux/live" / single.id)
     found = {name: status.state for name, status in linux.statuses().items()}
