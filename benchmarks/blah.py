@@ -92,7 +92,7 @@ class Pipe:
         return self._out.readline()
 
     def pipelined(self, line: bytes, count: int) -> float:
-        """Give the seconds until a line that was sent so many times is answered as often."""
+        """Return the seconds until a line that was sent so many times is answered as often."""
         sender = threading.Thread(target=self.say, args=(line * count,))
         begin = time.perf_counter()
         sender.start()
@@ -157,7 +157,7 @@ def escaped(text: str) -> bytes:
 
 
 def submit_ad(root: Path) -> bytes:
-    """Give a submission as HTCondor's gridmanager sends it, for a partition that is down."""
+    """Return a submission as HTCondor's gridmanager sends it, for a partition that is down."""
     text = (
         f'[ In = "/dev/null"; Cmd = "/bin/sleep"; Err = "/dev/null"; Iwd = "{root}"; Out = "/dev/null";'
         f' Args = "600"; gridtype = "slurm"; Queue = "{PARTITION}"; StageCmd = false;'
@@ -167,7 +167,7 @@ def submit_ad(root: Path) -> bytes:
 
 
 def starting(root: Path, jobs: int) -> float:
-    """Give the seconds of a shell loop that runs START's scripts for such jobs."""
+    """Return the seconds of a shell loop that runs START's scripts for such jobs."""
     profile = osprofile.load("slurm")
     scripts = Path(tempfile.mkdtemp(dir=root))
     for number in range(jobs):

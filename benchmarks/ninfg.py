@@ -49,7 +49,7 @@ class Server:
         self._process.stdin.write("".join(f"{line}\r\n" for line in lines).encode())
 
     def run(self) -> float:
-        """Give the seconds from the last byte to the running executable; wait for the job's end."""
+        """Return the seconds from the last byte to the running executable; wait for the job's end."""
         self._number += 1
         lines = [
             f"JOB_CREATE {self._number}", "hostname localhost", "port 0", "jobmanager bench",
@@ -84,7 +84,7 @@ def wait_for(pipe: Path) -> None:
 
 
 def bare(pipe: Path) -> float:
-    """Give the seconds to the running executable by a shell."""
+    """Return the seconds to the running executable by a shell."""
     begin = time.perf_counter()
     process = subprocess.Popen(["sh", "-c", f"{PROGRAM} {pipe} < /dev/null > /dev/null"])
     wait_for(pipe)

@@ -69,7 +69,7 @@ def write_profile(folder: str) -> str:
 
 
 def changes(page: Page) -> Callable[[], float]:
-    """Give a measure: seconds from a key to the script that it gives."""
+    """Return a measure: seconds from a key to the script that it gives."""
     count = 0
 
     def measure() -> float:
@@ -81,7 +81,7 @@ def changes(page: Page) -> Callable[[], float]:
 
 
 def command(file: str) -> Callable[[], float]:
-    """Give a measure: seconds for the same script from the command line."""
+    """Return a measure: seconds for the same script from the command line."""
     incarnate = Path(sys.executable).parent / "incarnate"
     words = [sys.executable, str(incarnate), "START", "--profile", file, "--set", "F150=x1y"]
     print(f"the same render: {shlex.join(['incarnate', *words[2:]])}")
@@ -95,7 +95,7 @@ def command(file: str) -> Callable[[], float]:
 
 
 def loads(page: Page, url: str) -> Callable[[], float]:
-    """Give a measure: seconds from the beginning of a load until the first script stands there."""
+    """Return a measure: seconds from the beginning of a load until the first script stands there."""
 
     def measure() -> float:
         page.goto(url)

@@ -30,7 +30,7 @@ class Promise:
 
 
 def rounds() -> int:
-    """Give the number of rounds that the command line asks for (`--quick` for CI)."""
+    """Return the number of rounds that the command line asks for (`--quick` for CI)."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true", help="a brief run, as CI makes it")
     parser.add_argument("--rounds", type=int, default=0)
@@ -70,7 +70,7 @@ def _get_ratio(pairs: Sequence[tuple[float, float]]) -> float:
 
 
 def timed(work: Callable[[], object], repeat: int) -> Callable[[], float]:
-    """Give a measure: seconds for one call of `work`, from `repeat` calls in a row."""
+    """Return a measure: seconds for one call of `work`, from `repeat` calls in a row."""
 
     def measure() -> float:
         begin = time.perf_counter()
@@ -82,7 +82,7 @@ def timed(work: Callable[[], object], repeat: int) -> Callable[[], float]:
 
 
 def process(words: Sequence[str]) -> Callable[[], float]:
-    """Give a measure: user and system seconds of one process, its output thrown away."""
+    """Return a measure: user and system seconds of one process, its output thrown away."""
     actions = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
     def measure() -> float:

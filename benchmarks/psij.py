@@ -48,7 +48,7 @@ echo '{"Jobs": {}}'
 
 
 def prepare(root: Path) -> None:
-    """Give the jobs and the record a directory of their own, and PSI/J a batch system."""
+    """Set a directory for the jobs and the record, and a batch system for PSI/J."""
     os.environ |= {
         "HOME": str(root),
         "OSPROFILE_PATH": str(root / "profiles"),

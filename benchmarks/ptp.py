@@ -31,7 +31,7 @@ MACHINE, QUEUES = Machine("machine"), [Queue("batch"), Queue("long", "STOPPED")]
 
 
 def session() -> Connection:
-    """Give a session in which events are sent."""
+    """Return a session in which events are sent."""
     connection = Connection()
     for number in (1, 2, 3):
         arguments = ["version=2.0", f"baseId={BASE}"] if number == 1 else []
@@ -46,7 +46,7 @@ def session() -> Connection:
 
 
 def cluster(node_state: str, job_state: str) -> tuple[list[Node], list[Job]]:
-    """Give simulated nodes and jobs, those jobs on these nodes."""
+    """Return simulated nodes and jobs, those jobs on these nodes."""
     nodes = [Node(f"node{n:05}", node_state, "idle", n) for n in range(NODES)]
     jobs = []
     for number in range(JOBS):
@@ -58,7 +58,7 @@ def cluster(node_state: str, job_state: str) -> tuple[list[Node], list[Job]]:
 
 
 def as_json(nodes: list[Node], jobs: list[Job]) -> Callable[[], str]:
-    """Give what writes the same data, ready as dictionaries, as JSON."""
+    """Return a function that writes the same data, ready as dictionaries, as JSON."""
     data = {
         "nodes": [node._asdict() for node in nodes],
         "jobs": [
@@ -102,7 +102,7 @@ def main() -> int:
     changing.update_elements(machine=MACHINE, queues=QUEUES, nodes=states[1][0], jobs=states[1][1])
 
     def change() -> float:
-        """Give the seconds of one update in which everything has another state."""
+        """Return the seconds of one update in which everything has another state."""
         begin = time.perf_counter()
         for event in changing.update_elements(nodes=states[0][0], jobs=states[0][1]):
             connection.send(event)

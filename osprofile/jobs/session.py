@@ -444,7 +444,7 @@ class JobSession:
     # Events
 
     def watch(self, job_id: str | Job) -> JobStatus:
-        """Tell listeners a job's events from now on, and return its current status.
+        """Send listeners a job's events from now on, and return its current status.
 
         Jobs that were submitted by this session are watched already.
         """

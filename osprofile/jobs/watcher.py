@@ -171,7 +171,7 @@ class JobWatcher:
         self._watch_array(array, [replace(task, array="", array_id=job_id) for task in tasks])
 
     def lose_reused_job(self, job_id: str) -> None:
-        """Tell those who wait for a job, or its tasks, that it is over: its id is that of another job now."""
+        """Notify those who wait for a job, or its tasks, that it is over: its id is that of another job now."""
         tasks = self.arrays.get_tasks(job_id) if job_id in self.arrays else {}
         for lost_id in (job_id, *tasks):
             lost = JobStatus(lost_id, JobState.LOST, reason=REUSED_ID_REASON)

@@ -117,7 +117,7 @@ class OSProfileJobExecutor(JobExecutor):
         return {**session.run(lambda target: target.poll()), **session.statuses(max_age=1.0)}.values()
 
     def attach(self, job: Job, native_id: str) -> None:
-        """Give a new job the states of a job of the batch system, which any program may have submitted.
+        """Let a new job follow the states of a job of the batch system, which any program may have submitted.
 
         Raises `psij.SubmitException` for a job that nobody knows.
         """
@@ -233,7 +233,7 @@ class _Connection:
         threading.Thread(target=self._set_states, name="osprofile-psij", daemon=True).start()
 
     def follow(self, job: Job, job_id: str, submitted: float | None) -> None:
-        """Give a job its id and its state, and all later ones; `submitted` is in seconds since 1970."""
+        """Set the id and the state of a job, and all later states; `submitted` is in seconds since 1970."""
         job._native_id = job_id  # noqa: SLF001  # it has no setter
         _set_status(job, JobStatus(JobState.QUEUED, time=submitted, metadata={"nativeId": job_id}))
         self._changes.put((job_id, job))

@@ -144,7 +144,7 @@ def _name_kept_file(session: CommandSession, word: str, stream: str, error: OSPr
 
 
 async def _point_to_errors(session: CommandSession, source: _Source) -> None:
-    """Tell of the standard error of a failed job whose standard output is empty."""
+    """Point to the standard error of a failed job whose standard output is empty."""
     job = source.job
     with contextlib.suppress(OSProfileError):  # what was asked for is printed
         status = await job.target.status(job.job_id)

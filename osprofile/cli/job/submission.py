@@ -162,7 +162,7 @@ def _explain_failure(
 
 
 def _explain_home(error: ScriptFailedError) -> None:
-    """Say it in words if START could not keep its link to the job, since nobody can write to HOME."""
+    """Explain the error if START could not keep its link to the job, since nobody can write to HOME."""
     home = os.path.expanduser("~")
     if error.exit_status == _CANNOT_CREATE and not os.access(home, os.W_OK | os.X_OK):
         detail = error.output.splitlines()[-1] if error.output else "no output"
