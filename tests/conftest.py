@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+gc.set_threshold(
+    50_000
+)  # collected tests are many objects, and stay: a search for garbage among them costs more
 # Where no bytecode is written, every command that tests start compiles osprofile, and every worker all tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -32,6 +35,8 @@ settings.register_profile(
 )
 settings.load_profile("osprofile")
 
+_LONG: Final = ("tests/simulated/", "tests/executors/ptp/test_agent_ends.py")
+
 
 def pytest_collection_finish() -> None:
     """Have searches for garbage leave out what was collected: it is large, and stays."""
@@ -39,14 +44,15 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without HUNT=1, keep one in N cases of each test marked `hunt(N)`."""
+    """Without HUNT=1, keep one in N cases of each test marked `hunt(N)`, or of each file; start the long tests first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
     if HUNT:
         return
     cases = Counter[str]()
     left = []
     for item in items:
         if marker := item.get_closest_marker("hunt"):
-            name = item.nodeid.partition("[")[0]
+            name = item.nodeid.partition("::" if marker.kwargs.get("of") == "file" else "[")[0]
             if cases[name] % marker.args[0]:
                 left.append(item)
             cases[name] += 1

@@ -37,6 +37,12 @@ done
 for task in "$dir"/.gpe_tasks/*; do
   [ ! -d "$task" ] || note "$task" || :
 done
+still_there() { # PID...: is one of them left? It costs much less than a look at all processes of the machine.
+  for gpe_p in "$@"; do
+    ! gpe_stat "$gpe_p" || case $gpe_state in Z | X) ;; *) return 0 ;; esac
+  done
+  return 1
+}
 n=0
 while [ -n "$pids" ]; do
   # shellcheck disable=SC2086
@@ -48,6 +54,8 @@ while [ -n "$pids" ]; do
   esac
   sleep 0.1
   n=$((n + 1))
+  # shellcheck disable=SC2086
+  case $n in [1-9] | [1-4][1-9]) ! still_there $pids || continue ;; esac # new processes are looked for every second
   # shellcheck disable=SC2086
   pids=$(gpe_processes "$id" $leaders)
 done

@@ -47,7 +47,8 @@ gpe_watch_walltime() {
   [ ! -e .gpe_exit_status ] || exit 0
   printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe_limit.new && mv -f .gpe_limit.new .gpe_limit
   while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
-    for gpe_p in $(gpe_processes "$GPE_JOB_ID" "$$"); do
+    case $gpe_n in 0 | [5-9]?) gpe_pids=$(gpe_processes "$GPE_JOB_ID" "$$") ;; *) gpe_pids= ;; esac
+    for gpe_p in $gpe_pids; do
       case $gpe_n:$gpe_p in
       *":$$" | *":$gpe_self") ;;
       0:*) gpe_signal TERM "$gpe_p" ;;

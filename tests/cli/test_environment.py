@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import pytest
 from tests.cli.conftest import Ended
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "osprofile")
@@ -20,8 +22,13 @@ COMMAND = (sys.executable, "-m", "osprofile")
 
 def run(*words: str, **changes: str | None) -> Ended:
     """Run the command with other environment variables; None removes one."""
+    return run_words([*COMMAND, *words], **changes)
+
+
+def run_words(words: Sequence[str], **changes: str | None) -> Ended:
+    """Run any command line with other environment variables; None removes one."""
     environment = {name: value for name, value in {**os.environ, **changes}.items() if value is not None}
-    done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -92,12 +99,20 @@ def test_the_words_of_a_job_are_utf_8_in_every_locale(tmp_path: Path, locale: st
     assert out.read_text(encoding="utf-8") == "é 日本\n"
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", [name for name in ("bash", "zsh") if shutil.which(name)])
 def test_a_home_that_cannot_be_written(shell: str, tmp_path: Path) -> None:
     """A file in the place of the home, since root may write to every directory."""
     home = tmp_path / "file"
     home.touch()
-    ended = run("--install-completion", HOME=str(home), SHELL=f"/bin/{shell}")
+    words = (
+        shell,
+        "-c",
+        '"$@"; exit $?',
+        shell,
+        *COMMAND,
+        "--install-completion",
+    )  # it looks which shell runs it
+    ended = run_words(words, HOME=str(home), SHELL=f"/bin/{shell}")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(f"incarnate: the completion was not installed: {home}")
     assert ended.err.endswith(

@@ -292,7 +292,7 @@ def test_two_processes_with_one_key(toy: Toy, tmp_path: Path) -> None:
         if pid == 0:
             code = 1
             try:
-                for _ in range(100):
+                for _ in range(600):
                     try:
                         job = asyncio.run(submit(toy, str(tmp_path / "s.db"), "k"))
                     except StoreError:  # another one is at it

@@ -27,8 +27,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a process ends within five seconds."""
-    for _ in range(500):
+    """Return whether a process ends within a minute."""
+    for _ in range(6000):
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii") as file:
                 if file.read().rpartition(")")[2].split()[0] in "ZX":

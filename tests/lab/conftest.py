@@ -151,7 +151,7 @@ class Job:
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
         wanted = states or ENDED
-        for _ in range(150):
+        for _ in range(600):
             status = self.status()
             if status.state in wanted:
                 return status

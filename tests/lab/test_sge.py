@@ -98,7 +98,7 @@ ENDS: dict[str, tuple[str, dict[str, str], str]] = {
 
 def ended(job: Job) -> Status:
     """Wait for a job's end; the accounting may know it a moment after qstat has forgotten it."""
-    for _ in range(150):
+    for _ in range(600):
         done = job.lab.incarnate("GET_JOB_STATUS", JOB_ID=job.id)
         if done.returncode == 0:
             status = job.lab.status(done.stdout.rstrip("\n"))

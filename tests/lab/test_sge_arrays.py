@@ -114,7 +114,7 @@ def test_many_tasks_with_mixed_ends(sge: Lab) -> None:
     assert sge.statuses("", JOB_ID=held)[held].state == "HELD"
     for name in (queued, held):
         assert sge.ok("ABORT", JOB_ID=name) == ""
-    for _ in range(200):
+    for _ in range(600):
         if tasks(array)[1].state == "RUNNING":
             break
         time.sleep(0.1)
@@ -192,7 +192,7 @@ def test_tasks_that_cannot_run_say_why(sge: Lab) -> None:
     (made,) = commands("echo : | qsub -terse -t 1-2 -wd /nowhere/at/all -o /dev/null -j y\n").split()
     array, _, _ = made.partition(".")
     try:
-        for _ in range(100):
+        for _ in range(600):
             told = sge.statuses("", JOB_ID=array)
             if {status.state for status in told.values()} == {"HELD"}:
                 break

@@ -131,7 +131,7 @@ class Server:
                 extra_groups=[],
                 cwd="/",
             )
-        for _ in range(200):
+        for _ in range(1200):
             with contextlib.suppress(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 return

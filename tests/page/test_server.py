@@ -202,7 +202,7 @@ def test_too_many_connections_are_refused(server: Served) -> None:
     finally:
         for connection in held:
             connection.close()
-    for _ in range(100):
+    for _ in range(1200):
         if server.request("GET / HTTP/1.1")[0] == 200:
             return
         time.sleep(0.05)

@@ -181,19 +181,21 @@ class Job:
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
         wanted = states or ENDED
-        for _ in range(200):
+        deadline, pause = time.monotonic() + 60, 0.05
+        while time.monotonic() < deadline:
             status = self.status()
             if status.state in wanted:
                 return status
             assert status.state not in ENDED, status
-            time.sleep(0.05)
+            time.sleep(pause)
+            pause = min(1.3 * pause, 0.4)
         raise AssertionError(status)
 
     def read(self, name: str) -> str:
         return (self.directory / name).read_text(errors="surrogateescape")
 
 
-@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(4))])
+@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(4, of="file"))])
 def shell(request: pytest.FixtureRequest) -> str:
     """Give each shell in turn."""
     return request.param

@@ -35,11 +35,11 @@ def tasks(job: Job) -> dict[int, Status]:
 
 
 def wait_for(job: Job, reached: Callable[[dict[int, Status]], bool]) -> dict[int, Status]:
-    for _ in range(1200):
+    for _ in range(600):
         found = tasks(job)
         if reached(found):
             return found
-        time.sleep(0.1)
+        time.sleep(0.2)
     raise AssertionError(found)
 
 
@@ -159,7 +159,7 @@ def test_a_repeated_start_gives_the_array(linux: Target) -> None:
 
 
 def until_not(path: Path) -> None:
-    for _ in range(100):
+    for _ in range(1200):
         if not path.is_symlink():
             return
         path.parent.stat()
@@ -332,7 +332,7 @@ def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> N
     job = linux.start(**script("sleep 600 > /dev/null & echo $! > left; exit 0"), ARRAY="1")
     wait_for(job, all_ended)
     left = int(job.read("left"))
-    for _ in range(100):
+    for _ in range(1200):
         if not processes(session_of(job)):
             break
         time.sleep(0.05)

@@ -67,7 +67,7 @@ def session_of(job: Job) -> str:
 
 
 def gone(job: Job) -> bool:
-    for _ in range(100):
+    for _ in range(1200):
         if not processes(session_of(job)):
             return True
         time.sleep(0.05)
@@ -75,7 +75,7 @@ def gone(job: Job) -> bool:
 
 
 def until(path: Path) -> None:
-    for _ in range(200):
+    for _ in range(3000):
         if path.exists():
             return
         time.sleep(0.02)
@@ -221,6 +221,18 @@ def test_abort_kills_what_ignores_term_and_what_left_the_session(linux: Target) 
     assert not processes(session_of(job))
     environments = (p / "environ" for p in Path("/proc").glob("[0-9]*"))
     left = [p for p in environments if job.id.encode() in _bytes(p)]
+    assert left == []
+
+
+def test_abort_kills_what_began_after_the_signal(linux: Target) -> None:
+    """The processes that were there end by the first signal; what they began ignores it."""
+    text = "trap 'setsid sh -c \"trap : TERM; touch later; while :; do sleep 1; done\" & exit' TERM; touch up; while :; do sleep 0.1; done"
+    job = linux.start(**script(text))
+    until(job.directory / "up")
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert (job.directory / "later").exists()
+    assert not processes(session_of(job))
+    left = [p for p in Path("/proc").glob("[0-9]*/environ") if job.id.encode() in _bytes(p)]
     assert left == []
 
 

@@ -6,6 +6,7 @@ The client lives on when the daemon is killed: it starts the next one, and sends
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -68,6 +69,10 @@ class BlahClient:
         while len(self.ends) < len(self.plan):
             await self._unless_killed(self.do_round())
             await self._unless_killed(self.participant.sleep(self._every))
+        while code := await self.daemon.terminate():
+            assert code == -signal.SIGKILL  # it was killed as it ended, and time waits for its successor
+            await self.daemon._stop()
+            await self._start()
         await self.daemon.end()
         self.participant.leave()
 

@@ -12,6 +12,7 @@ import asyncio
 import itertools
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from tests.executors.blah.client import escaped, fields
@@ -108,10 +109,15 @@ class GridManager:
     async def end(self) -> None:
         """End the daemon as HTCondor does: by a signal."""
         if self.process.returncode is None:
-            self.process.terminate()
-            async with asyncio.timeout(60):
-                assert await self.process.wait() == 0
+            assert await self.terminate() == 0
         await self._stop()
+
+    async def terminate(self) -> int:
+        """Send the daemon the signal by which HTCondor ends it; return its exit code."""
+        with suppress(ProcessLookupError):
+            self.process.terminate()
+        async with asyncio.timeout(60):
+            return await self.process.wait()
 
     async def kill(self) -> None:
         """End the daemon as a machine does that loses its power."""
