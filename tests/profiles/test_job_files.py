@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +18,6 @@ from tests.profiles.test_linux import script, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from osprofile.profile.repository import Repository
     from tests.profiles.conftest import Target
@@ -135,6 +136,17 @@ def test_tasks_have_files_and_directories_of_their_own(linux: Target, scratch: P
     assert len({temporary for temporary, _, _ in outputs}) == 3
     assert [rest for _, *rest in outputs] == [[HOST, f"{job.directory}/nodes.{index}"] for index in (1, 2, 3)]
     assert [*scratch.iterdir()] == []
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no /dev/shm")
+def test_files_of_tasks_below_dev_shm_are_files(linux: Target) -> None:
+    """All else below /dev is a device: tasks share it, and it has no name for each of them."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        files = {"STDOUT": f"{place}/out", "STDERR": f"{place}/err", "NODE_FILE": f"{place}/nodes"}
+        job = linux.start(**script("echo out; echo err >&2"), ARRAY="1-2", **files)
+        assert {status.exit for status in wait_for(job, all_ended).values()} == {0}
+        names = {f"{name}.{index}" for name in ("out", "err", "nodes") for index in (1, 2)}
+        assert {path.name for path in Path(place).iterdir()} == names
 
 
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
