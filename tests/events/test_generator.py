@@ -94,8 +94,8 @@ def test_passes_the_timestamp_to_the_module(tmp_path: Path) -> None:
     with running("-s", "fork", "--log-path", str(log)) as seg:  # without one: from now on
         now = int(time.time())
         time.sleep(0.5)
-        fork_log(log, 4, now - WHEN + 5)
-        assert line(seg) == f"001;{now + 5};job:{now - WHEN + 5};2;0\n"
+        fork_log(log, 4, now - WHEN + 60)
+        assert line(seg) == f"001;{now + 60};job:{now - WHEN + 60};2;0\n"
 
 
 def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,7 +115,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
         client.open[1] = 0
         live.read_all()
         assert bytes(live.raw) == (b"00000017 0000:00000000:0000000000000017 0006:00000001:00000000")
-        assert live.process.wait(20) == 0
+        assert live.process.wait(60) == 0
 
 
 @pytest.mark.parametrize("proxy", PROXIES)
