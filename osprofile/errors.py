@@ -110,6 +110,11 @@ def quote_value(value: str, max_length: int = 80) -> str:
     return quoted if len(value) <= max_length else f"{quoted}... ({len(value)} characters)"
 
 
+def quote_path(path: str) -> str:
+    """Return the path of a file quoted for a message: whole, since the reader must find the file."""
+    return quote_value(path, max_length=4096)  # PATH_MAX
+
+
 def quote_name(name: str) -> str:
     """Return a name for a message: as it is if it is printable and has no blanks, else quoted."""
     return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else quote_value(name)

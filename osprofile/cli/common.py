@@ -12,6 +12,7 @@ from osprofile.errors import (
     NotFoundError,
     OSProfileError,
     quote_name,
+    quote_path,
     quote_value,
 )
 
@@ -86,7 +87,7 @@ def open_repository(profiles: Iterable[str]) -> Repository:
     for directory in directories:
         if not os.path.isdir(directory):
             fault = "is not a directory" if os.path.exists(directory) else "does not exist"
-            raise UsageError(f"--profiles {quote_value(directory)} {fault}")
+            raise UsageError(f"--profiles {quote_path(directory)} {fault}")
     return Repository(directories)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from osprofile.cli import common
 from osprofile.cli.job.verbs import ClusterOption, HostOption, StoreOption
 from osprofile.cli.options import Argument, ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
-from osprofile.errors import quote_value
+from osprofile.errors import quote_path, quote_value
 
 _PROGRAMS = {
     "slurm": ("sbatch", "squeue", "scancel", "sacct"),
@@ -115,7 +115,7 @@ def _check_replaceable(path: str) -> None:
         return
     except OSError as error:
         raise common.UsageError(
-            f"{quote_value(path)} cannot be read: {error.strerror}", hint="choose another directory"
+            f"{quote_path(path)} cannot be read: {error.strerror}", hint="choose another directory"
         ) from None
-    message = f"{quote_value(path)} exists, and is not a stand-in"
+    message = f"{quote_path(path)} exists, and is not a stand-in"
     raise common.UsageError(message, hint="it was not changed: choose another directory")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import RequestError, quote_name, quote_value
+from osprofile.errors import RequestError, quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -240,7 +240,7 @@ def read_script(path: str | None, search_path: str = "") -> JobScript:
         with open(_find_script(path, search_path), "rb") as file:
             return make_script(file.read(), os.path.basename(path))
     except OSError as error:
-        message = f"the script {quote_name(path)} cannot be read: {error.strerror}"
+        message = f"the script {quote_path(path)} cannot be read: {error.strerror}"
         raise UsageError(message, hint="give the path of a file that you may read") from None
 
 

@@ -40,14 +40,16 @@ def test_a_stand_in_has_the_search_path_of_its_writer(
 
 
 def test_a_stand_in_is_replaced_and_nothing_else(incarnate: Incarnate, tmp_path: Path) -> None:
-    words = ("shim", str(tmp_path), "-p", "linux", "--as", "slurm")
+    place = tmp_path / "a" / ("long" * 20)
+    place.mkdir(parents=True)
+    words = ("shim", str(place), "-p", "linux", "--as", "slurm")
     assert incarnate(*words).code == incarnate(*words).code == 0
-    (tmp_path / "scancel").write_text("#!/bin/sh\necho the real one\n")
-    before = (tmp_path / "sbatch").stat().st_mtime_ns
+    (place / "scancel").write_text("#!/bin/sh\necho the real one\n")
+    before = (place / "sbatch").stat().st_mtime_ns
     ended = incarnate(*words, "--host", "h")
-    assert (ended.code, "scancel' exists, and is not a stand-in" in ended.err) == (2, True)
-    assert (tmp_path / "sbatch").stat().st_mtime_ns == before
-    assert (tmp_path / "scancel").read_text() == "#!/bin/sh\necho the real one\n"
+    assert (ended.code, f"'{place}/scancel' exists, and is not a stand-in" in ended.err) == (2, True)
+    assert (place / "sbatch").stat().st_mtime_ns == before
+    assert (place / "scancel").read_text() == "#!/bin/sh\necho the real one\n"
 
 
 @pytest.mark.parametrize("name", ["it's blank", "long" * 40])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
-from osprofile.errors import quote_name, quote_value, suggest_names
+from osprofile.errors import quote_name, quote_path, quote_value, suggest_names
 from osprofile.jobs.description import (
     DEPENDENCY_ATTRIBUTES,
     DEPENDENCY_FIELD,
@@ -106,7 +106,7 @@ def read_job_file(path: str) -> list[JobLine]:
         is_json = {".csv": False, ".jsonl": True}.get(path[path.rfind(".") :].lower())
         if is_json is None:
             hint = "rename the file, or give - and let standard input read it: --from - < FILE"
-            raise UsageError(f"--from {quote_value(path)} is neither a .csv nor a .jsonl file", hint=hint)
+            raise UsageError(f"--from {quote_path(path)} is neither a .csv nor a .jsonl file", hint=hint)
     try:
         if path == "-":
             data = sys.stdin.buffer.read()
@@ -116,7 +116,7 @@ def read_job_file(path: str) -> list[JobLine]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         hint = "give the path of a file that you can read"
-        raise UsageError(f"--from {quote_value(path)}: {reason}", hint=hint) from None
+        raise UsageError(f"--from {quote_path(path)}: {reason}", hint=hint) from None
     return parse_jobs(data, is_json=is_json)
 
 
