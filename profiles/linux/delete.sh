@@ -12,7 +12,7 @@ user=$root/$(id -un)
 done
 id=
 [ ! -f "$path/.gpe_job_id" ] || read -r id < "$path/.gpe_job_id"
-rm -rf -- "$path" || exit
+rm -rf -- "$path" 2> /dev/null || rm -rf -- "$path" || exit # a job that has just ended may write a last file meanwhile
 # a job's id stands for its directory no longer
 case $id in
 '' | */* | .*) ;;

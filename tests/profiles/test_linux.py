@@ -745,6 +745,23 @@ def test_delete_of_a_working_directory_forgets_the_job(linux: Target) -> None:
     linux.ok("DELETE", PATH=str(job.directory))  # once more: it is gone already
 
 
+def test_delete_while_the_job_writes_its_last_file(linux: Target, tmp_path: Path) -> None:
+    """As its usage, which is written when its end is known: rm has read the directory's names by then."""
+    job = linux.start()
+    job.wait()
+    programs = tmp_path / "late"
+    programs.mkdir()
+    (programs / "rm").write_text(
+        f"#!/bin/sh\n[ -e {programs}/tried ] || {{ touch {programs}/tried; /bin/rm -rf {job.directory}/.gpe*; "
+        f'touch {job.directory}/.gpe_usage; rmdir -- {job.directory}; exit 1; }}\nexec /bin/rm "$@"\n'
+    )
+    (programs / "rm").chmod(0o755)
+    linux.path.insert(0, programs)
+    assert linux.ok("DELETE", PATH=str(job.directory)) == ""
+    assert (programs / "tried").exists()
+    assert not job.directory.exists()
+
+
 def test_list_shows_types_modes_and_links(linux: Target, tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir(mode=0o755)
