@@ -505,6 +505,7 @@ def test_a_job_of_a_container(linux: Target) -> None:
     """It has the boot of its machine, and another name: its processes are not seen from here."""
     job = linux.start(EXECUTABLE="true")
     job.wait()
+    assert gone(job)  # its shell outlives its end by a moment
     (job.directory / ".gpe_exit_status").unlink()
     (job.directory / ".gpe_host").write_text("container\n")
     assert job.status().word == "elsewhere"
