@@ -1,5 +1,5 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
-# make check   a quick part of the tests of every package: about a minute
+# make check   a quick part of the tests of every package: one to two minutes
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; with HUNT=1 their hunts at length, as .ci/run has them
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine
