@@ -65,7 +65,7 @@ changed: $(VENV)/.dev
 
 # Many tests wait for other processes: three workers for each core.
 test: $(VENV)/.dev
-	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,6 minutes) on 2 cores; make check: a quick part in one"
+	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,6 minutes) on 2 cores; make check: a quick part in two"
 	exec $(BIN)/python -m pytest -n $$(( 3 * $$(nproc) )) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
