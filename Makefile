@@ -1,5 +1,5 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
-# make check   a quick part of the tests of every package: one to two minutes
+# make check   a quick part of the tests of every package: one minute
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; with HUNT=1 their hunts at length, as .ci/run has them
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine
@@ -52,10 +52,10 @@ demo: $(VENV)/.run
 picture: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg
 
-# quick.txt: without the files that take more than two seconds. exec: the sh in between would be the user's shell.
+# quick.txt: without the longest files; tests/quick.py writes it. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	exec $(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal @tests/quick.txt $(PYTEST)
+	exec $(BIN)/python -m pytest -q -n $$(( 3 * $$(nproc) )) --dist worksteal @tests/quick.txt $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
@@ -63,9 +63,9 @@ changed: $(VENV)/.dev
 	$(BIN)/mypy
 	tests=$$(sh tests/changed.sh) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
-# Many tests wait for other processes: three workers for each core.
+# Three workers for each core, as many tests wait for other processes.
 test: $(VENV)/.dev
-	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,6 minutes) on 2 cores; make check: a quick part in two"
+	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,5 minutes) on 2 cores; make check: a quick part in one"
 	exec $(BIN)/python -m pytest -n $$(( 3 * $$(nproc) )) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev

@@ -19,7 +19,7 @@ TIME_LIMIT = 20.0
 
 @pytest.fixture
 def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern_module, "_compute_deadline", lambda _value: monotonic() + 0.1)
+    monkeypatch.setattr(pattern_module, "_compute_deadline", lambda _value: monotonic() + 0.02)
 
 
 def _bounded(call: Callable[[], object]) -> object:
