@@ -193,6 +193,15 @@ class JobRecord:
         """Whether the job's id is known."""
         return bool(self.status.job_id)
 
+    def name_output_file(self, stream: str, index: int | str | None = None) -> str:
+        """Return the file of `stdout` or `stderr`, or that of a task, relative to `directory`; empty if not recorded.
+
+        The profile `linux` writes `.INDEX` behind the names of a task's files, but not behind those of devices.
+        """
+        name = {"stdout": self.stdout, "stderr": self.stderr}[stream]
+        is_device = name.removeprefix("/dev/shm").startswith("/dev/")  # noqa: S108 - files may be there
+        return f"{name}.{index}" if name and index is not None and not is_device else name
+
     @property
     def has_live_owner(self) -> bool:
         """Whether the process that submits or aborts the job still exists."""

@@ -599,18 +599,18 @@ class TargetSystem:
         Raises `JobNotFoundError` as `read_stdout` does.
         """
         record = self.store.find_job(self.name, self._get_full_job_id(job_id))
-        index = ""
+        index = None
         if record is not None and record.array_id is not None:
-            index = f".{record.array_index}"
+            index = record.array_index
             record = self.store.find_job(self.name, record.array_id)
-        path = "" if record is None else {"stdout": record.stdout, "stderr": record.stderr}[stream]
+        path = "" if record is None else record.name_output_file(stream, index)
         if record is None or not path:
             message = f"job {quote_name(job_id)} has no {stream} in the record"
             raise JobNotFoundError(message, hint="it was not submitted with this record: give another one")
-        if record.array and not index:
+        if record.array and index is None:
             message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
             raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
-        return os.path.join(record.directory, path) + index
+        return os.path.join(record.directory, path)
 
     async def read_file_part(
         self, path: str, position: FilePosition | None = None, *, last_lines: int | None = None

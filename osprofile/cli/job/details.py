@@ -210,16 +210,17 @@ async def _print_script(session: CommandSession, word: str) -> None:
 def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
     """Return the paths of the job's standard streams by name, as far as they are recorded."""
     row, details, directory = job
-    files, suffix = {}, ""
+    index: int | str | None = None
+    files = {}
     record = whole = row.record
     if record is not None and record.array:
-        suffix = ".INDEX"
+        index = "INDEX"
     elif record is not None and record.array_id is not None:
-        suffix = f".{record.array_index}"
+        index = record.array_index
         whole = session.store.find_job(row.target, record.array_id)
-    if whole is not None:
-        recorded = {"stdout": whole.stdout, "stderr": whole.stderr}
-        files = {name: os.path.join(directory, path) + suffix for name, path in recorded.items() if path}
+    for name in ("stdout", "stderr"):
+        if whole is not None and (file := whole.name_output_file(name, index)):
+            files[name] = os.path.join(directory, file)
     if details.request and details.request.get("STDIN"):
         files["stdin"] = os.path.join(directory, details.request["STDIN"])
     return files

@@ -132,10 +132,9 @@ def _name_kept_file(session: CommandSession, word: str, stream: str, error: OSPr
     record = session.find_record(word)
     if record is None:
         return error
-    suffix = "" if record.array_id is None else f".{record.array_index}"
     whole = session.store.find_job(record.target, record.array_id) if record.array_id else record
-    paths = {"stdout": whole.stdout, "stderr": whole.stderr} if whole is not None else {}
-    path = os.path.join(whole.directory, paths[stream]) + suffix if whole and paths[stream] else ""
+    file = whole.name_output_file(stream, record.array_index) if whole else ""
+    path = os.path.join(whole.directory, file) if whole and file else ""
     where = f"its {stream} is in {escape_unprintable(path)}" if path else ""
     if not os.path.isfile(path) or "@" in record.target:
         shown = shlex.join(["incarnate", "job", "show", *session.location_options, record.status.job_id])

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,22 @@ def test_an_array_s_output_is_that_of_its_tasks(machine: Machine) -> None:
     ended = machine.run("job", "output", array)
     assert (ended.code, ended.out) == (1, "==> " + texts[2].removeprefix("==> "))
     assert "2 of 3 tasks have no stdout yet, or no longer" in ended.err
+
+
+def test_tasks_that_write_to_a_device(machine: Machine) -> None:
+    """The names of devices have no index; those of files in /dev/shm have."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as shared:
+        script = "echo lost; echo kept $GPE_ARRAY_INDEX >&2"
+        files = ("--stdout", "/dev/null", "--stderr", f"{shared}/err")
+        array = machine.submit(*files, "--array", "1-2", "sh", "-c", script)
+        assert machine.run("job", "wait", array).code == 0
+        ended = machine.run("job", "output", f"{array}_2")
+        assert (ended.code, ended.out, ended.err) == (0, "", "")
+        assert machine.run("job", "output", "--error", f"{array}_2").out == "kept 2\n"
+        shown = [machine.run("job", "show", name).out for name in (array, f"{array}_2")]
+    assert [re.findall(r"  std\w+ +(\S+)", text) for text in shown] == [
+        ["/dev/null", f"{shared}/err.{index}"] for index in ("INDEX", "2")
+    ]
 
 
 def test_many_files_are_not_followed(machine: Machine) -> None:
