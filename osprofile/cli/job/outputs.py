@@ -132,7 +132,7 @@ def _name_kept_file(session: CommandSession, word: str, stream: str, error: OSPr
     record = session.find_record(word)
     if record is None:
         return error
-    whole = session.store.find_job(record.target, record.array_id) if record.array_id else record
+    whole = session.store.find_whole_job(record)
     file = whole.name_output_file(stream, record.array_index) if whole else ""
     path = os.path.join(whole.directory, file) if whole and file else ""
     where = f"its {stream} is in {escape_unprintable(path)}" if path else ""
