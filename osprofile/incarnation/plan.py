@@ -300,8 +300,8 @@ class _PlanCompiler:
                 parts[-1] += segment
                 continue
             key = engine_keys.get(segment.name)
-            if key is None and top_level and segment.name == rules.JOB_SCRIPT:
-                key = self.compile_job_script()
+            if key is None and top_level and segment.name in rules.ENGINE_FIELDS:
+                key = self.compile_job_script(segment.name)
             use, field = FieldUse(segment.name, template, invocation, parsed, segment), ""
             if key is None:
                 key, field = self.add_use(use)
@@ -410,8 +410,8 @@ class _PlanCompiler:
         self.steps.setdefault(key, create_join_step(key, texts))
         return key
 
-    def compile_job_script(self) -> str:
-        """Compile directives, prologue, application and epilogue; return the key of their text."""
+    def compile_job_script(self, name: str) -> str:
+        """Compile directives, prologue, application and epilogue; return the key of their text, or of its end word."""
         if rules.JOB_SCRIPT not in self.steps:
             self.application = find_application(self.profile, self.application_name or DEFAULT_APPLICATION)
             names = [name or self.application.template for name in JOB_SCRIPT_PARTS]
@@ -421,7 +421,10 @@ class _PlanCompiler:
             self.add_joined_texts(
                 rules.JOB_SCRIPT, *(self.compile_invocation(t, t.get_invocation()) for t in templates)
             )
-        return rules.JOB_SCRIPT
+        if name == rules.JOB_SCRIPT_END:
+            end_step = ValueStep(name, lambda values: rules.choose_end_word(values[rules.JOB_SCRIPT]))
+            self.steps.setdefault(name, end_step)
+        return name
 
     def compile_static_script(
         self, template: Template, invocation: Invocation, script: StaticScript, top_level: bool

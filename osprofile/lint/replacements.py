@@ -53,7 +53,7 @@ def is_known_name(view: ProfileView, text: TemplateText, name: str) -> bool:
     """Return whether a replacement of that name can have a value in a text."""
     if name in text.engine_fields or view.find_field(text, name) is not None:
         return True
-    if name == field_rules.JOB_SCRIPT:
+    if name in field_rules.ENGINE_FIELDS:
         return not _is_part_of_job_script(view, text)
     return field_rules.is_special_field(name)
 
@@ -73,7 +73,7 @@ def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
 def _make_undeclared_problem(view: ProfileView, text: TemplateText, replacement: Replacement) -> Problem:
     name, where = replacement.name, f"template {text.template.name}"
     location = text.body.locate_replacement(replacement)
-    if name == field_rules.JOB_SCRIPT:
+    if name in field_rules.ENGINE_FIELDS:
         message = f"<{name}> in {where}, which is itself a part of the job's script"
         return make_problem("OSP301", message, location, "only START can hold it")
     if text.invocation.name:
