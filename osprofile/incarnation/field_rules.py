@@ -48,11 +48,17 @@ JOB_SCRIPT_END: Final = "JOB_SCRIPT:END"
 """The field with a word that no line of JOB_SCRIPT equals: the delimiter of a here-document with that text."""
 ENGINE_FIELDS: Final = frozenset({JOB_SCRIPT, JOB_SCRIPT_END})
 """The fields that the engine supplies to START."""
+PROGRAM_PREFIX: Final = "BIN:"
+"""`<BIN:submit.sh>` is the path, as a shell word, of the static script with the fileName `submit.sh`."""
 
 
 def is_special_field(name: str) -> bool:
     """Return whether only the context or the engine may set the field (OS Profile 0.3, 2.3.1)."""
-    return name in SPECIAL_FIELDS or name in ENGINE_FIELDS or name.startswith(TARGET_SYSTEM_INFO_PREFIX)
+    return (
+        name in SPECIAL_FIELDS
+        or name in ENGINE_FIELDS
+        or name.startswith((TARGET_SYSTEM_INFO_PREFIX, PROGRAM_PREFIX))
+    )
 
 
 def choose_end_word(text: str) -> str:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 from weakref import finalize
 
-from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
+from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem, suggest_names
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.compiled_text import (
@@ -303,6 +303,8 @@ class _PlanCompiler:
             if key is None and top_level and segment.name in rules.ENGINE_FIELDS:
                 key = self.compile_job_script(segment.name)
             use, field = FieldUse(segment.name, template, invocation, parsed, segment), ""
+            if key is None and segment.name.startswith(rules.PROGRAM_PREFIX):
+                key = self.compile_program_path(use)
             if key is None:
                 key, field = self.add_use(use)
             keys.append(self.add_replacement(key, parsed, segment))
@@ -438,6 +440,16 @@ class _PlanCompiler:
         argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
         return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key})
 
+    def compile_program_path(self, use: FieldUse) -> str:
+        """Add the static script that `BIN:fileName` names; return the key of its path."""
+        scripts = {rules.PROGRAM_PREFIX + s.file_name: s for _, s in self.profile.list_static_scripts()}
+        if use.name not in scripts:
+            message = f"<{use.name}> names a static script that profile {self.profile.name} does not have"
+            raise InvalidProfileError(
+                [Problem("OSP301", message, use.location, suggest_names(use.name, scripts))]
+            )
+        return self.add_joined_texts(use.name, self.compile_script_path(scripts[use.name]))
+
     def compile_script_path(self, script: StaticScript, suffix: str = "") -> CompiledText:
         """Add a file to deploy; compile its path, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2)."""
         name = get_deployed_name(script.file_name, script.body.text)
@@ -455,11 +467,8 @@ class _PlanCompiler:
 
     def compile_all_scripts(self) -> Plan:
         """Compile the paths of all static scripts of the profile, and nothing else."""
-        for template in self.profile.templates.values():
-            for invocation in template.invocations.values():
-                script = invocation.static_script
-                if script is not None:
-                    self.compile_script_path(script, f" of {script.file_name} at {script.location}")
+        for _, script in self.profile.list_static_scripts():
+            self.compile_script_path(script, f" of {script.file_name} at {script.location}")
         empty_template = Template("", "", {}, {}, self.profile.documents[0].element)
         return self.assemble_plan(empty_template, "", CompiledText([""], []))
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ValueSource = Literal["request", "context", "script", "words", "safe"]
 """Who supplies a value. `script`: the engine, as the job script. `words`: the engine, as shell words
-(`TARGET` and `ARGUMENTS` of BIN). `safe`: `FILE_NAME`, a fixed Value, or a field that is not declared,
+(`TARGET` and `ARGUMENTS` of BIN). `safe`: `FILE_NAME`, the path of a static script, a fixed Value, or a field that is not declared,
 which another rule reports."""
 
 # The characters that have no special meaning in each kind of quotes.
@@ -100,6 +100,8 @@ def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
         return "safe" if name == "FILE_NAME" else "words"
     if name == field_rules.JOB_SCRIPT:
         return "script" if is_known_name(view, text, name) else "safe"
+    if name.startswith(field_rules.PROGRAM_PREFIX):
+        return "safe"
     if field_rules.is_special_field(name):
         return "context"
     declared = view.find_field(text, name)

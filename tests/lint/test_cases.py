@@ -78,6 +78,12 @@ CASES = [
         )
     ),
     (
+        "the path of a static script",
+        format_static_script("T", "count.sh", "wc")
+        + format_template("sh <BIN:count.sh>; sh <BIN:cont.sh>", name="U"),
+        [("OSP301", 4, 60)],
+    ),
+    (
         "FILE_NAME outside BIN",
         format_template("x <FILE_NAME> <TARGET>"),
         [("OSP301", 2, 40), ("OSP301", 2, 52)],
