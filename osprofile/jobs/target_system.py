@@ -27,7 +27,7 @@ from osprofile.errors import (
     quote_name,
     quote_value,
 )
-from osprofile.incarnation.context import get_user_name
+from osprofile.incarnation.context import add_target_fields, get_user_name
 from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
@@ -83,7 +83,7 @@ class TargetSystem:
         max_parallel_scripts: int = 8,
         clock: Clock | None = None,
     ) -> None:
-        context = dict(context or {})
+        context = add_target_fields(profile, context or {})
         remote_user = context.get("SSH:HOST", "").rpartition("@")[0]
         self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
