@@ -24,8 +24,9 @@ from osprofile.errors import (
     quote_name,
 )
 from osprofile.incarnation.context import generate_unique_name, working_directory
-from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.static_scripts import quote_shell_word
+from osprofile.incarnation.incarnate import incarnate, static_scripts
+from osprofile.incarnation.plan import BIN_TEMPLATE
+from osprofile.incarnation.static_scripts import deployment_script, quote_shell_word
 from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
 from osprofile.jobs.description import build_request, explain_units
@@ -40,6 +41,7 @@ from osprofile.jobs.shell import (
     generate_mark,
     get_shell_command,
     join_scripts,
+    lacks_static_script,
     mark_exit_status,
     split_results,
     wrap_script,
@@ -505,6 +507,8 @@ class ScriptRunner:
     ) -> ProcessResult:
         """Run a script to its end and return its result; errors name `label` (default: the template).
 
+        If a static script is not deployed, deploy those of the profile and run the script again: nothing else is sent
+        where they are there. Of joined scripts, all run again, so each of them can be repeated.
         `mark` is that of `join_scripts`; only the error output behind the last one is that of a script that was cut.
         """
         label = label or template
@@ -519,6 +523,9 @@ class ScriptRunner:
                 try:
                     with self.metrics.time("osprofile_script_duration_seconds", template=template):
                         result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                        if lacks_static_script(result):
+                            await self._deploy_static_scripts(limit)
+                            result = await self._run_in_shell(wrap_script(script), limit, stdout)
                 except (ScriptError, OutputError) as error:
                     error.message = f"{label}: {error.message}"
                     if isinstance(error, ScriptCutError) and (output := _decode_rest(error.stderr, mark)):
@@ -527,6 +534,13 @@ class ScriptRunner:
             if is_over_ssh:
                 return _check_result(template, label, *extract_exit_status(result, status_mark), mark=mark)
             return _check_result(template, label, result, result.exit_code, mark=mark)
+
+    async def _deploy_static_scripts(self, limit: float) -> None:
+        """Deploy the static scripts of the profile. Raises `ScriptError`, `ScriptFailedError`."""
+        script = deployment_script(static_scripts(self.profile, self.context))
+        result = await self._run_in_shell(wrap_script(script), limit, None)
+        status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
+        _check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
 
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
