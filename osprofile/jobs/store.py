@@ -665,6 +665,9 @@ class Store:
             ):
                 if is_wrong:
                     raise OSError(number, os.strerror(number), path)
+            if file.st_uid != os.geteuid():  # the scripts in it are run
+                message = f"the record of the jobs, {path}, belongs to another user"
+                raise StoreError(message, hint="give another file")
             self._file_id = (file.st_dev, file.st_ino)
             if not _open_files[self._file_id]:
                 self._check_file(path)
