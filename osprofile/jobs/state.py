@@ -56,6 +56,8 @@ class EndCause(StrEnum):
     """A job that it waited for ended in another way than it demanded."""
     USER = "USER"
     """A user or an administrator cancelled it."""
+    SITE_SETUP = "SITE_SETUP"
+    """The site's own lines before the program, SITE_SETUP, ended it; the program did not run."""
     SIGNAL = "SIGNAL"
     """A signal killed it, and why is not known."""
 
@@ -66,7 +68,7 @@ _LIMIT_CAUSES: Final = frozenset({EndCause.TIME, EndCause.MEMORY, EndCause.LIMIT
 _TAGS_WITH_CAUSES: Final = {
     f"{state}/{cause}": (state, cause)
     for state, causes in {
-        JobState.FAILED: (*sorted(_LIMIT_CAUSES), EndCause.NODE, EndCause.PREEMPTED),
+        JobState.FAILED: (*sorted(_LIMIT_CAUSES), EndCause.NODE, EndCause.PREEMPTED, EndCause.SITE_SETUP),
         JobState.REMOVED: (EndCause.DEPENDENCY,),
     }.items()
     for cause in causes

@@ -4,9 +4,10 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_BHIST>
 <SH_JOB_DIR>
 <SH_RECORD>
+<SH_EXPLAIN>
 <SH_SHOW>
 if jobs=$(gpe_bjobs "$id" 2>&1); then
-  printf '%s\n' "$jobs" | gpe_show
+  gpe_explain "$(printf '%s\n' "$jobs" | gpe_show)"
   exit
 fi
 case $jobs in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
@@ -21,7 +22,7 @@ record=$(gpe_record "$id")
 case $record in '' | *exited*)
   # the history decides: it knows a limit even if the program has exited with 0, and the end of a job that left nothing
   if history=$(gpe_bhist "$id"); then
-    printf '%s\n' "$history" | gpe_show
+    gpe_explain "$(printf '%s\n' "$history" | gpe_show)"
     exit
   fi ;;
 esac

@@ -3,11 +3,12 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_QSTAT>
 <SH_JOB_DIR>
 <SH_RECORD>
+<SH_EXPLAIN>
 <SH_SHOW>
 jobs=$(gpe_qstat "$id" 2>&1)
 rc=$?
 if [ "$rc" -eq 0 ]; then
-  printf '%s\n' "$jobs" | gpe_show "$id" '' && exit
+  shown=$(printf '%s\n' "$jobs" | gpe_show "$id" '') && { gpe_explain "$shown"; exit; }
   jobs="qstat printed nothing about job $id"
 fi
 # a server that does not answer has not forgotten the job

@@ -4,6 +4,7 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_JOB_DIR>
 <SH_QACCT>
 <SH_RECORD>
+<SH_EXPLAIN>
 jobs=$(gpe_qstat) || exit 2
 jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
 told=$jobs
@@ -44,4 +45,4 @@ $2 ~ /^ended/ { account[$1] = $0; next }
 }
 END { for (one in account) if (!(one in told)) print account[one] }')
 [ -n "$told" ] || { printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" "${words:-the accounting does not know it either}" >&2; exit 1; }
-printf '%s\n' "$told"
+gpe_explain "$told"

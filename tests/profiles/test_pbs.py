@@ -229,7 +229,13 @@ def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server
         job = pbs.start()
         (job.directory / gone).resolve().rename(pbs.home / f"{job.id}-moved")
         assert server.run(job) == 256 + 9
-        assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
+        if gone == ".":  # here, too
+            assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
+        else:
+            assert outcome(job.status()) == ("exited/no-directory", "FAILED/NODE", None, 9)
+            assert f"could not enter its working directory {job.directory} on node1+node2" in (
+                job.status().reason or ""
+            )
 
 
 def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
@@ -443,6 +449,7 @@ def test_states(
     expected: tuple[str, str, int | None, int | None],
 ) -> None:
     job = pbs.start()
+    (job.directory / ".gpe_job.out").touch()  # it has begun
     server.set(job, **attributes, comment="Not Running: a | b")
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
