@@ -22,7 +22,7 @@ gpe_qstat() {
 /^Job Id: / {
   split("", job)
   for (i = 2; i <= NF; i++) { at = index($i, "="); job[substr($i, 1, at - 1)] = substr($i, at + 1) }
-  sub(/@.*/, "", job["Job_Owner"])
+  sub(/@[^@]*$/, "", job["Job_Owner"]) # users may have an @ in their names
   id = substr($1, 9)
   state = job["job_state"]
   sub1 = job["substate"]
