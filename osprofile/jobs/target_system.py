@@ -83,13 +83,13 @@ class TargetSystem:
         max_parallel_scripts: int = 8,
         clock: Clock | None = None,
     ) -> None:
+        if context and context.get(CLUSTER_FIELD):
+            _check_cluster(profile, context[CLUSTER_FIELD])
         context = add_target_fields(profile, context or {})
         remote_user = context.get("SSH:HOST", "").rpartition("@")[0]
         self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
         context["USER_NAME"] = self.user_name
-        if context.get(CLUSTER_FIELD):
-            _check_cluster(profile, context[CLUSTER_FIELD])
         self.profile = profile
         """The profile of the machine."""
         self.name = format_target_name(profile, context)

@@ -48,7 +48,7 @@ esac
 told=$(printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 !ours && NF { told[$1] = $0; next }
 !NF { ours = 1; next }
-($2 == "forgotten" || /exit=1[2-9][0-9]/ || told[$1] !~ / (COMPLETED|FAILED\/exit)/) && $1 in told && told[$1] !~ / (PENDING|RUNNING)/ { $0 = told[$1] }
+$1 in told && told[$1] !~ / (PENDING|RUNNING)/ && ($2 == "forgotten" || /exit=1[2-9][0-9]/ || told[$1] !~ / (COMPLETED|FAILED\/exit)/) { $0 = told[$1] }
 $1 == id && $2 == "forgotten" { exit 1 }
 { print }') || { printf '%s\n' "$error" >&2; exit 1; }
 gpe_explain "$told"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
 from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import EndCause, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,7 @@ _STATUS_NUMBERS: Final = {
     JobState.FAILED: COMPLETED,
     JobState.HELD: HELD,
 }
+_CAUSES: Final = {cause: cause.lower() for cause in EndCause if cause is not EndCause.SIGNAL}
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
 _MAX_USAGE: Final = 2**62
 """Seconds; an integer of a ClassAd has 64 bits."""
@@ -67,7 +68,7 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := join_lines(status.reason) or (status.cause and status.cause.lower()) or "":
+        if reason := join_lines(status.reason) or _CAUSES.get(status.cause or EndCause.SIGNAL):
             ad["ExitReason"] = reason
     return write_ad(ad)
 
