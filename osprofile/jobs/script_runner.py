@@ -26,8 +26,9 @@ from osprofile.errors import (
     quote_name,
 )
 from osprofile.incarnation.context import generate_unique_name, working_directory
-from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.static_scripts import quote_shell_word
+from osprofile.incarnation.incarnate import incarnate, static_scripts
+from osprofile.incarnation.plan import BIN_TEMPLATE
+from osprofile.incarnation.static_scripts import deployment_script, quote_shell_word
 from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
 from osprofile.jobs.description import build_request, explain_units
@@ -42,6 +43,7 @@ from osprofile.jobs.shell import (
     generate_mark,
     get_shell_command,
     join_scripts,
+    lacks_static_script,
     mark_exit_status,
     split_results,
     wrap_script,
@@ -339,12 +341,13 @@ class ScriptRunner:
         if job_id in statuses:
             return statuses[job_id]
         number = _ID_START.match(job_id)
-        similar = [s for j, s in statuses.items() if number is not None and j.startswith(number[0])]
+        start = number[0] if number is not None else job_id
+        similar = [
+            s for j, s in statuses.items() if j.startswith(start) and not j[len(start) :][:1].isalnum()
+        ]
         if tasks := [s for s in similar if self.find_task_index(job_id, s.job_id) is not None]:
             return summarize_tasks(job_id, tasks)
-        return next(
-            (s for s in similar if s.job_id.startswith(job_id) and not s.job_id[len(job_id)].isalnum()), None
-        )
+        return next((s for s in similar if s.job_id.startswith(job_id)), None)
 
     async def _query_batch(
         self, queries: Iterable[tuple[str, Sequence[str]]], array_ids: Mapping[str, str]
@@ -560,6 +563,8 @@ class ScriptRunner:
     ) -> ProcessResult:
         """Run a script to its end and return its result; errors name `label` (default: the template).
 
+        If a static script is not deployed, deploy those of the profile and run the script again: nothing else is sent
+        where they are there. Of joined scripts, all run again, so each of them can be repeated.
         `mark` is that of `join_scripts`; only the error output behind the last one is that of a script that was cut.
         """
         label = label or template
@@ -574,6 +579,9 @@ class ScriptRunner:
                 try:
                     with self.metrics.time("osprofile_script_duration_seconds", template=template):
                         result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                        if lacks_static_script(result):
+                            await self._deploy_static_scripts(limit)
+                            result = await self._run_in_shell(wrap_script(script), limit, stdout)
                 except (ScriptError, OutputError) as error:
                     error.message = f"{label}: {error.message}"
                     if isinstance(error, ScriptCutError) and (output := _decode_rest(error.stderr, mark)):
@@ -582,6 +590,13 @@ class ScriptRunner:
             if is_over_ssh:
                 return _check_result(template, label, *extract_exit_status(result, status_mark), mark=mark)
             return _check_result(template, label, result, result.exit_code, mark=mark)
+
+    async def _deploy_static_scripts(self, limit: float) -> None:
+        """Deploy the static scripts of the profile. Raises `ScriptError`, `ScriptFailedError`."""
+        script = deployment_script(static_scripts(self.profile, self.context))
+        result = await self._run_in_shell(wrap_script(script), limit, None)
+        status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
+        _check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
 
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""

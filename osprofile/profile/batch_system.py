@@ -34,7 +34,13 @@ STATES: Final = {
 NO_OWN_ID: Final = "a job must learn its own id: by a variable or command, or by {script} in the line"
 
 _ENDS: Final = ("done", "failed", "limit", "removed")
-_RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/TIME", "removed": "REMOVED"}
+_RECORD_TAGS: Final = {
+    "exited": "DONE",
+    "exited/setup": "FAILED/SITE_SETUP",
+    "exited/no-directory": "FAILED/NODE",
+    "limit": "FAILED/TIME",
+    "removed": "REMOVED",
+}
 """The words that a job's own record uses."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")

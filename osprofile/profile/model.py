@@ -20,7 +20,7 @@ from osprofile.errors import (
 from osprofile.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.profile.tree import Element
     from osprofile.source import Location, Source
@@ -439,6 +439,11 @@ class Profile:
         if removed is not None:
             return f"the inherited one is removed at {removed.location}"
         return suggest_names(name, self.templates)
+
+    def list_static_scripts(self) -> Iterator[tuple[Template, StaticScript]]:
+        """Yield all static scripts, each with the template that runs it."""
+        invocations = ((t, i) for t in self.templates.values() for i in t.invocations.values())
+        return ((t, i.static_script) for t, i in invocations if i.static_script is not None)
 
     def find_field(self, template: Template, name: str) -> Field | None:
         """Return the declaration of a field in a template: its own, else the global one."""

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.caller_environment import is_job_variable
 from osprofile.errors import quote_value
 from osprofile.jobs.description import quote_shell_words
 from osprofile.shim.command_line import UsageError
@@ -18,9 +19,6 @@ from osprofile.shim.command_line import UsageError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-_JOB_PREFIXES: Final = ("GPE_", "SLURM_", "SBATCH_", "PBS_", "LSB_", "SGE_")
-_JOB_VARIABLES: Final = frozenset({"JOB_ID", "NSLOTS", "NHOSTS", "PE_HOSTFILE", "SLURMD_NODENAME"})
-"""Variables of a job: a submitter that is a job itself must not pass its own to the job that it submits."""
 _KEPT_PREFIXES: Final = ("LC_", "LSF_", "OSPROFILE_", "SSH_", "XDG_", "XLSF_")
 _KEPT_VARIABLES: Final = frozenset(
     {
@@ -96,11 +94,7 @@ class Wrapper:
 
 def select_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the submitter's variables that a job gets: all but those of a job that the submitter may be."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith(_JOB_PREFIXES) and name not in _JOB_VARIABLES
-    }
+    return {name: value for name, value in environment.items() if not is_job_variable(name)}
 
 
 def restrict_environment(passed: Collection[str]) -> None:

@@ -12,5 +12,5 @@ gpe_is_live() { # is the job of the line gpe_known one that has not ended?
   ! gpe_has_ended "${2%%/*}"
 }
 gpe_print_state() {
-  if gpe_is_live; then printf '%s\n' "$gpe_known"; else gpe_record "$1" || { [ -n "$gpe_known" ] && printf '%s\n' "$gpe_known"; }; fi
+  if gpe_is_live; then printf '%s\n' "$gpe_known"; else gpe_record "$1" || { [ -n "$gpe_known" ] && gpe_explain "$gpe_known"; }; fi
 }

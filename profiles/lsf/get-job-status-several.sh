@@ -4,6 +4,7 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_BHIST>
 <SH_JOB_DIR>
 <SH_RECORD>
+<SH_EXPLAIN>
 <SH_SHOW>
 set -f
 # shellcheck disable=SC2086

@@ -4,5 +4,6 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_BHIST>
 <SH_JOB_DIR>
 <SH_RECORD>
+<SH_EXPLAIN>
 <SH_SHOW>
 <SH_TELL>

@@ -1,5 +1,5 @@
 if jobs=$(gpe_bjobs "$id" 2>&1); then
-  printf '%s\n' "$jobs" | gpe_show
+  gpe_explain "$(printf '%s\n' "$jobs" | gpe_show)"
   exit
 fi
 case $jobs in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
@@ -11,10 +11,10 @@ if gpe_job_dir "$id" && [ -e "$gpe_dir/.gpe_job" ]; then
   [ -z "$tasks" ] || { printf '%s\n' "$tasks"; exit; }
 fi
 record=$(gpe_record "$id")
-case $record in '' | *exit=1[2-9][0-9]*)
-  # the history knows a limit and the end of a job that left nothing
+case $record in '' | *exited*)
+  # the history decides: it knows a limit even if the program has exited with 0, and the end of a job that left nothing
   if history=$(gpe_bhist "$id"); then
-    printf '%s\n' "$history" | gpe_show
+    gpe_explain "$(printf '%s\n' "$history" | gpe_show)"
     exit
   fi ;;
 esac

@@ -2,7 +2,7 @@ gpe_tell() {
   set -f
   jobs=$(gpe_qstat "$@" 2>&1)
   case $? in
-  0) gpe_release "$jobs"; told=$(printf '%s\n' "$jobs" | gpe_show "$([ $# -gt 1 ] || printf '%s\n' "$1")" '') ;;
+  0) gpe_release "$jobs"; told=$(printf '%s\n' "$jobs" | gpe_show "$([ $# -gt 1 ] || printf '%s\n' "$1")" ''); told=$(gpe_explain "$told") ;;
   35 | 153) told='' ;;
   *) printf '%s\n' "$jobs" >&2; return 2 ;; # a server that does not answer has not forgotten the job
   esac

@@ -38,4 +38,4 @@ $2 ~ /^ended/ { account[$1] = $0; next }
 }
 END { for (one in account) if (!(one in told)) print account[one] }')
 [ -n "$told" ] || { printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" "${words:-the accounting does not know it either}" >&2; exit 1; }
-printf '%s\n' "$told"
+gpe_explain "$told"

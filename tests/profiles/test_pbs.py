@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import osprofile
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, exports, quoted
@@ -245,7 +247,13 @@ def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server
         job = pbs.start()
         (job.directory / gone).resolve().rename(pbs.home / f"{job.id}-moved")
         assert server.run(job) == 256 + 9
-        assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
+        if gone == ".":  # here, too
+            assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
+        else:
+            assert outcome(job.status()) == ("exited/no-directory", "FAILED/NODE", None, 9)
+            assert f"could not enter its working directory {job.directory} on node1+node2" in (
+                job.status().reason or ""
+            )
 
 
 def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
@@ -468,6 +476,7 @@ def test_states(
     expected: tuple[str, str, int | None, int | None],
 ) -> None:
     job = pbs.start()
+    (job.directory / ".gpe_job.out").touch()  # it has begun
     server.set(job, **attributes, comment="Not Running: a | b")
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
@@ -1019,3 +1028,39 @@ def test_a_day_that_no_month_has_is_refused(pbs: Target) -> None:
     words = "START: START_TIME 2027-02-30T10:00 is no time that exists here\n"
     assert pbs.fails("START", START_TIME="2027-02-30T10:00") == words
     pbs.start(START_TIME="2028-02-29T10:00")
+
+
+COUNT = 100
+
+
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_a_hundred_ends_are_one_query(
+    pbs: Target, server: Server, monkeypatch: pytest.MonkeyPatch, nohistory: bool
+) -> None:
+    jobs = server.directory / "jobs"
+    for number in range(1, COUNT + 1):
+        (jobs / str(number)).mkdir()
+        ended = {"state": "F", "substate": "93", "exit": str(number % 2), "owner": "me", "workdir": "/"}
+        for name, value in ended.items():
+            (jobs / str(number) / name).write_text(f"{value}\n")
+        record = pbs.home / f".gpe/jobs/pbs/{number}.pbs0"
+        record.mkdir(parents=True)
+        (record / ".gpe_exit_status").write_text(f"{number % 2}\n")
+    if nohistory:
+        server.write("nohistory", "")
+    for name, value in pbs.env.items():
+        monkeypatch.setenv(name, value)
+
+    async def main() -> None:
+        async with osprofile.TargetSystem(pbs.profile) as target:
+            ids = [f"{number}.pbs0" for number in range(1, COUNT + 1)]
+            answers = await target.statuses([*ids, "7", "4711.pbs0", "no id"])
+            assert len(answers) == COUNT + 1, "nobody knows the last two"
+            for number, job_id in enumerate(ids, 1):
+                assert (answers[job_id].state, answers[job_id].exit_code) == ("DONE", number % 2)
+            assert answers["7"].exit_code == 1
+
+    asyncio.run(main())
+    # without a history, qstat says so, and is asked without -x
+    assert len(server.qstats()) == (2 if nohistory else 1)

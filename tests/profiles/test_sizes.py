@@ -38,8 +38,8 @@ def test_start(repository: Repository, record_property: Callable[[str, object], 
     record_property("lines of the job script", script_lines)
     print(f"{name}: START has {lines} lines, {script_lines} of them the job script")  # noqa: T201
     if name in {"pbs", "slurm"}:
-        assert lines <= 90
-        assert script_lines <= 40
+        assert lines <= 112
+        assert script_lines <= 62
 
 
 @pytest.mark.parametrize(

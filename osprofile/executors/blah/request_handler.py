@@ -201,8 +201,8 @@ class RequestHandler:
         return Result()
 
     async def _hold_job(self, request: Request) -> Result:
-        job_id, system, _, number = await self._query_job(request)
-        if number == HELD:
+        job_id, system, status, number = await self._query_job(request)
+        if number == HELD or (status is not None and status.is_suspended):
             return make_state_result(number, str(job_id), code=0)
         if number not in {IDLE, RUNNING}:
             return _refuse_action(job_id, system, number)
@@ -210,8 +210,8 @@ class RequestHandler:
         return Result()
 
     async def _resume_job(self, request: Request) -> Result:
-        job_id, system, _, number = await self._query_job(request)
-        if number != HELD:
+        job_id, system, status, number = await self._query_job(request)
+        if number != HELD and not (status is not None and status.is_suspended):
             return _refuse_action(job_id, system, number)
         await system.target.resume(job_id.native_id)
         return Result()
