@@ -598,3 +598,21 @@ def test_what_grid_engine_tells_of_usage(sge: Target, commands: Commands) -> Non
         script.replace("cat", f'[ "$1" != -j ] || {{ echo "{usage}"; exit; }}\ncat', 1)
     )
     assert sge.ok("USAGE", JOB_ID="7") == "7 r cpu=86462 memory=219893727\n"
+
+
+def test_several_jobs_are_one_query(sge: Target, commands: Commands) -> None:
+    commands.set("qstat", listed({"id": "5", "state": "r"}, {"id": "6", "state": "qw"}))
+    leave(sge, "7", exit_status="4\n")
+    statuses = sge.statuses("SEVERAL", JOB_IDS="5 6 7 8")
+    assert [(s.id, s.state, s.exit) for s in statuses.values()] == [
+        ("5", "RUNNING", None), ("6", "QUEUED", None), ("7", "DONE", 4),
+    ]  # fmt: skip
+    assert len(commands.args("qstat")) == 1
+    commands.set("qstat", stderr="error: unable to contact qmaster\n", code=1)
+    done = sge.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS="5 7")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_day_that_no_month_has_is_refused(sge: Target) -> None:
+    words = "START: START_TIME 2027-02-30T10:00 is no time that exists here\n"
+    assert sge.fails("START", START_TIME="2027-02-30T10:00") == words
