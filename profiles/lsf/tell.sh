@@ -12,10 +12,10 @@ if gpe_job_dir "$id" && [ -e "$gpe_dir/.gpe_job" ]; then
 fi
 record=$(gpe_record "$id")
 case $record in '' | *exited*)
-  # the history decides: it knows a limit even if the program has exited with 0, and the end of a job that left nothing
+  # the history knows a limit, even if the program has exited with 0, and the end of a job that left nothing
   if history=$(gpe_bhist "$id"); then
-    gpe_explain "$(printf '%s\n' "$history" | gpe_show)"
-    exit
+    history=$(printf '%s\n' "$history" | gpe_show)
+    case $record:$history in :* | *exit=1[2-9][0-9]*:* | *' EXIT/TERM_'*) gpe_explain "$history"; exit ;; esac
   fi ;;
 esac
 [ -n "$record" ] || { printf '%s\n' "$jobs" >&2; exit 1; }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile import Repository, incarnate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPTIONS = {
     "SBATCH_PARTITION": "short", "SBATCH_TIMELIMIT": "7", "SBATCH_ARRAY_INX": "1-3", "SBATCH_X": "a\nSBATCH_Y=b",

@@ -34,7 +34,7 @@ _STATUS_NUMBERS: Final = {
     JobState.FAILED: COMPLETED,
     JobState.HELD: HELD,
 }
-_CAUSES: Final = {cause: cause.lower() for cause in EndCause if cause is not EndCause.SIGNAL}
+_REASONS: Final[dict[EndCause | None, str]] = {c: c.lower() for c in EndCause if c is not EndCause.SIGNAL}
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
 _MAX_USAGE: Final = 2**62
 """Seconds; an integer of a ClassAd has 64 bits."""
@@ -68,7 +68,7 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := join_lines(status.reason) or _CAUSES.get(status.cause or EndCause.SIGNAL):
+        if reason := join_lines(status.reason) or _REASONS.get(status.cause):
             ad["ExitReason"] = reason
     return write_ad(ad)
 
