@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
+from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, final
 
@@ -161,6 +162,22 @@ class SourceText:
             return Location(self.source, self.anchors[0][1] if self.anchors else 0)
         anchor, byte_offset = self.anchors[index]
         return Location(self.source, byte_offset + len(self.text[anchor:offset].encode("utf-8")))
+
+    @staticmethod
+    def join(texts: Sequence[SourceText]) -> SourceText:
+        """Return the texts, at least one, behind each other; each character keeps its location."""
+        if len(texts) == 1:
+            return texts[0]
+        starts = accumulate((len(text.text) for text in texts), initial=0)
+        result = SourceText("".join(text.text for text in texts), texts[0].source, ())
+        result._parts = [(start, text, 0) for start, text in zip(starts, texts, strict=False)]
+        return result
+
+    def remove(self, begin: int, end: int) -> SourceText:
+        """Return the text without the characters from `begin` to `end`; each other character keeps its location."""
+        result = SourceText(self.text[:begin] + self.text[end:], self.source, ())
+        result._parts = [(0, self, 0), (begin, self, end)] if begin else [(0, self, end)]
+        return result
 
     def insert_texts(self, offset: int, texts: Iterable[SourceText]) -> SourceText:
         """Return the text with other texts in it at `offset`; each character keeps its location."""

@@ -38,6 +38,10 @@ def render(
     run: Annotated[
         bool, Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code.")
     ] = False,
+    self_contained: Annotated[
+        bool,
+        Option(("--self-contained",), "Print the deployment of static scripts, too: the text runs anywhere."),
+    ] = False,
     json: JsonOption = False,
 ) -> int:
     """Turn a template into a script, and print it or run it.
@@ -69,13 +73,22 @@ def render(
         from osprofile.jobs import shell
 
         words = shell.get_shell_command(resolved, special)
-        finished = shell.run_script(words, shell.build_script(incarnation), capture=json)
+        finished = shell.run_script(words, shell.build_self_contained_script(incarnation), capture=json)
         if json:
             common.print_json({**_encode_incarnation(resolved.name, incarnation), **_encode_output(finished)})
         return finished.exit_code
     if json:
         common.print_json(_encode_incarnation(resolved.name, incarnation))
+    elif self_contained:
+        from osprofile.jobs import shell
+
+        common.print_result(shell.build_self_contained_script(incarnation))
     else:
+        if incarnation.static_scripts:
+            message = (
+                "it runs static scripts, which `incarnate deploy --run` writes; --self-contained prints both"
+            )
+            common.print_message(f"note: {message}")
         common.print_result(incarnation.text)
     return 0
 

@@ -44,11 +44,35 @@ SPECIAL_FIELDS: Final = frozenset(
 TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"
 """The field with the text of directives, prologue, application and epilogue, which the engine supplies to START."""
+JOB_SCRIPT_END: Final = "JOB_SCRIPT:END"
+"""The field with a word that no line of JOB_SCRIPT equals: the delimiter of a here-document with that text."""
+ENGINE_FIELDS: Final = frozenset({JOB_SCRIPT, JOB_SCRIPT_END})
+"""The fields that the engine supplies to START."""
+PROGRAM_PREFIX: Final = "BIN:"
+"""`<BIN:submit.sh>` is the path, as a shell word, of the static script with the fileName `submit.sh`."""
 
 
 def is_special_field(name: str) -> bool:
     """Return whether only the context or the engine may set the field (OS Profile 0.3, 2.3.1)."""
-    return name in SPECIAL_FIELDS or name == JOB_SCRIPT or name.startswith(TARGET_SYSTEM_INFO_PREFIX)
+    return (
+        name in SPECIAL_FIELDS
+        or name in ENGINE_FIELDS
+        or name.startswith((TARGET_SYSTEM_INFO_PREFIX, PROGRAM_PREFIX))
+    )
+
+
+def choose_end_word(text: str) -> str:
+    """Return a word that no line of a text equals: the delimiter of a here-document that has the text.
+
+    It is made from the text's digest, so that the same text always gets the same word.
+    """
+    from hashlib import sha256
+
+    word, digest = "", text
+    while not word or re.search(rf"^\t*{word}$", text, re.MULTILINE):  # <<- removes tabs
+        digest = sha256(digest.encode()).hexdigest()
+        word = f"END_OF_JOB_{digest[:12]}"
+    return word
 
 
 def format_duration(seconds: int) -> str:

@@ -302,7 +302,7 @@ def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool
 def _refuse_special_field(name: str) -> NoReturn:
     message = f"field {quote_name(name)} is supplied by the engine or the context, not by a request"
     hint = f"leave it out, or give it as context ({quote_name(name)}=...)"
-    if name == rules.JOB_SCRIPT:
+    if name in rules.ENGINE_FIELDS:
         hint = "it consists of JOB_DIRECTIVES, JOB_PROLOGUE, the application's template and JOB_EPILOGUE"
     raise NotSettableError(message, field=name, hint=hint)
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 from weakref import finalize
 
-from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
+from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem, suggest_names
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.compiled_text import (
@@ -300,9 +300,11 @@ class _PlanCompiler:
                 parts[-1] += segment
                 continue
             key = engine_keys.get(segment.name)
-            if key is None and top_level and segment.name == rules.JOB_SCRIPT:
-                key = self.compile_job_script()
+            if key is None and top_level and segment.name in rules.ENGINE_FIELDS:
+                key = self.compile_job_script(segment.name)
             use, field = FieldUse(segment.name, template, invocation, parsed, segment), ""
+            if key is None and segment.name.startswith(rules.PROGRAM_PREFIX):
+                key = self.compile_program_path(use)
             if key is None:
                 key, field = self.add_use(use)
             keys.append(self.add_replacement(key, parsed, segment))
@@ -410,8 +412,8 @@ class _PlanCompiler:
         self.steps.setdefault(key, create_join_step(key, texts))
         return key
 
-    def compile_job_script(self) -> str:
-        """Compile directives, prologue, application and epilogue; return the key of their text."""
+    def compile_job_script(self, name: str) -> str:
+        """Compile directives, prologue, application and epilogue; return the key of their text, or of its end word."""
         if rules.JOB_SCRIPT not in self.steps:
             self.application = find_application(self.profile, self.application_name or DEFAULT_APPLICATION)
             names = [name or self.application.template for name in JOB_SCRIPT_PARTS]
@@ -421,7 +423,10 @@ class _PlanCompiler:
             self.add_joined_texts(
                 rules.JOB_SCRIPT, *(self.compile_invocation(t, t.get_invocation()) for t in templates)
             )
-        return rules.JOB_SCRIPT
+        if name == rules.JOB_SCRIPT_END:
+            end_step = ValueStep(name, lambda values: rules.choose_end_word(values[rules.JOB_SCRIPT]))
+            self.steps.setdefault(name, end_step)
+        return name
 
     def compile_static_script(
         self, template: Template, invocation: Invocation, script: StaticScript, top_level: bool
@@ -434,6 +439,16 @@ class _PlanCompiler:
         target = self.add_joined_texts("TARGET" + suffix, path)
         argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
         return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key})
+
+    def compile_program_path(self, use: FieldUse) -> str:
+        """Add the static script that `BIN:fileName` names; return the key of its path."""
+        scripts = {rules.PROGRAM_PREFIX + s.file_name: s for _, s in self.profile.list_static_scripts()}
+        if use.name not in scripts:
+            message = f"<{use.name}> names a static script that profile {self.profile.name} does not have"
+            raise InvalidProfileError(
+                [Problem("OSP301", message, use.location, suggest_names(use.name, scripts))]
+            )
+        return self.add_joined_texts(use.name, self.compile_script_path(scripts[use.name]))
 
     def compile_script_path(self, script: StaticScript, suffix: str = "") -> CompiledText:
         """Add a file to deploy; compile its path, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2)."""
@@ -452,11 +467,8 @@ class _PlanCompiler:
 
     def compile_all_scripts(self) -> Plan:
         """Compile the paths of all static scripts of the profile, and nothing else."""
-        for template in self.profile.templates.values():
-            for invocation in template.invocations.values():
-                script = invocation.static_script
-                if script is not None:
-                    self.compile_script_path(script, f" of {script.file_name} at {script.location}")
+        for _, script in self.profile.list_static_scripts():
+            self.compile_script_path(script, f" of {script.file_name} at {script.location}")
         empty_template = Template("", "", {}, {}, self.profile.documents[0].element)
         return self.assemble_plan(empty_template, "", CompiledText([""], []))
 

@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem
+from osprofile.incarnation.context import add_target_fields
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.process import ProcessResult, cancel_on_signal, result_from_returncode, run_process
@@ -32,6 +33,9 @@ SSH_VARIATION: Final = "SSH"
 LOGIN_VARIATION: Final = "LOGIN"
 CONTROL_PATH_FIELD: Final = "SSH:CONTROL_PATH"
 _DEPLOYMENT_FAILED_STATUS: Final = 125
+_NOT_DEPLOYED: Final = "is not deployed"
+_NOT_DEPLOYED_STATUS: Final = 72
+"""A script's exit status (EX_OSFILE) if a static script is not there, and nothing was done."""
 
 
 def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]:
@@ -45,6 +49,7 @@ def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]
 
 def get_template_command(profile: Profile, template: str, context: Mapping[str, str]) -> list[str]:
     """Return the words of a template whose text is a command; see `get_shell_command`."""
+    context = add_target_fields(profile, context)
     variation = SSH_VARIATION if context.get("SSH:HOST") else ""
     if variation and os.path.exists(control_path := get_control_path(context)):
         context = {**context, CONTROL_PATH_FIELD: control_path}
@@ -85,6 +90,23 @@ def _split_command(profile: Profile, template: str, variation: str, context: Map
 
 
 def build_script(incarnation: Incarnation) -> str:
+    """Return the script of an incarnation; where one of its static scripts is not deployed, it does nothing but say so.
+
+    See `lacks_static_script`.
+    """
+    checks = [
+        f"[ -f {script.path} ] || {{ printf '%s {_NOT_DEPLOYED}\\n' {script.path} >&2; exit {_NOT_DEPLOYED_STATUS}; }}\n"
+        for script in incarnation.static_scripts
+    ]
+    return "".join([*checks, incarnation.text])
+
+
+def lacks_static_script(result: ProcessResult) -> bool:
+    """Return whether a script of `build_script`, or one of those in a script of `join_scripts`, lacks a static script."""
+    return f" {_NOT_DEPLOYED}\n".encode() in result.stderr.replace(b"\r\n", b"\n")  # as ssh writes
+
+
+def build_self_contained_script(incarnation: Incarnation) -> str:
     """Return the script that deploys the static scripts that an incarnation needs, then runs it."""
     if not incarnation.static_scripts:
         return incarnation.text

@@ -155,7 +155,7 @@ def _check_special_field(template: Template | None, field: Field) -> Iterator[Pr
     in_bin = template is not None and template.name == "BIN"
     is_engine_field = in_bin and any(field.name in names for names in BIN_FIELDS.values())
     if field.settable and (field_rules.is_special_field(field.name) or is_engine_field):
-        supplier = "engine" if is_engine_field or field.name == field_rules.JOB_SCRIPT else "context"
+        supplier = "engine" if is_engine_field or field.name in field_rules.ENGINE_FIELDS else "context"
         message = f"field {field.name} is declared settable, but only the {supplier} supplies it"
         hint = 'write isSettable="false", or give it another name'
         yield make_problem("OSP315", message, field.element.locate_attribute("name"), hint)

@@ -219,6 +219,10 @@ class ProfileView:
         script.append_literal("\n", source, offset)
 
     def _append_replacement(self, script: ShellScript, text: TemplateText, replacement: Replacement) -> None:
+        if (replacement.name, replacement.pattern) == (field_rules.JOB_SCRIPT_END, None):
+            # It stands for itself: the lexer needs one text for the delimiter and for the line that ends the text.
+            script.append_literal(f"<{replacement.name}>", text.body.source, replacement.start)
+            return
         fixed_text = self._get_fixed_text(text, replacement)
         if fixed_text is None:
             script.append_placeholder(Placeholder(text, replacement))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 ValueSource = Literal["request", "context", "script", "words", "safe"]
 """Who supplies a value. `script`: the engine, as the job script. `words`: the engine, as shell words
-(`TARGET` and `ARGUMENTS` of BIN). `safe`: `FILE_NAME`, a fixed Value, or a field that is not declared,
+(`TARGET` and `ARGUMENTS` of BIN). `safe`: `FILE_NAME`, the path of a static script, a fixed Value, or a field that is not declared,
 which another rule reports."""
 
 # The characters that have no special meaning in each kind of quotes.
@@ -100,6 +100,8 @@ def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
         return "safe" if name == "FILE_NAME" else "words"
     if name == field_rules.JOB_SCRIPT:
         return "script" if is_known_name(view, text, name) else "safe"
+    if name.startswith(field_rules.PROGRAM_PREFIX):
+        return "safe"
     if field_rules.is_special_field(name):
         return "context"
     declared = view.find_field(text, name)
@@ -190,6 +192,8 @@ def _find_quote_fault(
     is_harmless = _is_subset(values.chars, _SAFE_CHARS[position.quote])
     if position.quote == "single" and "'" in (placeholder.replacement.replacement or ""):
         is_harmless = False
+    if position.quote == "literal-here-document" and _is_delimited_job_script(placeholder, position):
+        return None
     if not (is_escaped or is_shell_text) and (not is_harmless or _may_be_assignment(position, values)):
         return _QUOTE_FAULTS[position.quote]
     if position.here_delimiter is not None and _can_end_document(position, values.chars):
@@ -208,6 +212,16 @@ def _may_be_assignment(position: Position, values: ValueSet) -> bool:
     """Return whether an unquoted value may turn its word into an assignment (`PATH=...`)."""
     is_command_word = position.quote == "unquoted" and position.role == "command"
     return is_command_word and "=" in values.chars
+
+
+def _is_delimited_job_script(placeholder: Placeholder, position: Position) -> bool:
+    """Return whether a placeholder is JOB_SCRIPT alone on its lines, in a here-document that ends with JOB_SCRIPT:END."""
+    replacement = placeholder.replacement
+    return (
+        (replacement.name, replacement.pattern) == (field_rules.JOB_SCRIPT, None)
+        and position.here_delimiter == f"<{field_rules.JOB_SCRIPT_END}>"
+        and position.here_line_text == PLACEHOLDER_MARK
+    )
 
 
 def _can_end_document(position: Position, chars: CharSet) -> bool:

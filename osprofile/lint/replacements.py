@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from osprofile.errors import Problem
     from osprofile.incarnation.body import Replacement
     from osprofile.lint.profile_view import ProfileView, TemplateText
-    from osprofile.profile.model import Field, StaticScript
+    from osprofile.profile.model import Field, StaticScript, Template
 
 _NAME_PATTERN: Final = re.compile(FIELD_NAME_PATTERN)
 _SIMILAR: Final = 0.75
@@ -43,18 +43,18 @@ def check_replacements(view: ProfileView) -> Iterator[Problem]:
             yield from error.problems
     for text in view.texts:
         yield from _check_unfinished(view, text)
-    for template in view.profile.templates.values():
-        for invocation in template.invocations.values():
-            if invocation.static_script is not None:
-                yield from _check_static_script(view, template.name, invocation.static_script)
+    for template, script in view.profile.list_static_scripts():
+        yield from _check_static_script(view, template, script)
 
 
 def is_known_name(view: ProfileView, text: TemplateText, name: str) -> bool:
     """Return whether a replacement of that name can have a value in a text."""
     if name in text.engine_fields or view.find_field(text, name) is not None:
         return True
-    if name == field_rules.JOB_SCRIPT:
+    if name in field_rules.ENGINE_FIELDS:
         return not _is_part_of_job_script(view, text)
+    if name.startswith(field_rules.PROGRAM_PREFIX):
+        return name in _list_program_names(view)
     return field_rules.is_special_field(name)
 
 
@@ -67,13 +67,17 @@ def _is_part_of_job_script(view: ProfileView, text: TemplateText) -> bool:
 def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
     """Return the names to suggest for a replacement in a text."""
     declared = {*view.profile.global_fields, *text.template.fields}
-    return declared | field_rules.SPECIAL_FIELDS | text.engine_fields
+    return declared | field_rules.SPECIAL_FIELDS | text.engine_fields | _list_program_names(view)
+
+
+def _list_program_names(view: ProfileView) -> set[str]:
+    return {field_rules.PROGRAM_PREFIX + s.file_name for _, s in view.profile.list_static_scripts()}
 
 
 def _make_undeclared_problem(view: ProfileView, text: TemplateText, replacement: Replacement) -> Problem:
     name, where = replacement.name, f"template {text.template.name}"
     location = text.body.locate_replacement(replacement)
-    if name == field_rules.JOB_SCRIPT:
+    if name in field_rules.ENGINE_FIELDS:
         message = f"<{name}> in {where}, which is itself a part of the job's script"
         return make_problem("OSP301", message, location, "only START can hold it")
     if text.invocation.name:
@@ -115,9 +119,9 @@ def _check_unfinished(view: ProfileView, text: TemplateText) -> Iterator[Problem
         yield make_problem("OSP303", message, source.get_location(match.start()), hint)
 
 
-def _check_static_script(view: ProfileView, template: str, script: StaticScript) -> Iterator[Problem]:
+def _check_static_script(view: ProfileView, template: Template, script: StaticScript) -> Iterator[Problem]:
     """Report replacements in a static script's body, which is written unchanged."""
-    fields = {*view.profile.global_fields, *view.profile.templates[template].fields}
+    fields = {*view.profile.global_fields, *template.fields}
     for replacement in bodies.parse_body(script.body).replacements:
         if replacement.name not in fields and not field_rules.is_special_field(replacement.name):
             continue

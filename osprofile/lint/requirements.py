@@ -129,12 +129,7 @@ def _check_applications(view: ProfileView) -> Iterator[Problem]:
 
 def check_static_scripts(view: ProfileView) -> Iterator[Problem]:
     """Check static scripts, and BIN, which says where they are and how they run (OS Profile 0.3, 2.2)."""
-    scripts = [
-        (template, invocation.static_script)
-        for template in view.profile.templates.values()
-        for invocation in template.invocations.values()
-        if invocation.static_script is not None
-    ]
+    scripts = [*view.profile.list_static_scripts()]
     bin_template = view.profile.templates.get(BIN_TEMPLATE)
     if bin_template is None:
         for template, script in scripts:

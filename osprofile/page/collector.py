@@ -202,7 +202,7 @@ class _PageCollector:
             declared = used.get(name) or names.get(name)
             if declared is None or rules.is_special_field(name):
                 text = declared.description if declared else _SPECIAL_DESCRIPTIONS.get(name, "")
-                source: model.Source = "engine" if name == rules.JOB_SCRIPT else "context"
+                source: model.Source = "engine" if name in rules.ENGINE_FIELDS else "context"
                 origin = self.labels.build_origin(declared.location) if declared else None
                 yield Supplied(name, text, source, None, (), origin)
         seen_rules = []
@@ -271,6 +271,7 @@ _SPECIAL_DESCRIPTIONS: Final = {
     "PROFILE_NAME": "The name of this profile.",
     "USPACE_ROOT": "The directory below which working directories are created.",
     "JOB_SCRIPT": "The job script: JOB_DIRECTIVES, JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
+    "JOB_SCRIPT:END": "A word that no line of JOB_SCRIPT equals: the delimiter of a here-document with that text.",
 }
 
 

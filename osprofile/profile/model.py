@@ -20,7 +20,7 @@ from osprofile.errors import (
 from osprofile.source import SourceText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.profile.tree import Element
     from osprofile.source import Location, Source
@@ -440,6 +440,11 @@ class Profile:
             return f"the inherited one is removed at {removed.location}"
         return suggest_names(name, self.templates)
 
+    def list_static_scripts(self) -> Iterator[tuple[Template, StaticScript]]:
+        """Yield all static scripts, each with the template that runs it."""
+        invocations = ((t, i) for t in self.templates.values() for i in t.invocations.values())
+        return ((t, i.static_script) for t, i in invocations if i.static_script is not None)
+
     def find_field(self, template: Template, name: str) -> Field | None:
         """Return the declaration of a field in a template: its own, else the global one."""
         return template.fields.get(name) or self.global_fields.get(name)
@@ -517,13 +522,18 @@ def _resolve_patterns(fields: Mapping[str, Field], global_fields: Mapping[str, F
 def _add_directives(template: Template, global_fields: Iterable[Field]) -> Template:
     """Return JOB_DIRECTIVES with a line for each field with a directive, after the first line (`#!/bin/sh`).
 
+    It takes the place of a line of the template that begins with this field.
     Batch systems read no directives after a command, which the last lines may be.
     """
-    texts = [text for field in global_fields if field.directive for text in _format_directive(field)]
+    fields = [field for field in global_fields if field.directive]
+    texts = [text for field in fields for text in _format_directive(field)]
     invocation = template.invocations.get("")
     if not texts or invocation is None or invocation.body is None:
         return template
     body = invocation.body
+    for field in fields:
+        while line := re.search(rf"(?m)^<{re.escape(field.name)}[:/].*\n?", body.text):
+            body = body.remove(*line.span())
     line_end = body.text.find("\n")
     body = body.insert_texts(line_end if line_end >= 0 else len(body.text), texts)
     return template._replace(invocations={**template.invocations, "": invocation._replace(body=body)})

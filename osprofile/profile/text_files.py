@@ -1,6 +1,7 @@
 """Read the files with texts of a document: the attribute `ext:src` of Body, Value and StaticScript.
 
-A file is in the folder of the document, or in a folder below it. Its bytes are read as XML would read
+A file is in the folder of the document, in a folder below it, or in that of a profile beside it
+(`../linux/record.sh`). Several files are joined. Their bytes are read as XML would read
 them: UTF-8, CR LF becomes LF, and only characters that XML allows, so that the resolved profile can be
 written as one document.
 """
@@ -8,6 +9,7 @@ written as one document.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from os import path as paths
 from typing import TYPE_CHECKING, Final, NoReturn, final
@@ -24,6 +26,8 @@ _CONTROL_CHARACTERS: Final = bytes(n for n in range(1, 32) if n not in b"\t\n\r"
 _OTHERS_NOT_IN_XML: Final = ("\ufffe".encode(), "\uffff".encode())
 _XML_WHITE_SPACE: Final = " \t\r\n"
 _CODE: Final = "OSP111"
+_SAFE_NAME: Final = FILE_SAFE_NAME_PATTERN.pattern
+_FILE_NAME: Final = re.compile(rf"(?:\.\./{_SAFE_NAME}/)?{_SAFE_NAME}(?:/{_SAFE_NAME})*")
 
 
 @final
@@ -40,14 +44,17 @@ class TextFileReader:
         self._remaining_size = tree.MAX_BYTES
 
     def load_text(self, element: Element) -> None:
-        """Set the text of an element to that of its file (`ext:src`); a Value loses a last line end.
+        """Set the text of an element to that of its files (`ext:src`); a Value loses a last line end.
 
         Raises `InvalidProfileError`.
         """
         name = element.attributes[SOURCE_FILE_ATTRIBUTE]
-        if not all(map(FILE_SAFE_NAME_PATTERN.fullmatch, name.split("/"))):
-            message = f"{quote_value(name)} is not the name of a file in the profile's folder"
-            _raise_problem(element, message, f"as in submit.sh or scripts/submit.sh: {FILE_SAFE_NAME_HINT}")
+        names = name.split() or [name]
+        for part in names:
+            if not _FILE_NAME.fullmatch(part):
+                message = f"{quote_value(part)} is not the name of a file in the profile's folder"
+                hint = f"as in submit.sh, scripts/submit.sh or ../linux/submit.sh: {FILE_SAFE_NAME_HINT}"
+                _raise_problem(element, message, hint)
         if element.text.strip(_XML_WHITE_SPACE):
             message = f"<{element.name}> has a text of its own beside the one in {name}"
             _raise_problem(
@@ -56,19 +63,23 @@ class TextFileReader:
         if self._folder is None:
             hint = "load the profile from its file, or write the text into the element"
             _raise_problem(element, "this document is in memory: it has no folder with files", hint)
-        path = paths.join(self._folder, name)
-        source = Source(path, self._read_file(element, path), element.location)
-        text = tree.decode_text(source, _CODE)
-        _refuse_characters(source)
-        self.sources.append(source)
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        text = ""
+        for part in names:
+            path = paths.join(self._folder, part)
+            folder = (
+                paths.join(self._folder, *part.split("/")[:2]) if part.startswith("../") else self._folder
+            )
+            source = Source(path, self._read_file(element, path, folder), element.location)
+            element.text_files.append((len(text), source))
+            text += tree.decode_text(source, _CODE).replace("\r\n", "\n").replace("\r", "\n")
+            _refuse_characters(source)
+            self.sources.append(source)
         element.text = text.removesuffix("\n") if element.name == "Value" else text
-        element.text_file = source
 
-    def _read_file(self, element: Element, path: str) -> bytes:
+    def _read_file(self, element: Element, path: str, folder: str) -> bytes:
         """Return a file's bytes, without a byte order mark."""
         try:
-            descriptor = _open_without_waiting(self._resolve_path(element, path))
+            descriptor = _open_without_waiting(self._resolve_path(element, path, folder))
             try:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
@@ -84,13 +95,13 @@ class TextFileReader:
         self._remaining_size -= len(data)
         return data.removeprefix(tree.BYTE_ORDER_MARK)
 
-    def _resolve_path(self, element: Element, path: str) -> str:
-        """Return the path of a file without links; refuse one that is not in the document's folder."""
+    def _resolve_path(self, element: Element, path: str, folder: str) -> str:
+        """Return the path of a file without links; refuse one that is not in the folder of its profile."""
         if paths.islink(path):
             real_path = paths.realpath(path)
         else:
             real_path = paths.join(self._resolve_folder(paths.dirname(path)), paths.basename(path))
-        if not real_path.startswith(paths.join(self._resolve_folder(self._folder or ""), "")):
+        if not real_path.startswith(paths.join(self._resolve_folder(folder), "")):
             message = f"{path} is a link out of the profile's folder, to {real_path}"
             _raise_problem(element, message, "put the file itself there, or link the whole folder")
         return real_path

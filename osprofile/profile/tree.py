@@ -8,6 +8,7 @@ depth, attributes and elements.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final, final
 from xml.parsers import expat
 
@@ -50,11 +51,11 @@ _REMEDY_BY_ERROR: Final = {
 class Element:
     """An element: namespace, local name, attributes, children, text, and its location.
 
-    Attributes of no namespace are keyed by their name, others by `namespace}name`. `text_file` is the
-    file that `text` is from, if the reader has read it (`ext:src`).
+    Attributes of no namespace are keyed by their name, others by `namespace}name`. `text_files` are the
+    files that `text` is from, if the reader has read them (`ext:src`), each with its offset in `text`.
     """
 
-    __slots__ = ("attributes", "children", "name", "namespace", "offset", "source", "text", "text_file")
+    __slots__ = ("attributes", "children", "name", "namespace", "offset", "source", "text", "text_files")
 
     def __init__(self, source: Source, offset: int, tag: str, attributes: dict[str, str]) -> None:
         self.source = source
@@ -63,7 +64,7 @@ class Element:
         self.attributes = attributes
         self.children: list[Element] = []
         self.text = ""  # all character data directly inside the element
-        self.text_file: Source | None = None
+        self.text_files: list[tuple[int, Source]] = []
 
     def __repr__(self) -> str:
         return f"<{self.name} at {self.location}>"
@@ -76,9 +77,18 @@ class Element:
     @property
     def source_text(self) -> SourceText:
         """The element's text with the location of each character."""
-        if self.text_file is not None:
-            data = self.text_file.data
-            return SourceText(self.text, self.text_file, lambda: _compute_anchors(data, 0, _LINE_END_PATTERN))
+        if self.text_files:
+            ends = [*(offset for offset, _ in self.text_files[1:]), len(self.text)]
+            return SourceText.join(
+                [
+                    SourceText(
+                        self.text[begin:end],
+                        source,
+                        partial(_compute_anchors, source.data, 0, _LINE_END_PATTERN),
+                    )
+                    for (begin, source), end in zip(self.text_files, ends, strict=True)
+                ]
+            )
         return SourceText(self.text, self.source, self._get_text_anchors)
 
     def _get_text_anchors(self) -> OffsetAnchors:

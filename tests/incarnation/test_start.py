@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import shutil
+import subprocess
 import weakref
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,6 +24,7 @@ from osprofile import (
     working_directory,
 )
 from osprofile.incarnation import context as contexts
+from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import plan as plans
 from osprofile.incarnation.static_scripts import get_deployed_name
 from tests.strategies import (
@@ -55,6 +59,37 @@ def started(*content: str) -> Profile:
 
 
 MADE = started()
+
+
+DOCUMENT = "cat <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<JOB_SCRIPT:END>\necho ended"
+SHELLS = [s for s in ("dash", "bash", "busybox", "ksh93", "mksh", "yash", "zsh") if shutil.which(s)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    "value",
+    ["", "a'b\"c$(id)`id`\\", "END_OF_JOB\nJOB_SCRIPT:END\nEOF\n", "x\n\n", "y" * 100_000, "$x\n\t\\\n"],
+    ids=["nothing", "quotes", "delimiters", "line ends", "long", "tabs"],
+)
+def test_the_job_script_in_a_here_document(shell: str, value: str) -> None:
+    made = profile(template("START", DOCUMENT), PROLOGUE, EXECUTABLE, EPILOGUE, OTHERS, APPLICATIONS)
+    # As if the value knew the word: that of the text with the word is another one.
+    word = rules.choose_end_word(incarnate(made, "START", fields={"EXE": value + "x"}).job_script or "")
+    start = incarnate(made, "START", fields={"EXE": f"{value}\n{word}\n\t{word}"})
+    command = [shell, "sh", "-s"] if shell == "busybox" else [shell, "-s"]
+    ended = subprocess.run(command, input=start.text.encode(), capture_output=True, check=True)
+    assert ended.stdout.decode() == f"{start.job_script}\nended\n"
+
+
+def test_the_end_word_is_no_line_of_the_text() -> None:
+    first = rules.choose_end_word("x")
+    assert first == rules.choose_end_word("x") != rules.choose_end_word("y")
+    with pytest.MonkeyPatch.context() as patch:  # as if the first two digests were those of the text itself
+        digests = iter([first, first, "0" * 64])
+        patch.setattr("hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: next(digests)))
+        assert rules.choose_end_word(f"x\nEND_OF_JOB_{first[:12]}\ny") == f"END_OF_JOB_{'0' * 12}"
+        digests = iter([first, "1" * 64])
+        assert rules.choose_end_word(f"\t\tEND_OF_JOB_{first[:12]}") == f"END_OF_JOB_{'1' * 12}"
 
 
 def test_the_job_script() -> None:  # JOB_PROLOGUE, the application, JOB_EPILOGUE: each its lines

@@ -60,6 +60,22 @@ def test_a_static_script_is_run_with_its_arguments() -> None:
     assert list(found.fields) == ["PATH"]
 
 
+def test_a_body_names_the_path_of_a_static_script() -> None:
+    runner = template_of("RUN", invocation("sh <BIN:ls.sh> -- /; cat <BIN:ls.sh/bin/BIN> # <BIN:ls.sh>"))
+    found = incarnate(profile(runner, LIST, BIN), "RUN")
+    path = f'"$HOME"/.gpe/bin/{LS}'
+    assert found.text == f"sh {path} -- /; cat {path.replace('bin', 'BIN')} # {path}"
+    assert [script.path for script in found.static_scripts] == [path]
+    assert list(found.fields) == []
+    with pytest.raises(
+        InvalidProfileError, match=r"<BIN:sl\.sh> names a static script that profile p does not have"
+    ):
+        incarnate(profile(runner.replace("ls.sh", "sl.sh"), LIST, BIN), "RUN")
+    with pytest.raises(NotSettableError, match="BIN:ls"):
+        incarnate(profile(runner, LIST, BIN), "RUN", fields={"BIN:ls.sh": "/tmp/x"})
+    assert incarnate(profile(runner, LIST, BIN), "RUN", context={"BIN:ls.sh": "/tmp/x"}).text == found.text
+
+
 def test_what_has_no_static_script_has_none() -> None:
     made = profile(template_of("T", invocation("x")), BIN)
     assert incarnate(made, "T").static_scripts == ()

@@ -40,9 +40,48 @@ CASES = [
         [("OSP301", 3, 1)],
     ),
     (
+        "end of the job script in START only",
+        format_template(
+            "{\n<JOB_SCRIPT:END>", format_fixed_field("DIRECTIVE_PREFIX", ""), name="JOB_PROLOGUE"
+        ),
+        [("OSP301", 3, 1)],
+    ),
+    (
         "job script in another template",
         format_template("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>'", name="PREVIEW"),
         [],
+    ),
+    *(
+        (f"job script in a here-document: {name}", format_template(body, *fields, name="PREVIEW"), found)
+        for name, body, fields, found in (
+            ("safe", "cat <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<JOB_SCRIPT:END>", (), []),
+            ("tabs", "cat <<-'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<JOB_SCRIPT:END>", (), []),
+            ("another delimiter", "cat <<'EOF'\n<JOB_SCRIPT>\nEOF", (), [("OSP608", 3, 1)]),
+            (
+                "changed",
+                "cat <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT/x/y>\n<JOB_SCRIPT:END>",
+                (),
+                [("OSP608", 3, 1)],
+            ),
+            (
+                "not alone",
+                "cat <<'<JOB_SCRIPT:END>'\n_<JOB_SCRIPT>\n<JOB_SCRIPT:END>",
+                (),
+                [("OSP608", 3, 2)],
+            ),
+            (
+                "another value",
+                "cat <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<N>\n<JOB_SCRIPT:END>",
+                (format_field("N"),),
+                [("OSP604", 4, 1)],
+            ),
+        )
+    ),
+    (
+        "the path of a static script",
+        format_static_script("T", "count.sh", "wc")
+        + format_template("sh <BIN:count.sh>; sh <BIN:cont.sh>", name="U"),
+        [("OSP301", 4, 60)],
     ),
     (
         "FILE_NAME outside BIN",

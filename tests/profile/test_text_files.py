@@ -115,8 +115,8 @@ def test_each_character_has_its_location_in_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "src",
-    ["", "/etc/passwd", "../a.sh", "b/../a.sh", "./a.sh", "b//a.sh", "b/", ".", "..", ".a.sh", "b\\a.sh", "a b",
-     "a.sh&#10;", "ä.sh", "~/a.sh", "$HOME/a.sh", "-a.sh", "http://localhost/a.sh"],
+    ["", "/etc/passwd", "../a.sh", "b/../a.sh", "./a.sh", "b//a.sh", "b/", ".", "..", ".a.sh", "b\\a.sh", "a.sh ../a.sh",
+     "../../p/a.sh", "../p", "../p/../a.sh", ".../p/a.sh", "ä.sh", "~/a.sh", "$HOME/a.sh", "-a.sh", "http://localhost/a.sh"],
 )  # fmt: skip
 def test_other_names_are_refused(tmp_path: Path, src: str) -> None:
     assert refuse_body(tmp_path, src).startswith("p.xml:4:67: error OSP111 ")
@@ -144,6 +144,36 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     assert "loop cannot be read: " in refuse_body(tmp_path, "loop")
     assert "a.sh cannot be read: Not a directory" in refuse_body(tmp_path, "p.xml/a.sh")
     assert "cannot be read: File name too long" in refuse_body(tmp_path, "x" * 5000)
+
+
+def test_several_files_are_joined(tmp_path: Path) -> None:
+    for name, text in (("a.sh", "é1\r\n"), ("b.sh", "2"), ("c.sh", "3\n4\n")):
+        (tmp_path / name).write_bytes(text.encode())
+    content = template_of("T", body_in("a.sh b.sh\n  c.sh"), field("F", value_in("c.sh a.sh")))
+    template = load(tmp_path, content).templates["T"]
+    text = template.invocations[""].body
+    assert text is not None
+    assert text.text == "é1\n23\n4\n"
+    places = [str(text.get_location(i)).rpartition("/")[2] for i in range(len(text.text) + 1)]
+    assert places == [
+        "a.sh:1:1", "a.sh:1:2", "a.sh:1:3", "b.sh:1:1", "c.sh:1:1", "c.sh:1:2", "c.sh:2:1", "c.sh:2:2", "c.sh:3:1",
+    ]  # fmt: skip
+    value = template.fields["F"].value_source
+    assert value is not None
+    assert value.text == template.fields["F"].value == "3\n4\né1"
+    assert str(value.get_location(6)).endswith("a.sh:1:3")
+
+
+def test_a_file_may_be_that_of_a_profile_beside_it(tmp_path: Path) -> None:
+    for name in ("p", "other", "other/below"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.sh").write_text(f"{name}\n")
+    found = load(tmp_path / "p", template_of("T", body_in("../other/a.sh a.sh ../other/below/a.sh")))
+    assert incarnate(found, "T").text == "other\np\nother/below\n"
+    (tmp_path / "other/out.sh").symlink_to("../p/a.sh")
+    assert "out.sh is a link out of the profile's folder, to " in refuse_body(
+        tmp_path / "p", "../other/out.sh"
+    )
 
 
 def test_links_stay_in_the_folder(tmp_path: Path) -> None:

@@ -255,13 +255,14 @@ class CommandSession:
 
     def row_from_cut_record(self, record: JobRecord) -> JobRow:
         """Return the row of an interrupted submission, with the command that completes or forgets it."""
+        where = f"on {host}, " if (host := record.other_host) else ""
         if record.key is None:
             words = ["forget", *self.location_options, record.directory]
             remedy = f"to forget it: {shlex.join(['incarnate', 'job', *words])}"
         else:
             options = [*self._recorded_options(record.target), *self.location_options]
             words = ["submit", *options, "--key", record.key]
-            remedy = f"to complete it: {shlex.join(['incarnate', 'job', *words])}"
+            remedy = f"{where}to complete it: {shlex.join(['incarnate', 'job', *words])}"
         return JobRow(record.target, record.status, record, CUT, remedy)
 
     def _recorded_options(self, name: str) -> list[str]:

@@ -10,7 +10,6 @@ from osprofile.lint.rules.rule import (
     format_directive_field,
     format_field,
     format_fixed_field,
-    format_global_fields,
     format_profile,
     format_template,
 )
@@ -36,11 +35,6 @@ def _format_queue_field(attributes: str) -> str:
 
 
 _SAFE_PATTERN: Final = ' ext:pattern="[A-Za-z0-9_.@:+-]*"'
-
-
-def _format_site_cleanup(code: str) -> str:
-    field = format_global_fields(format_fixed_field("SITE_CLEANUP", code))
-    return f"{field}\n{format_template('<SITE_CLEANUP>')}"
 
 
 _LIMIT: Final = "<idb:Min>1</idb:Min><idb:Default>1</idb:Default>"
@@ -95,10 +89,10 @@ RULES: Final = (
     ),
     Rule(
         "OSP608", "error", "the job script, not quoted safely",
-        "JOB_SCRIPT contains whatever the job's values contain. Put it into single quotes, escaped, "
-        "as an argument of printf '%s\\n'.",
+        "JOB_SCRIPT contains whatever the job's values contain. Write it into a here-document that ends with "
+        "JOB_SCRIPT:END, or put it into single quotes, escaped, as an argument of printf '%s\\n'.",
         _format_start("cat > .gpe_job <<EOF\n<JOB_SCRIPT>\nEOF\nqsub .gpe_job"),
-        _format_start("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>' > .gpe_job\nqsub .gpe_job"),
+        _format_start("cat > .gpe_job <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<JOB_SCRIPT:END>\nqsub .gpe_job"),
     ),
     Rule(
         "OSP609", "warning", "a value from the context, not quoted safely",
@@ -158,12 +152,6 @@ RULES: Final = (
         "job or a user may be in it. Do not pass it to eval, sh -c or awk as code.",
         format_template('status | while read -r line; do eval "$line"; done'),
         format_template('status | while read -r line; do hold -- "$line"; done'),
-    ),
-    Rule(
-        "OSP618", "warning", "exit in SITE_CLEANUP",
-        "SITE_CLEANUP runs in the job's own shell, before the program's exit status is recorded: an exit puts its own in the place of it.",
-        _format_site_cleanup("cd /scratch || exit"),
-        _format_site_cleanup("(cd /scratch || exit)"),
     ),
     Rule(
         "OSP621", "error", "a settable field without a pattern in a directive",

@@ -1,0 +1,148 @@
+"""Static scripts of a target system: they are deployed when one is missing, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import ScriptFailedError
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.repository import Repository
+from tests.jobs.conftest import QUICK, Toy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from osprofile.profile.model import Profile
+
+PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" xmlns:ext="urn:osprofile:extension" name="programs" extends="toy">
+  <osp:UspaceRoot>ROOT/work</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="SUBMIT">
+    <idb:Invocation><idb:StaticScript fileName="submit.sh" arguments=""><![CDATA[
+mkdir -p -- "$1" && cd -- "$1" || exit 73
+if [ ! -s .gpe_job_id ]; then
+  cat > .gpe_job
+  answer=$(toysub .gpe_job) || exit 1
+  printf '%s\n' "${answer##* }" > .gpe_job_id
+fi
+cat .gpe_job_id
+]]></idb:StaticScript></idb:Invocation>
+  </idb:Template>
+  <idb:Template name="START">
+    <idb:Invocation><idb:Body><![CDATA[sh <BIN:submit.sh> '<WORKING_DIRECTORY/'/'\''>' <<'<JOB_SCRIPT:END>'
+<JOB_SCRIPT>
+<JOB_SCRIPT:END>
+]]></idb:Body></idb:Invocation>
+    <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)\n*\z</idb:Value></idb:Field>
+  </idb:Template>
+  <idb:Template name="GET_JOB_STATUS">
+    <idb:Invocation name="">
+      <idb:StaticScript fileName="status.sh" arguments="'&lt;JOB_ID/'/'\''>'">toystat | grep "^job $1 is "</idb:StaticScript>
+    </idb:Invocation>
+    <idb:Invocation name="ALL">
+      <idb:StaticScript fileName="status-all.sh" arguments="">toystat | grep '^job ' || :</idb:StaticScript>
+    </idb:Invocation>
+    <idb:Field name="JOB_ID" ext:pattern="[0-9]+"><idb:Description>The number.</idb:Description></idb:Field>
+    <idb:Field name="STATUS_PATTERN" isSettable="false">
+      <idb:Value>(?m)^job (?&lt;id>[0-9]+) is (?&lt;state>[A-Z]+)(?: (?&lt;exit>[0-9]+))?$</idb:Value>
+    </idb:Field>
+    <idb:Field name="STATE" isSettable="false">
+      <idb:Tag name="WAIT">QUEUED</idb:Tag><idb:Tag name="GO">RUNNING</idb:Tag><idb:Tag name="END">DONE</idb:Tag>
+    </idb:Field>
+  </idb:Template>
+  <idb:Template name="SHELL">
+    <idb:Invocation name=""><idb:Body>ENV sh -c 'tee -a ROOT/sent | sh -s'</idb:Body></idb:Invocation>
+    <idb:Invocation name="SSH"><idb:Body>ENV toyssh</idb:Body></idb:Invocation>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+@pytest.fixture
+def programs(toy: Toy, tmp_path: Path) -> Profile:
+    file = tmp_path / "profiles/programs/profile.xml"
+    file.parent.mkdir()
+    environment = "env TOY=ROOT/toy HOME=ROOT/home PATH=ROOT/toy/bin:/usr/bin:/bin"
+    file.write_text(PROFILE.replace("ENV", environment).replace("ROOT", str(tmp_path)))
+    return Repository([str(toy.path.parent / "profiles")]).load("programs")
+
+
+def count_deployments(tmp_path: Path) -> int:
+    return (tmp_path / "sent").read_text().count("deploy() {")
+
+
+def test_they_are_deployed_when_one_is_missing(programs: Profile, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with TargetSystem(programs, timing=QUICK) as target:
+            first = await target.submit(JobDescription(executable="true"))
+            assert (await target.wait(first)).state is JobState.DONE
+            assert count_deployments(tmp_path) == 1
+            sent = (tmp_path / "sent").stat().st_size
+            await target.wait(await target.submit(JobDescription(executable="true")))
+            assert count_deployments(tmp_path) == 1
+            assert (tmp_path / "sent").stat().st_size > sent
+            (submit,) = (tmp_path / "home/.gpe/bin").glob("submit.*.sh")
+            submit.unlink()
+            await target.submit(JobDescription(executable="true"))
+            assert count_deployments(tmp_path) == 2
+            for file in (tmp_path / "home/.gpe/bin").iterdir():
+                file.unlink()
+            statuses = await target.statuses([first])
+            assert statuses[first].state is JobState.DONE
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("context", [{}, {"SSH:HOST": "far"}])
+def test_fifty_first_submissions_at_the_same_time(
+    programs: Profile, toy: Toy, context: dict[str, str]
+) -> None:
+    async def main() -> None:
+        async with TargetSystem(programs, context, timing=QUICK) as target:
+            one_by_one = asyncio.gather(
+                *(target.submit(JobDescription(executable="true")) for _ in range(25))
+            )
+            together = target.submit_many([JobDescription(executable="true") for _ in range(25)])
+            job_ids = [*await one_by_one, *await together]
+        assert len({*job_ids}) == len(toy.submissions) == 50
+
+    asyncio.run(main())
+
+
+def test_where_they_cannot_be_deployed_nothing_is_done(programs: Profile, toy: Toy, tmp_path: Path) -> None:
+    async def main() -> None:
+        (tmp_path / "home/.gpe").mkdir()
+        (tmp_path / "home/.gpe/bin").write_text("in the way")
+        async with TargetSystem(programs, timing=QUICK) as target:
+            with pytest.raises(
+                ScriptFailedError, match=r"deploying the static scripts failed .*bin.*exists"
+            ) as error:
+                await target.submit(JobDescription(executable="true"))
+            assert "\n" not in error.value.message
+            assert not toy.submissions
+            (tmp_path / "home/.gpe/bin").unlink()
+            await target.submit(JobDescription(executable="true"))
+        assert len(toy.submissions) == 1
+
+    asyncio.run(main())
+
+
+def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) -> None:
+    """START's script of another version, which the record has, names a file that this version does not have."""
+
+    async def main() -> None:
+        async with TargetSystem(programs, timing=QUICK) as target:
+            prepared = target._scripts.prepare_submission(JobDescription(executable="true"))
+            with pytest.raises(ScriptFailedError, match=r"submit\.0000\.sh is not deployed"):
+                await target._scripts.run_start_script(
+                    prepared.script.replace(prepared.script.split("submit.")[1][:16], "0000")
+                )
+        assert not toy.submissions
+
+    asyncio.run(main())
