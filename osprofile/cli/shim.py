@@ -10,10 +10,6 @@ from osprofile.cli.options import Argument, ContextOption, JsonOption, Option, P
 from osprofile.errors import quote_path, quote_value
 from osprofile.shim.job_wrapper import STAND_IN_MARK
 
-_PROGRAMS = {
-    "slurm": ("sbatch", "squeue", "scancel", "sacct"),
-    "pbs": ("qsub", "qstat", "qdel", "qselect"),
-}
 _MAX_INTERPRETER_LENGTH = 120  # Linux before 5.1 reads 127 bytes of the line
 
 
@@ -21,7 +17,9 @@ def shim(
     *,
     directory: Annotated[str, Argument("Where to write the stand-ins; it is created.", "DIR")],
     profile: ProfileOption = None,
-    system: Annotated[str | None, Option(("--as",), "The batch system to look like.", "slurm|pbs")] = None,
+    system: Annotated[
+        str | None, Option(("--as",), "The batch system to look like; pbs is pbspro.", "slurm|pbspro|torque")
+    ] = None,
     host: HostOption = None,
     cluster: ClusterOption = None,
     context: ContextOption = [],
@@ -31,9 +29,9 @@ def shim(
 ) -> int:
     """Write an sbatch or a qsub that runs jobs by a profile.
 
-    With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat,
-    qdel and qselect, runs its jobs on the target system of the profile. A stand-in refuses the options
-    that it does not support.
+    With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat and
+    qdel, runs its jobs on the target system of the profile. PBS has two forms: pbspro prints what
+    OpenPBS and PBS Pro do, torque what Torque does. A stand-in refuses the options that it does not support.
 
     Exit codes: 0 written; 2 wrong usage, or another program has one of the names; 3 invalid profile.
 
@@ -45,10 +43,13 @@ def shim(
 
     from osprofile.files import atomic_write
     from osprofile.jobs.target_names import format_target_name
+    from osprofile.shim.programs import MODULES, SYNONYMS
 
-    if system not in _PROGRAMS:
+    system = SYNONYMS.get(system or "", system)
+    if system not in MODULES:
         problem = "is not given" if system is None else f"{quote_value(system)} is not supported"
-        raise common.UsageError(f"--as {problem}", hint="give --as slurm or --as pbs")
+        raise common.UsageError(f"--as {problem}", hint="give --as slurm, pbspro or torque")
+    programs = MODULES[system]
     special = _build_context(context, host, cluster)
     resolved = common.open_profile(profile, profiles)
     name = profile or ""
@@ -60,11 +61,11 @@ def shim(
         "target": format_target_name(resolved, special),
         "store": os.path.abspath(store) if store else None,
     }
-    paths = [os.path.join(directory, program) for program in _PROGRAMS[system]]
+    paths = [os.path.join(directory, program) for program in programs]
     for path in paths:
         _check_replaceable(path)
     os.makedirs(directory, exist_ok=True)
-    for program, path in zip(_PROGRAMS[system], paths, strict=True):
+    for program, path in zip(programs, paths, strict=True):
         text = format_stand_in(sys.executable, system, program, dumps(settings))
         atomic_write(path, text.encode("utf-8", "surrogateescape"))
         os.chmod(path, 0o755)  # noqa: S103  # a command for everybody, as the real one

@@ -10,12 +10,13 @@ import json
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from osprofile.errors import OSProfileError
 from osprofile.shim.client import Client, Interruption, Settings
 from osprofile.shim.command import print_error, print_lines
 from osprofile.shim.job_wrapper import leave_path
+from osprofile.shim.programs import MODULES, SYNONYMS, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ def main(command_line: Sequence[str]) -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
             signal.signal(number, lambda n, _frame: _interrupt(n, received))
     try:
-        code = _run(_find_command(system, program), program, Settings(**json.loads(settings)), words)
+        code = _run(SYNONYMS.get(system, system), program, Settings(**json.loads(settings)), words)
     except OSProfileError as error:
         print_error(program, f"error: {error}")
         code = error.exit_code
@@ -65,28 +66,21 @@ def _interrupt(number: int, received: list[int]) -> None:
 
 
 def _find_command(system: str, program: str) -> Command:
-    if program == "sbatch":
-        from osprofile.shim import sbatch
+    from importlib import import_module
 
-        return sbatch.SBATCH
-    if program == "qsub":
-        from osprofile.shim import qsub
-
-        return qsub.QSUB
-    if system == "slurm":
-        from osprofile.shim import slurm
-
-        return {"squeue": slurm.SQUEUE, "scancel": slurm.SCANCEL, "sacct": slurm.SACCT}[program]
-    from osprofile.shim import pbs
-
-    return {"qstat": pbs.QSTAT, "qdel": pbs.QDEL, "qselect": pbs.QSELECT}[program]
+    module = import_module(f"osprofile.shim.{MODULES[system][program]}")
+    return cast("Command", getattr(module, program.upper()))
 
 
-def _run(command: Command, program: str, settings: Settings, words: Sequence[str]) -> int:
+def _run(system: str, program: str, settings: Settings, words: Sequence[str]) -> int:
+    command = _find_command(system, program)
     if list(words) == ["--help"]:
-        print_lines([command.format_help(program)])
+        print_lines([command.format_help(program, system)])
         return 0
-    with Client(settings) as client:
+    if list(words) == ["--version"] or (list(words) == ["-V"] and system == "slurm"):
+        print_lines([VERSIONS[system]])
+        return 0
+    with Client(settings, system) as client:
         return command.run(client, words)
 
 

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, ScriptCutError, StoreError
+from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store, default_store_path
+from osprofile.shim.command import has_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,13 +107,15 @@ class Submission:
 class Client:
     """The jobs of one target system that have numbers.
 
-    A session is opened only when the batch system is to be asked: that takes most of a command's time.
+    `system` is the batch system to look like. A session is opened only when the batch system is to be asked: that takes
+    most of a command's time.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self, settings: Settings, system: str = "slurm") -> None:
+        self.settings, self.system = settings, system
         self._store: Store | None = None
         self._session: JobSession | None = None
+        self._requests: dict[int, Mapping[str, str]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -151,6 +155,39 @@ class Client:
 
         context = self.settings.context
         return context.get("USER_NAME") or context.get("SSH:HOST", "").rpartition("@")[0] or get_user_name()
+
+    @property
+    def default_queue(self) -> str:
+        """The name of the queue where the batch system has none, or tells none: that of the profile."""
+        return re.split("[:@]", self.settings.target)[0]
+
+    def get_requested(self, record: JobRecord, field: str) -> str:
+        """Return the value of a field that a job was submitted with; empty if it was not given, or is not recorded."""
+        if record.number not in self._requests:
+            self._requests[record.number] = self.store.read_details(record.number).request or {}
+        return self._requests[record.number].get(field, "")
+
+    def choose_queue(self, name: str | None) -> str | None:
+        """Return the queue to request: none for `default_queue`, where the target has no queues."""
+        if name != self.default_queue:
+            return name
+        from osprofile.jobs.profiles import list_settable_fields
+
+        return name if "QUEUE" in list_settable_fields(self.session.profile) else None
+
+    def get_queue(self, entry: Entry) -> str:
+        """Return the queue of a job: as told by the batch system, else as requested, else `default_queue`."""
+        return entry.status.queue or self.get_requested(entry.record, "QUEUE") or self.default_queue
+
+    def may_be_in_queue(self, entry: Entry, queues: Sequence[str]) -> bool:
+        """Return whether a job is in one of these queues, or its queue is not known: it may be meant."""
+        queue = entry.status.queue or self.get_requested(entry.record, "QUEUE")
+        return not queue or queue in queues
+
+    def count_requested(self, record: JobRecord, *fields: str) -> int:
+        """Return the product of the values of fields that are whole numbers, such as NODES; 1 for each without one."""
+        values = (self.get_requested(record, field) for field in fields)
+        return math.prod(int(value) if value.isdecimal() else 1 for value in values)
 
     # Submitting
 
@@ -327,6 +364,28 @@ class Client:
                     return False
             raise
         return True
+
+    def hold_job(self, number: int, index: int | None = None) -> bool:
+        """Keep a waiting job from starting; return False if it has begun or ended: it is not suspended.
+
+        Raises `JobNotFoundError`, and the error of the batch system.
+        """
+        job_id = self.find_id(number, index)
+        status = self.session.status(job_id)
+        if status.state is JobState.QUEUED:
+            self.session.hold(job_id)
+        return status.state in {JobState.QUEUED, JobState.HELD} and not has_started(status)
+
+    def release_job(self, number: int, index: int | None = None) -> bool:
+        """Release a job that was held before it began; return False if it has ended.
+
+        Raises `JobNotFoundError`, and the error of the batch system.
+        """
+        job_id = self.find_id(number, index)
+        status = self.session.status(job_id)
+        if status.state is JobState.HELD and not has_started(status):
+            self.session.resume(job_id)
+        return not status.state.is_terminal
 
 
 def _format_unknown_outcome(number: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError
 from osprofile.jobs.state import JobState
-from osprofile.shim.command_line import UsageError
+from osprofile.shim.command_line import UsageError, select_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MEMORY_OF_ENDED_JOBS: Final = 300.0
 """Seconds for which squeue and qstat know an ended job: MinJobAge of Slurm, keep_completed of Torque."""
+MEMORY_OF_HISTORY: Final = 14 * 86400.0
+"""Seconds for which `qstat -x` of PBS Pro knows an ended job: its default for job_history_duration."""
 _NAME_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9_.+-]")
 _MAX_NAME_LENGTH: Final = 200
 
@@ -36,10 +38,12 @@ class Command(NamedTuple):
     operands: str
     run: Callable[[Client, Sequence[str]], int]
 
-    def format_help(self, program: str) -> str:
-        """Return the text of --help."""
+    def format_help(self, program: str, system: str) -> str:
+        """Return the text of --help, for the commands of a batch system."""
         lines = [f"usage: {program} [OPTIONS] {self.operands}".rstrip(), ""]
-        for option in self.table:
+        for option in select_options(self.table, system):
+            if not option.name:
+                continue
             equals = "=" if option.is_optional else " "
             value = f"[={option.value}]" if option.is_optional else f"{equals}{option.value}"
             lines.append(

@@ -24,8 +24,8 @@ class UsageError(RequestError):
 class Option(NamedTuple):
     """An option: its name in the result, its flags (`-n`, `--ntasks`), and its value.
 
-    `value`: what the help calls the value; empty if there is none. With `is_optional`, a value is given only as in
-    `--flag=value`. `help`: a few words.
+    An empty name: the real command has this option, and it is refused. `value`: what the help calls the value; empty if
+    there is none. With `is_optional`, a value is given only as in `--flag=value`. `help`: a few words.
     """
 
     name: str
@@ -33,6 +33,12 @@ class Option(NamedTuple):
     value: str = ""
     help: str = ""
     is_optional: bool = False
+    system: str = ""
+
+
+def select_options(table: Sequence[Option], system: str) -> list[Option]:
+    """Return the options that the commands of a batch system have."""
+    return [option for option in table if option.system in {"", system}]
 
 
 @final
@@ -44,10 +50,14 @@ class OptionValue(NamedTuple):
 
 
 class CommandLine(NamedTuple):
-    """The options by their names, each with all its values in order, and the other words."""
+    """The options by their names, each with all its values in order, and the other words.
+
+    `has_separator`: the operands stand behind `--`.
+    """
 
     options: Mapping[str, Sequence[OptionValue]]
     operands: Sequence[str] = ()
+    has_separator: bool = False
 
     def get(self, name: str) -> OptionValue | None:
         """Return the last value of an option; None if it is not given."""
@@ -73,28 +83,31 @@ class Directive(NamedTuple):
 def parse_words(
     table: Sequence[Option], words: Iterable[str], *, ends_at_operand: bool, where: str = ""
 ) -> CommandLine:
-    """Return what a command line says, as getopt_long would read it, but without abbreviations.
+    """Return what a command line says, as getopt_long would read it: long flags may be abbreviated.
 
     `ends_at_operand`: the words from the first operand on are operands. `where` begins the messages. Raises `UsageError`.
     """
     by_flag = {flag: option for option in table for flag in option.flags}
     options: dict[str, list[OptionValue]] = {}
     operands: list[str] = []
+    has_separator = False
     rest = iter(words)
     for word in rest:
         if word == "--":
+            has_separator = not operands
             operands += rest
         elif word == "-" or not word.startswith("-"):
             operands += [word, *(rest if ends_at_operand else ())]
         elif word.startswith("--"):
             flag, equals, text = word.partition("=")
+            flag = _complete_flag(by_flag, flag, where)
             option = _find_option(by_flag, flag, where)
             value = _read_value(option, flag, text if equals else None, rest, where)
             options.setdefault(option.name, []).append(value)
         else:
             for option, value in _read_cluster(by_flag, word, rest, where):
                 options.setdefault(option.name, []).append(value)
-    return CommandLine(options, operands)
+    return CommandLine(options, operands, has_separator)
 
 
 def _read_cluster(
@@ -110,9 +123,25 @@ def _read_cluster(
         yield option, OptionValue(flag)
 
 
+def _complete_flag(by_flag: Mapping[str, Option], flag: str, where: str) -> str:
+    """Return the flag that `flag` is or abbreviates. Raises `UsageError` if it abbreviates those of several options."""
+    if flag in by_flag:
+        return flag
+    flags = [known for known in by_flag if known.startswith(flag)]
+    if any(by_flag[known] != by_flag[flags[0]] for known in flags):
+        hint = f"it may be {', '.join(flags)}: write it in full"
+        raise UsageError(f"{where}option {quote_name(flag)} is ambiguous", hint=hint)
+    return flags[0] if flags else flag
+
+
+def refuse_options(flags: str) -> list[Option]:
+    """Return options that are refused; `flags` has their flags. They count when another flag is abbreviated."""
+    return [Option("", (flag,)) for flag in flags.split()]
+
+
 def _find_option(by_flag: Mapping[str, Option], flag: str, where: str) -> Option:
     option = by_flag.get(flag)
-    if option is None:
+    if option is None or not option.name:
         hint = "leave it out; --help lists what is supported"
         message = (
             f"{where}option {quote_name(flag)} is not supported: this command stands in for the real one"

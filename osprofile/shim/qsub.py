@@ -21,6 +21,7 @@ from osprofile.shim.command_line import (
     parse_words,
     read_directives,
     read_script,
+    select_options,
     split_list,
     split_words,
 )
@@ -36,9 +37,10 @@ SERVER_NAME: Final = "osprofile"
 """What stands behind the number of a job: the name of the server."""
 _TABLE: Final = (
     Option("account", ("-A",), "NAME", "the project that pays"),
-    Option("array", ("-t", "-J"), "INDICES", "as in 1-10:2%4"),
-    Option("arguments", ("-F",), "WORDS", "the script's arguments, as one word"),
-    Option("chdir", ("-d",), "DIR", "where the script runs"),
+    Option("array", ("-J",), "INDICES", "as in 1-10:2%4", system="pbspro"),
+    Option("array", ("-t",), "INDICES", "as in 1-10:2%4", system="torque"),
+    Option("arguments", ("-F",), "WORDS", "the script's arguments, as one word", system="torque"),
+    Option("chdir", ("-d",), "DIR", "where the script runs", system="torque"),
     Option("error", ("-e",), "[HOST:]FILE"),
     Option("export", ("-V",), "", "pass all variables to the job"),
     Option("join", ("-j",), "oe|eo|n", "write both outputs to one file"),
@@ -47,16 +49,27 @@ _TABLE: Final = (
     Option("name", ("-N",), "NAME"),
     Option("output", ("-o",), "[HOST:]FILE"),
     Option("priority", ("-p",), "N"),
+    Option("project", ("-P",), "NAME", "the project that pays, if there is no -A", system="pbspro"),
     Option("queue", ("-q",), "NAME"),
     Option("quiet", ("-z",), "", "do not print the id"),
     Option("rerunable", ("-r",), "y|n"),
-    Option("resources", ("-l",), "LIST", "nodes, select, ncpus, procs, mem, pmem, walltime, cput, ngpus"),
+    Option(
+        "resources",
+        ("-l",),
+        "LIST",
+        "select, place, nodes, ncpus, mem, pmem, walltime, cput, ngpus",
+        system="pbspro",
+    ),
+    Option(
+        "resources", ("-l",), "LIST", "nodes, procs, ncpus, mem, pmem, walltime, cput, gpus", system="torque"
+    ),
     Option("shell", ("-S",), "PATH", "the script's interpreter"),
     Option("variables", ("-v",), "LIST", "variables, as in A=1,B"),
     Option("attributes", ("-W",), "depend=LIST"),
 )
 _FIELDS: Final = {
     "account": "PROJECT",
+    "project": "PROJECT",
     "array": "ARRAY",
     "chdir": "DIRECTORY",
     "mail_users": "NOTIFY",
@@ -72,12 +85,14 @@ _ORIGIN: Final = ("HOME", "LANG", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ")
 
 
 def _run_qsub(client: Client, words: Sequence[str]) -> int:
-    command_line = parse_words(_TABLE, words, ends_at_operand=True)
+    table = select_options(_TABLE, client.system)
+    command_line = parse_words(table, words, ends_at_operand=True)
     operands = command_line.operands
-    script = read_script(operands[0] if operands else None)
-    directives = (_parse_directive(d.line, d.words) for d in read_directives(script.text, "#PBS"))
-    options = merge_lines([*directives, command_line])
-    number = _Request(client, options, script, operands[1:]).submit()
+    is_program = command_line.has_separator and bool(operands) and client.system == "pbspro"
+    script = _make_program_script(operands) if is_program else read_script(operands[0] if operands else None)
+    directives = (_parse_directive(table, d.line, d.words) for d in read_directives(script.text, "#PBS"))
+    options = merge_lines([*([] if is_program else directives), command_line])
+    number = _Request(client, options, script, () if is_program else operands[1:]).submit()
     if "quiet" not in options:
         print_submitted_job(number, format_id(number, is_array="array" in options))
     return 0
@@ -90,23 +105,30 @@ def format_id(number: int, index: int | None = None, *, is_array: bool = False) 
     return f"{number}{'[]' if is_array else ''}.{SERVER_NAME}"
 
 
-def _parse_directive(number: int, words: Sequence[str]) -> CommandLine:
+def _make_program_script(words: Sequence[str]) -> JobScript:
+    """Return the script of `qsub -- PROGRAM [ARGUMENT...]`, which runs the program."""
+    text = f"#!/bin/sh\nexec {quote_shell_words(words)}\n"
+    return JobScript(text.encode("utf-8", "surrogateescape"), "", ("/bin/sh",))
+
+
+def _parse_directive(table: Sequence[Option], number: int, words: Sequence[str]) -> CommandLine:
     where = f"line {number} of the script: "
-    line = parse_words(_TABLE, words, ends_at_operand=False, where=where)
+    line = parse_words(table, words, ends_at_operand=False, where=where)
     if line.operands:
         hint = "quote a value that has blanks, or a # that begins a comment"
         raise UsageError(f"{where}{quote_value(line.operands[0])} is not an option", hint=hint)
     return line
 
 
-def _read_resources(options: Sequence[OptionValue]) -> dict[str, OptionValue]:
+def _read_resources(options: Sequence[OptionValue], system: str) -> dict[str, OptionValue]:
     """Return the values of the resources by name."""
+    known = (*_RESOURCES, *_RESOURCES_OF[system])
     values: dict[str, OptionValue] = {}
     for option in options:
         for part in option.text.split(","):
             name, _, text = part.partition("=")
-            if name not in _RESOURCES:
-                hint = f"supported are {', '.join(_RESOURCES)}"
+            if name not in known:
+                hint = f"supported are {', '.join(known)}"
                 raise UsageError(
                     f"{option.flag}: the resource {quote_name(name)} is not supported", hint=hint
                 )
@@ -122,10 +144,10 @@ def _read_resources(options: Sequence[OptionValue]) -> dict[str, OptionValue]:
 class _Resources:
     """What the values of -l ask for; a later value of a resource replaces the earlier one."""
 
-    def __init__(self, options: Sequence[OptionValue]) -> None:
+    def __init__(self, options: Sequence[OptionValue], system: str) -> None:
         self.attributes: dict[str, Any] = {}
         self.field_options: dict[str, OptionValue] = {}
-        values = _read_resources(options)
+        values = _read_resources(options, system)
         if "nodes" in values:
             self._read_nodes(values["nodes"])
         if "select" in values:
@@ -138,6 +160,8 @@ class _Resources:
             if name in values:
                 self._set(attribute, parse(values[name]), values[name])
         self._read_memory(values)
+        if "place" in values:
+            self._read_place(values["place"])
 
     def _set(self, attribute: str, value: object, option: OptionValue) -> None:
         self.attributes[attribute] = value
@@ -193,6 +217,15 @@ class _Resources:
         self._set("processes", chunks * numbers["mpiprocs"], option)
         self._set("cpus", numbers["ncpus"] // numbers["mpiprocs"], option)
 
+    def _read_place(self, option: OptionValue) -> None:
+        """Read `ARRANGEMENT[:SHARING]`: each chunk is a node, which is `scatter`, and allowed by `free`."""
+        for word in option.text.split(":"):
+            if word in {"excl", "exclhost"}:
+                self._set("exclusive", True, option)
+            elif word not in {"free", "scatter", "vscatter", "shared"} and (word != "pack" or self.nodes > 1):
+                hint = "free, scatter, excl, exclhost and shared are; pack is for one chunk"
+                raise UsageError(f"{option.flag}: {quote_value(word)} is not supported", hint=hint)
+
     def _read_memory(self, values: dict[str, OptionValue]) -> None:
         """Read `mem`, of the whole job, and `pmem`, of each process."""
         if "mem" in values and ("pmem" in values or "memory" in self.attributes):
@@ -211,7 +244,8 @@ _SIMPLE_RESOURCES: Final = {
     "ngpus": ("gpus", quantities.parse_count),
     "gpus": ("gpus", quantities.parse_count),
 }
-_RESOURCES: Final = ("nodes", "select", "procs", "ncpus", "mem", "pmem", *_SIMPLE_RESOURCES)
+_RESOURCES: Final = ("nodes", "ncpus", "mem", "pmem", "walltime", "cput")
+_RESOURCES_OF: Final = {"pbspro": ("select", "place", "ngpus"), "torque": ("procs", "gpus")}
 
 
 @final
@@ -229,7 +263,7 @@ class _Request:
         self._name = options.get_text("name") or script.name or "STDIN"
         refuse_empty_array(options)
         self._arguments = [*arguments, *split_words(options.get_text("arguments") or "", "-F: ")]
-        self._resources = _Resources(options.options.get("resources", ()))
+        self._resources = _Resources(options.options.get("resources", ()), client.system)
         self._join = self._choose("join", ("oe", "eo", "n")) or "n"
         files = {"oe": ("output",), "eo": ("error",)}.get(self._join, ("output", "error"))
         if "/" in self._name and not all(options.get_text(name) for name in files):
@@ -302,8 +336,8 @@ class _Request:
             environment=self._environment,
             field_options={**options, **self._resources.field_options},
             attributes={
-                "queue": text("queue"),
-                "project": text("account"),
+                "queue": self._client.choose_queue(text("queue")),
+                "project": text("account") or text("project"),
                 "priority": None if priority is None else int(priority.text),
                 "array": text("array"),
                 "requeue": None if self._rerunable is None else self._rerunable == "y",
@@ -322,8 +356,10 @@ class _Request:
         job_id = f'"{number}[$i].{SERVER_NAME}"' if is_array else quote_shell_words([format_id(number)])
         replacements = (("$PBS_JOBID", job_id), ("$PBS_ARRAYID", '"$i"'), ("^array_index^", '"$i"'))
 
+        separator = "." if self._client.system == "pbspro" else "-"
+
         def format_path(name: str, letter: str) -> str:
-            default = f"{self._name}.{letter}{number}{'-$PBS_ARRAYID' if is_array else ''}"
+            default = f"{self._name}.{letter}{number}{f'{separator}$PBS_ARRAYID' if is_array else ''}"
             path = re.sub("^[A-Za-z0-9.-]+:", "", self._options.get_text(name) or "") or default  # HOST:PATH
             path = os.path.join(self._submit_directory, path)
             path = os.path.join(path, default) if path.endswith("/") or os.path.isdir(path) else path
@@ -364,7 +400,8 @@ class _Request:
     def _list_runtime_variables(self, job_id: str) -> dict[str, str]:
         variables = {"PBS_JOBID": job_id, "PBS_NODEFILE": '"${GPE_NODE_FILE-}"'}
         if "array" in self._options:
-            variables |= {"PBS_ARRAYID": '"$i"', "PBS_ARRAY_INDEX": '"$i"'}
+            name = "PBS_ARRAY_INDEX" if self._client.system == "pbspro" else "PBS_ARRAYID"
+            variables[name] = '"$i"'
         return variables
 
 

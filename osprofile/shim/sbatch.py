@@ -24,6 +24,7 @@ from osprofile.shim.command_line import (
     parse_words,
     read_directives,
     read_script,
+    refuse_options,
     split_list,
 )
 from osprofile.shim.job_request import JobRequest, find_dependencies, parse_signal, refuse_empty_array
@@ -72,15 +73,42 @@ _SBATCH_TABLE: Final = (
     Option("time", ("-t", "--time"), "TIME", "the limit: minutes, or as in 01:30:00, 1-12"),
     Option("wait", ("-W", "--wait"), "", "wait for the job's end, and exit with its exit code"),
     Option("wrap", ("--wrap",), "COMMAND", "run this command with /bin/sh"),
+    *(
+        Option("without_effect", flags, value, "changes nothing", is_optional=is_optional)
+        for flags, value, is_optional in (
+            (("--acctg-freq",), "SECONDS", False),
+            (("--comment",), "TEXT", False),
+            (("-m", "--distribution"), "TYPE", False),
+            (("--get-user-env",), "TIMEOUT", True),
+            (("--hint",), "TYPE", False),
+            (("--nice",), "N", True),
+            (("-s", "--oversubscribe", "--share"), "", False),
+            (("-v", "--verbose"), "", False),
+            (("--wckey",), "TEXT", False),
+        )
+    ),
+    *refuse_options(
+        "--batch --bb --bbf --cluster --cluster-constraint --clusters --container --context --contiguous --core-spec"
+        " --cores-per-socket --cpu-freq --cpus-per-gpu --deadline --delay-boot --exclude --export-file"
+        " --extra-node-info --gid --gpu-bind --gpu-freq --gpus-per-socket --gpus-per-task --gres-flags --help --hold"
+        " --ignore-pbs --kill-on-invalid-dep --licenses --mcs-label --mem-bind --mem-per-gpu --mincpus --network"
+        " --no-kill --nodefile --nodelist --ntasks-per-core --ntasks-per-gpu --ntasks-per-socket --ntasks-per-tres"
+        " --overcommit --power --prefer --priority --profile --propagate --reboot --sockets-per-node --spread-job"
+        " --switches --tasks-per-node --test-only --thread-spec --threads-per-core --time-min --tmp --uid --usage"
+        " --use-min-nodes --version --wait-all-nodes"
+    ),
 )
 _VARIABLES: Final = {
     "SBATCH_ACCOUNT": "--account",
+    "SBATCH_ACCTG_FREQ": "--acctg-freq",
     "SBATCH_ARRAY_INX": "--array",
     "SBATCH_CONSTRAINT": "--constraint",
+    "SBATCH_DISTRIBUTION": "--distribution",
     "SBATCH_EXPORT": "--export",
     "SBATCH_GPUS": "--gpus",
     "SBATCH_GPUS_PER_NODE": "--gpus-per-node",
     "SBATCH_GRES": "--gres",
+    "SBATCH_HINT": "--hint",
     "SBATCH_JOB_NAME": "--job-name",
     "SBATCH_MEM_PER_CPU": "--mem-per-cpu",
     "SBATCH_MEM_PER_NODE": "--mem",
@@ -90,6 +118,7 @@ _VARIABLES: Final = {
     "SBATCH_RESERVATION": "--reservation",
     "SBATCH_SIGNAL": "--signal",
     "SBATCH_TIMELIMIT": "--time",
+    "SBATCH_WCKEY": "--wckey",
 }
 """The options that sbatch takes from the environment; those without a value are not supported there."""
 _MAIL_EVENTS: Final = {
@@ -335,7 +364,7 @@ class _Request:
                 field: option for name, field in _FIELDS.items() if (option := self._options.get(name))
             },
             attributes={
-                "queue": text("partition"),
+                "queue": self._get_queue(),
                 "project": text("account"),
                 "nodes": self.nodes,
                 "processes": self.processes,
@@ -358,6 +387,9 @@ class _Request:
             format_wrapper=self._format_wrapper,
         )
         return request.submit(self._client)
+
+    def _get_queue(self) -> str | None:
+        return self._client.choose_queue(self._options.get_text("partition"))
 
     def _get_requeue(self) -> bool | None:
         if "requeue" in self._options:

@@ -1,4 +1,4 @@
-"""`squeue`, `scancel` and `sacct`. Source: their manual pages of Slurm 23.02."""
+"""What the stand-ins of Slurm print of a job; `scancel` and `sacct`. Source: their manual pages of Slurm 23.02."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from osprofile.errors import JobNotFoundError, OSProfileError, quote_name, quote
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.shim import quantities
 from osprofile.shim.command import (
-    MEMORY_OF_ENDED_JOBS,
     Command,
     get_elapsed,
     has_started,
-    is_known,
     is_own_name,
     make_plain_name,
     print_error,
     print_lines,
 )
-from osprofile.shim.command_line import CommandLine, Option, OptionValue, UsageError, parse_words
+from osprofile.shim.command_line import (
+    CommandLine,
+    Option,
+    OptionValue,
+    UsageError,
+    parse_words,
+    refuse_options,
+)
 from osprofile.shim.job_request import parse_signal
 
 if TYPE_CHECKING:
@@ -30,40 +35,47 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.shim.client import Client, Entry
 
-_SQUEUE_TABLE: Final = (
-    Option("all", ("-a", "--all")),
-    Option("array", ("-r", "--array"), "", "tasks have a line each in any case"),
-    Option("format", ("-o", "--format"), "FORMAT"),
-    Option("jobs", ("-j", "--jobs"), "IDS"),
-    Option("me", ("--me",)),
-    Option("name", ("-n", "--name"), "NAMES"),
-    Option("no_header", ("-h", "--noheader")),
-    Option("partition", ("-p", "--partition"), "NAMES"),
-    Option("states", ("-t", "--states"), "STATES", "all, or as in PD,R"),
-    Option("user", ("-u", "--user"), "NAMES"),
-)
 _SCANCEL_TABLE: Final = (
     Option("me", ("--me",)),
     Option("name", ("-n", "--name", "--jobname"), "NAME"),
+    Option("partition", ("-p", "--partition"), "NAME"),
     Option("quiet", ("-Q", "--quiet")),
     Option("signal", ("-s", "--signal"), "SIGNAL", "send it, in place of the removal"),
     Option("state", ("-t", "--state"), "STATE"),
     Option("user", ("-u", "--user"), "NAME"),
+    Option("verbose", ("-v", "--verbose"), "", "print the job on standard error"),
+    *refuse_options(
+        "--account --batch --cluster --clusters --ctld --full --help --hurry --interactive --nodelist --qos"
+        " --reservation --sibling --usage --version --wckey"
+    ),
 )
 _SACCT_TABLE: Final = (
+    Option("all_clusters", ("-L", "--allclusters"), "", "there is one in any case"),
     Option("all_users", ("-a", "--allusers")),
     Option("allocations", ("-X", "--allocations"), "", "there are no steps in any case"),
+    Option("brief", ("-b", "--brief"), "", "JobID, State, ExitCode"),
+    Option("clusters", ("-M", "--clusters", "--cluster"), "NAMES", "there is one in any case"),
     Option("delimiter", ("--delimiter",), "TEXT"),
     Option("duplicates", ("-D", "--duplicates")),
-    Option("format", ("-o", "--format"), "FIELDS"),
+    Option("end", ("-E", "--endtime"), "TIME", "jobs that were submitted before"),
+    Option("format", ("-o", "--format", "--fields"), "FIELDS"),
+    Option("help_format", ("-e", "--helpformat"), "", "list the fields"),
     Option("jobs", ("-j", "--jobs"), "IDS"),
+    Option("local", ("--local",)),
     Option("name", ("--name",), "NAMES"),
+    Option("no_convert", ("--noconvert",)),
     Option("no_header", ("-n", "--noheader")),
     Option("parsable", ("-p", "--parsable")),
     Option("parsable2", ("-P", "--parsable2")),
+    Option("partition", ("-r", "--partition"), "NAMES"),
     Option("start", ("-S", "--starttime"), "TIME", "as in 2030-12-31T23:59"),
     Option("state", ("-s", "--state"), "STATES"),
-    Option("user", ("-u", "--user"), "NAMES"),
+    Option("user", ("-u", "--user", "--uid"), "NAMES"),
+    *refuse_options(
+        "--accounts --associations --batch-script --completion --constraints --env-vars --federation --file --flags"
+        " --gid --group --help --json --long --ncpus --nnodes --nodelist --qos --reason --timelimit-max --timelimit-min"
+        " --truncate --units --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
+    ),
 )
 
 
@@ -73,7 +85,7 @@ class _State(NamedTuple):
     name: str
 
 
-_PENDING, _RUNNING, _SUSPENDED = _State("PD", "PENDING"), _State("R", "RUNNING"), _State("S", "SUSPENDED")
+PENDING, _RUNNING, _SUSPENDED = _State("PD", "PENDING"), _State("R", "RUNNING"), _State("S", "SUSPENDED")
 _COMPLETED, _FAILED = _State("CD", "COMPLETED"), _State("F", "FAILED")
 _CANCELLED, _TIMEOUT, _NODE_FAIL = (
     _State("CA", "CANCELLED"),
@@ -81,9 +93,9 @@ _CANCELLED, _TIMEOUT, _NODE_FAIL = (
     _State("NF", "NODE_FAIL"),
 )
 _OUT_OF_MEMORY, _PREEMPTED = _State("OOM", "OUT_OF_MEMORY"), _State("PR", "PREEMPTED")
-_LIVE_STATES: Final = (_PENDING, _RUNNING, _SUSPENDED)
+LIVE_STATES: Final = (PENDING, _RUNNING, _SUSPENDED)
 _STATES: Final = (
-    *_LIVE_STATES, _COMPLETED, _FAILED, _CANCELLED, _TIMEOUT, _NODE_FAIL, _OUT_OF_MEMORY, _PREEMPTED,
+    *LIVE_STATES, _COMPLETED, _FAILED, _CANCELLED, _TIMEOUT, _NODE_FAIL, _OUT_OF_MEMORY, _PREEMPTED,
 )  # fmt: skip
 _OTHER_STATES: Final = frozenset(
     {
@@ -103,16 +115,17 @@ _OTHER_STATES: Final = frozenset(
 """States of Slurm that no job has here."""
 
 
-def _get_state(status: JobStatus) -> _State:
+def get_state(status: JobStatus) -> _State:
+    """Return Slurm's state of a job."""
     if status.state is JobState.DONE:
         # An end that is not known is no success.
         return _COMPLETED if status.exit_code == 0 else _FAILED
     if status.state is JobState.FAILED:
         return _FAILURE_BY_CAUSE.get(status.cause, _FAILED) if status.cause else _FAILED
     if status.state is JobState.HELD:
-        return _SUSPENDED if has_started(status) else _PENDING
+        return _SUSPENDED if has_started(status) else PENDING
     if status.state is JobState.UNKNOWN:
-        return _RUNNING if has_started(status) else _PENDING
+        return _RUNNING if has_started(status) else PENDING
     return _STATE_BY_STATE[status.state]
 
 
@@ -124,7 +137,7 @@ _FAILURE_BY_CAUSE: Final = {
     EndCause.PREEMPTED: _PREEMPTED,
 }
 _STATE_BY_STATE: Final = {
-    JobState.QUEUED: _PENDING,
+    JobState.QUEUED: PENDING,
     JobState.RUNNING: _RUNNING,
     JobState.REMOVED: _CANCELLED,
     JobState.LOST: _NODE_FAIL,
@@ -136,7 +149,7 @@ _STATE_BY_STATE: Final = {
 _ID: Final = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,7}))?")
 
 
-def _parse_ids(flag: str, words: Iterable[str]) -> list[tuple[int, int | None]]:
+def parse_ids(flag: str, words: Iterable[str]) -> list[tuple[int, int | None]]:
     """Return the numbers and indices of ids such as `12` and `12_3`."""
     ids = []
     for word in words:
@@ -149,11 +162,12 @@ def _parse_ids(flag: str, words: Iterable[str]) -> list[tuple[int, int | None]]:
     return ids
 
 
-def _is_selected(entry: Entry, ids: Sequence[tuple[int, int | None]]) -> bool:
+def is_selected(entry: Entry, ids: Sequence[tuple[int, int | None]]) -> bool:
+    """Return whether ids are those of a job, or of its array."""
     return (entry.number, None) in ids or (entry.number, entry.index) in ids
 
 
-def _parse_states(option: OptionValue | None) -> frozenset[_State] | None:
+def parse_states(option: OptionValue | None) -> frozenset[_State] | None:
     """Return the states of a list, None for `all`."""
     if option is None or option.text.lower() == "all":
         return None
@@ -167,7 +181,7 @@ def _parse_states(option: OptionValue | None) -> frozenset[_State] | None:
     return frozenset(states)
 
 
-def _filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) -> list[Entry]:
+def filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) -> list[Entry]:
     """Return the jobs that the options for users, names and partitions select."""
     user, names, partitions = (line.get(name) for name in ("user", "name", "partition"))
     if user is not None and not any(is_own_name(client, name) for name in user.text.split(",")):
@@ -178,122 +192,52 @@ def _filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine)
         entry
         for entry in entries
         if (plain is None or entry.record.name in plain)
-        # Batch systems do not tell the queue of each job; those of an unknown one may be meant.
-        and (queues is None or not entry.status.queue or entry.status.queue in queues)
+        and (queues is None or client.may_be_in_queue(entry, queues))
     ]
 
 
-def _refuse_operands(line: CommandLine) -> None:
+def refuse_operands(line: CommandLine) -> None:
+    """Raise `UsageError` for a word that is no option."""
     if line.operands:
         message = f"{quote_name(line.operands[0])} is not an option, and this command takes no other words"
         raise UsageError(message, hint="leave it out")
 
 
-# squeue
+# What is printed of a job
 
 
-def _format_id(entry: Entry) -> str:
+def format_id(entry: Entry) -> str:
+    """Return the id of a job, `12`, or of a task, `12_3`."""
     return f"{entry.number}" if entry.index is None else f"{entry.number}_{entry.index}"
 
 
-def _format_time(timestamp: float | None, unknown: str) -> str:
+def format_time(timestamp: float | None, unknown: str) -> str:
+    """Return a local time, or `unknown` for None."""
     return unknown if timestamp is None else time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(timestamp))
 
 
-def _format_reason(entry: Entry) -> str:
-    state = _get_state(entry.status)
-    if state is _PENDING:
+def format_reason(entry: Entry) -> str:
+    """Return the nodes of a job, or in parentheses why it waits."""
+    state = get_state(entry.status)
+    if state is PENDING:
         return f"({'JobHeldUser' if entry.status.state is JobState.HELD else 'None'})"
     return ",".join(entry.status.hosts) or "(None)"
 
 
-_SQUEUE_FIELDS: Final[dict[str, tuple[str, Callable[[Client, Entry], str]]]] = {
-    "A": ("JOBID", lambda _, e: str(e.number)),
-    "F": ("ARRAY_JOB_ID", lambda _, e: str(e.number)),
-    "K": ("ARRAY_TASK_ID", lambda _, e: "N/A" if e.index is None else str(e.index)),
-    "M": ("TIME", lambda _, e: quantities.format_elapsed(get_elapsed(e.status))),
-    "N": ("NODELIST", lambda _, e: ",".join(e.status.hosts)),
-    "P": ("PARTITION", lambda _, e: e.status.queue),
-    "R": ("NODELIST(REASON)", lambda _, e: _format_reason(e)),
-    "S": ("START_TIME", lambda _, e: _format_time(e.status.started, "N/A")),
-    "T": ("STATE", lambda _, e: _get_state(e.status).name),
-    "V": ("SUBMIT_TIME", lambda _, e: _format_time(e.record.status.submitted, "N/A")),
-    "e": ("END_TIME", lambda _, e: _format_time(e.status.ended, "N/A")),
-    "i": ("JOBID", lambda _, e: _format_id(e)),
-    "j": ("NAME", lambda _, e: e.record.name),
-    "l": (
-        "TIME_LIMIT",
-        lambda _, e: quantities.format_elapsed(e.record.walltime) if e.record.walltime else "INVALID",
-    ),
-    "r": ("REASON", lambda _, e: _format_reason(e)[1:-1] if _get_state(e.status) is _PENDING else "None"),
-    "t": ("ST", lambda _, e: _get_state(e.status).code),
-    "u": ("USER", lambda c, _: c.user_name),
-}
-"""The header and the value of each letter of a format."""
-_SQUEUE_FORMAT: Final = "%.18i %.9P %.8j %.8u %.2t %.10M %R"
-_FORMAT_PIECE: Final = re.compile(r"%(\.?)([0-9]{0,3})(.?)", re.DOTALL)
+def count_cpus(client: Client, entry: Entry) -> int:
+    """Return the number of processors that a job has, at least one on each node."""
+    return max(
+        client.count_requested(entry.record, *fields) for fields in (("NODES",), ("PROCESSES", "CPUS"))
+    )
 
 
-@final
-class _Column(NamedTuple):
-    before: str
-    """The text before the column."""
-    header: str
-    value: Callable[[Client, Entry], str]
-    width: int
-    is_right: bool
-
-    def format_text(self, text: str) -> str:
-        if not self.width:
-            return f"{self.before}{text}"
-        text = text[: self.width]
-        return f"{self.before}{text.rjust(self.width) if self.is_right else text.ljust(self.width)}"
-
-
-def _parse_format(option: OptionValue) -> tuple[list[_Column], str]:
-    """Return the columns of a format of squeue, and the text behind them."""
-    columns, end, before = [], 0, ""
-    for match in _FORMAT_PIECE.finditer(option.text):
-        dot, width, letter = match.groups()
-        before += option.text[end : match.start()]
-        end = match.end()
-        if letter == "%":
-            before += "%"
-            continue
-        if letter not in _SQUEUE_FIELDS:
-            hint = f"supported are {' '.join(f'%{name}' for name in _SQUEUE_FIELDS)}"
-            raise UsageError(f"{option.flag}: {quote_value(match[0])} is not supported", hint=hint)
-        header, value = _SQUEUE_FIELDS[letter]
-        columns.append(_Column(before, header, value, int(width or 0), bool(dot)))
-        before = ""
-    return columns, before + option.text[end:]
-
-
-def _run_squeue(client: Client, words: Sequence[str]) -> int:
-    line = parse_words(_SQUEUE_TABLE, words, ends_at_operand=False)
-    _refuse_operands(line)
-    columns, tail = _parse_format(line.get("format") or OptionValue("--format", _SQUEUE_FORMAT))
-    states = _parse_states(line.get("states")) if "states" in line else frozenset(_LIVE_STATES)
-    jobs = line.get("jobs")
-    entries: list[Entry]
-    if jobs is None:
-        entries = client.list_recent(MEMORY_OF_ENDED_JOBS)
-    else:
-        ids = _parse_ids(jobs.flag, jobs.text.split(","))
-        since = time.time() - MEMORY_OF_ENDED_JOBS
-        known = [e for e in client.query_jobs(number for number, _ in ids) if is_known(e.status, since)]
-        entries = [entry for entry in known if _is_selected(entry, ids)]
-        if len(ids) == 1 and not entries:
-            # The text and the exit code by which programs know that a job is gone.
-            print_error("slurm_load_jobs error", "Invalid job id specified")
-            return 1
-    if states is not None:
-        entries = [entry for entry in entries if _get_state(entry.status) in states]
-    lines = [] if "no_header" in line else ["".join(c.format_text(c.header) for c in columns) + tail]
-    selected = _filter_entries(client, entries, line)
-    lines += ("".join(c.format_text(c.value(client, e)) for c in columns) + tail for e in selected)
-    print_lines(lines)
-    return 0
+def format_exit_code(status: JobStatus) -> str:
+    """Return `CODE:SIGNAL`; never 0:0 for a job that did not end with 0."""
+    if not status.state.is_terminal or (status.state is JobState.DONE and status.exit_code is not None):
+        return f"{status.exit_code or 0}:0"
+    if status.signal:
+        return f"0:{status.signal}"
+    return "0:15" if status.state is JobState.REMOVED or status.limit_exceeded else "1:0"
 
 
 # scancel
@@ -301,7 +245,7 @@ def _run_squeue(client: Client, words: Sequence[str]) -> int:
 
 def _run_scancel(client: Client, words: Sequence[str]) -> int:
     line = parse_words(_SCANCEL_TABLE, words, ends_at_operand=False)
-    ids = _parse_ids("job", (part for word in line.operands for part in word.split(",")))
+    ids = parse_ids("job", (part for word in line.operands for part in word.split(",")))
     signal = line.get("signal")
     number = parse_signal(signal.text) if signal is not None else None
     if signal is not None and number is None:
@@ -315,10 +259,13 @@ def _run_scancel(client: Client, words: Sequence[str]) -> int:
         ids = _select_ids(client, line, ids)
     code = 0
     for job, index in ids:
+        name = f"{job}" if index is None else f"{job}_{index}"
+        if "verbose" in line:
+            action = "Terminating job" if number is None else f"Signal {number[1]} to job"
+            print_error("scancel", f"{action} {name}")
         error, job_code = _cancel_job(client, job, index, None if number is None else number[1])
         code = code or job_code
         if error and not ("quiet" in line and job_code == 0):
-            name = f"{job}" if index is None else f"{job}_{index}"
             print_error("scancel", f"error: Kill job error on job id {name}: {error}")
     return code
 
@@ -327,12 +274,12 @@ def _select_ids(
     client: Client, line: CommandLine, ids: Sequence[tuple[int, int | None]]
 ) -> list[tuple[int, int | None]]:
     """Return the ids of the jobs that have not ended and meet all conditions."""
-    states = _parse_states(line.get("state"))
+    states = parse_states(line.get("state"))
     entries = [entry for entry in client.list_recent(0.0) if not entry.status.state.is_terminal]
     return [
         (entry.number, entry.index)
-        for entry in _filter_entries(client, entries, line)
-        if (not ids or _is_selected(entry, ids)) and (states is None or _get_state(entry.status) in states)
+        for entry in filter_entries(client, entries, line)
+        if (not ids or is_selected(entry, ids)) and (states is None or get_state(entry.status) in states)
     ]
 
 
@@ -353,59 +300,75 @@ def _cancel_job(client: Client, number: int, index: int | None, signal: int | No
 # sacct
 
 
-def _format_exit_code(status: JobStatus) -> str:
-    """Return `CODE:SIGNAL`; never 0:0 for a job that did not end with 0."""
-    if not status.state.is_terminal or (status.state is JobState.DONE and status.exit_code is not None):
-        return f"{status.exit_code or 0}:0"
-    if status.signal:
-        return f"0:{status.signal}"
-    return "0:15" if status.state is JobState.REMOVED or status.limit_exceeded else "1:0"
-
-
 _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
+    "Account": lambda c, e: c.get_requested(e.record, "PROJECT"),
+    "AllocCPUS": lambda c, e: str(count_cpus(c, e) if has_started(e.status) else 0),
+    "AllocNodes": lambda c, e: str(c.count_requested(e.record, "NODES") if has_started(e.status) else 0),
     "Elapsed": lambda _, e: quantities.format_clock(get_elapsed(e.status)),
     "ElapsedRaw": lambda _, e: str(int(get_elapsed(e.status))),
-    "End": lambda _, e: _format_time(e.status.ended, "Unknown"),
-    "ExitCode": lambda _, e: _format_exit_code(e.status),
-    "JobID": lambda _, e: _format_id(e),
-    "JobIDRaw": lambda _, e: _format_id(e),
+    "End": lambda _, e: format_time(e.status.ended, "Unknown"),
+    "ExitCode": lambda _, e: format_exit_code(e.status),
+    "JobID": lambda _, e: format_id(e),
+    "JobIDRaw": lambda _, e: str(e.number),
     "JobName": lambda _, e: e.record.name,
     "MaxRSS": lambda _, e: "" if e.status.max_memory is None else f"{e.status.max_memory // 1024}K",
+    "NCPUS": lambda c, e: str(count_cpus(c, e)),
+    "NNodes": lambda c, e: str(c.count_requested(e.record, "NODES")),
     "NodeList": lambda _, e: ",".join(e.status.hosts) or "None assigned",
-    "Partition": lambda _, e: e.status.queue,
-    "Start": lambda _, e: _format_time(e.status.started, "Unknown"),
-    "State": lambda _, e: _get_state(e.status).name,
-    "Submit": lambda _, e: _format_time(e.record.status.submitted, "Unknown"),
+    "Partition": lambda c, e: c.get_queue(e),
+    "QOS": lambda c, e: c.get_requested(e.record, "QOS"),
+    "Reason": lambda _, e: format_reason(e)[1:-1] if get_state(e.status) is PENDING else "None",
+    "ReqCPUS": lambda c, e: str(count_cpus(c, e)),
+    "ReqMem": lambda c, e: f"{c.get_requested(e.record, 'MEMORY') or 0}M",
+    "Start": lambda _, e: format_time(e.status.started, "Unknown"),
+    "State": lambda _, e: get_state(e.status).name,
+    "Submit": lambda _, e: format_time(e.record.status.submitted, "Unknown"),
     "Timelimit": lambda _, e: (
-        quantities.format_clock(e.record.walltime) if e.record.walltime else "Partition_Limit"
+        quantities.format_clock(e.record.walltime) if e.record.walltime else "UNLIMITED"
     ),
+    "TimelimitRaw": lambda _, e: f"{e.record.walltime / 60:.0f}" if e.record.walltime else "UNLIMITED",
     "TotalCPU": lambda _, e: (
         "" if e.status.cpu_time is None else quantities.format_clock(int(e.status.cpu_time))
     ),
     "User": lambda c, _: c.user_name,
+    "WorkDir": lambda c, e: c.get_requested(e.record, "DIRECTORY"),
 }
-_SACCT_FORMAT: Final = "JobID,JobName,Partition,State,ExitCode"
+_SACCT_FORMAT: Final = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode"
+_BRIEF_FORMAT: Final = "JobID,State,ExitCode"
+_STEP: Final = re.compile(r"[0-9_]+\.(?:[0-9]+|batch|extern|interactive)")
 _SACCT_FIELD: Final = re.compile(r"([A-Za-z]+)(?:%(-?)([0-9]{1,4}))?")
 _SACCT_WIDTHS: Final = {"JobID": 12, "JobIDRaw": 12, "ExitCode": 8, "JobName": 10}
 
 
 def _run_sacct(client: Client, words: Sequence[str]) -> int:
     line = parse_words(_SACCT_TABLE, words, ends_at_operand=False)
-    _refuse_operands(line)
-    fields = _parse_sacct_fields(line.get("format") or OptionValue("--format", _SACCT_FORMAT))
-    states, jobs, start = _parse_states(line.get("state")), line.get("jobs"), line.get("start")
-    since = None if start is None else _parse_time(start)
+    refuse_operands(line)
+    if "help_format" in line:
+        names = sorted(_SACCT_FIELDS, key=str.lower)
+        print_lines(" ".join(f"{name:19}" for name in names[i : i + 4]) for i in range(0, len(names), 4))
+        return 0
+    default = _BRIEF_FORMAT if "brief" in line else _SACCT_FORMAT
+    fields = _parse_sacct_fields(line.get("format") or OptionValue("--format", default))
+    states, jobs = parse_states(line.get("state")), line.get("jobs")
+    since, before = (
+        None if (moment := line.get(name)) is None else _parse_time(moment) for name in ("start", "end")
+    )
     if jobs is not None:
-        ids = _parse_ids(jobs.flag, jobs.text.split(","))
-        entries = [e for e in client.query_jobs(number for number, _ in ids) if _is_selected(e, ids)]
+        words_of_jobs = (
+            word for word in jobs.text.split(",") if not _STEP.fullmatch(word)
+        )  # no job has steps
+        ids = parse_ids(jobs.flag, words_of_jobs)
+        entries = [e for e in client.query_jobs(number for number, _ in ids) if is_selected(e, ids)]
     else:
         midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
         since = midnight if since is None else since
         entries = client.list_recent(max(0.0, time.time() - since))
     if since is not None:
         entries = [e for e in entries if (e.status.ended or math.inf) >= since]
+    if before is not None:
+        entries = [e for e in entries if (e.record.status.submitted or 0.0) <= before]
     entries = [
-        e for e in _filter_entries(client, entries, line) if states is None or _get_state(e.status) in states
+        e for e in filter_entries(client, entries, line) if states is None or get_state(e.status) in states
     ]
     rows = [[value(client, entry) for _, value, _ in fields] for entry in entries]
     header = [] if "no_header" in line else [[name for name, _, _ in fields]]
@@ -428,7 +391,7 @@ def _fit(text: str, width: int) -> str:
 def _parse_sacct_fields(option: OptionValue) -> list[tuple[str, Callable[[Client, Entry], str], int]]:
     names = {name.lower(): name for name in _SACCT_FIELDS}
     fields = []
-    for word in option.text.split(","):
+    for word in filter(None, option.text.split(",")):
         match = _SACCT_FIELD.fullmatch(word)
         name = names.get(match[1].lower()) if match else None
         if match is None or name is None:
@@ -455,4 +418,3 @@ def _parse_time(option: OptionValue) -> float:
 
 SACCT: Final = Command(_SACCT_TABLE, "", _run_sacct)
 SCANCEL: Final = Command(_SCANCEL_TABLE, "[ID...]", _run_scancel)
-SQUEUE: Final = Command(_SQUEUE_TABLE, "", _run_squeue)

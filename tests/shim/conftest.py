@@ -148,7 +148,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         PROFILE.format(name="here", root=quoted_root + "/jobs", templates="")
     )
     made.write_stand_ins("slurm")
-    made.write_stand_ins("pbs")
+    made.write_stand_ins("torque")
     yield made
     for directory in made.sessions:
         session = directory / ".gpe_job_id"

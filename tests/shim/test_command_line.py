@@ -15,6 +15,7 @@ from osprofile.shim.command_line import (
     make_script,
     parse_words,
     read_directives,
+    refuse_options,
     split_list,
     split_words,
 )
@@ -24,6 +25,7 @@ TABLE = (
     Option("header", ("-h", "--header")),
     Option("raw", ("-r",)),
     Option("mode", ("--mode",), "M", is_optional=True),
+    *refuse_options("--nothing --headless"),
 )
 LINES = [
     ("-n 1", {"number": ["1"]}, []),
@@ -41,6 +43,11 @@ LINES = [
     ("--mode", {"mode": [""]}, []),
     ("--mode=x", {"mode": ["x"]}, []),
     ("--mode x", {"mode": [""]}, ["x"]),
+    ("--num 1", {"number": ["1"]}, []),
+    ("--nu=1", {"number": ["1"]}, []),
+    ("--m=x", {"mode": ["x"]}, []),
+    ("--heade", {"header": [""]}, []),
+    ("--header", {"header": [""]}, []),
     ("-- -h", {}, ["-h"]),
     ("- -h", {}, ["-", "-h"]),
     ("a -h", {}, ["a", "-h"]),
@@ -62,12 +69,25 @@ def test_options_behind_operands() -> None:
 
 @pytest.mark.parametrize(
     ("line", "name"),
-    [("--numbers 1", "--numbers"), ("--num=1", "--num"), ("-x", "-x"), ("-hx", "-x"), ("-h1", "-1")],
+    [
+        ("--numbers 1", "--numbers"),
+        ("--headers=1", "--headers"),
+        ("--not=1", "--nothing"),
+        ("-x", "-x"),
+        ("-hx", "-x"),
+        ("-h1", "-1"),
+    ],
 )
 def test_unknown_options_are_refused_by_name(line: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"option {name} is not supported") as refusal:
         parse_words(TABLE, line.split(), ends_at_operand=True)
     assert refusal.value.hint
+
+
+def test_an_abbreviation_of_two_options_is_ambiguous() -> None:
+    with pytest.raises(UsageError, match="option --head is ambiguous") as refusal:
+        parse_words(TABLE, ["--head"], ends_at_operand=True)
+    assert refusal.value.hint == "it may be --header, --headless: write it in full"
 
 
 @pytest.mark.parametrize("line", ["-n", "--number", "-hn", "--header=1"])

@@ -128,7 +128,7 @@ def test_ends_of_other_machines(
 
 def test_live_states() -> None:
     def code(state: JobState, started: float | None = None) -> str:
-        return slurm._get_state(JobStatus("x", state, started=started)).code
+        return slurm.get_state(JobStatus("x", state, started=started)).code
 
     assert [code(JobState.QUEUED), code(JobState.RUNNING)] == ["PD", "R"]
     assert [code(JobState.HELD), code(JobState.HELD, 1.0)] == ["PD", "S"]
@@ -140,7 +140,7 @@ def test_live_states() -> None:
 
 def test_causes_and_usage() -> None:
     failed = JobStatus("x", JobState.FAILED)
-    assert {cause: slurm._get_state(failed._replace(cause=cause)).name for cause in (None, *EndCause)} == {
+    assert {cause: slurm.get_state(failed._replace(cause=cause)).name for cause in (None, *EndCause)} == {
         None: "FAILED",
         EndCause.TIME: "TIMEOUT",
         EndCause.MEMORY: "OUT_OF_MEMORY",
@@ -302,9 +302,10 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        ("squeue", ["--json"]), ("squeue", ["-o", "%Q"]), ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
+        ("squeue", ["--json"]), ("squeue", ["-o", "%$"]), ("squeue", ["-O", "nonsense"]), ("squeue", ["-o", "%i", "-O", "jobid"]),
+        ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
         ("squeue", ["1"]), ("squeue", ["-A", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--hurry", "1"]),
-        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "MaxVMSize"]), ("sacct", ["-j", "1.batch"]), ("sacct", ["1"]),
+        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "MaxVMSize"]), ("sacct", ["-j", "1.step"]), ("sacct", ["1"]),
         ("sacct", ["-S", "now-2days"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
     ],
 )  # fmt: skip
@@ -324,8 +325,8 @@ def test_directives_and_the_environment_are_refused_by_their_names(place: Place)
     assert "line 2: the quote ' is not closed" in place.run("sbatch", "job.sh").err
     place.script("#!/bin/sh\n#SBATCH hetjob\ntrue\n")
     assert "heterogeneous" in place.run("sbatch", "job.sh").err
-    ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_HINT": "x"})
-    assert "the variable SBATCH_HINT is not supported" in ended.err
+    ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_NO_KILL": "x"})
+    assert "the variable SBATCH_NO_KILL is not supported" in ended.err
     ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_TIMELIMIT": "x"})
     assert "SBATCH_TIMELIMIT: 'x' is not a time" in ended.err
     place.script("#!/bin/sh\n#SBATCH -J script -o out\necho $SLURM_JOB_NAME\n")
@@ -427,3 +428,100 @@ def test_selections(place: Place) -> None:
 
 def test_a_usage_error_is_one() -> None:
     assert UsageError.exit_code == 2
+
+
+def test_columns_of_squeue(place: Place) -> None:
+    """What is known, and else what a real Slurm 22.05 printed for no value."""
+    place.ok(
+        "sbatch",
+        "-J",
+        "a-name-of-23-characters",
+        "-n2",
+        "-c3",
+        "--mem=2G",
+        "-t",
+        "1:00",
+        "--wrap",
+        "sleep 1000",
+    )
+    place.ok("sbatch", "--mem=1500", "--wrap", "sleep 1000")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n2\n")
+    columns = "%D|%C|%Z|%k|%a|%Q|%m|%l|%b|%c|%h|%n|%q|%v|%w|%E|%f|%z|%P|%r"
+    empty = "(null)|(null)|(null)|(null)|(null)|*:*:*|here|None"
+    assert place.ok("squeue", "-h", "-o", columns).splitlines() == [
+        f"1|6|{place.work}|(null)|(null)|1|2G|1:00|N/A|3|OK||{empty}",
+        f"1|1|{place.work}|(null)|(null)|1|1500M|UNLIMITED|N/A|1|OK||{empty}",
+    ]
+    (host,) = place.ok("squeue", "-h", "-j1", "-o", "%B").splitlines()
+    assert place.ok("squeue", "-h", "-j1", "-o", "%N %R") == f"{host} {host}\n"
+    assert re.fullmatch(r"0:[0-5]\d\n", place.ok("squeue", "-h", "-j1", "-o", "%L"))
+    assert place.ok("squeue", "-h", "-j2", "-o", "%L") == "UNLIMITED\n"
+    header, line = (text.split() for text in place.ok("squeue", "-j", "1").splitlines())
+    assert header == ["JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"]
+    assert [line[1], line[4], line[6]] == ["here", "R", "1"]
+
+
+def test_long_formats_of_squeue(place: Place) -> None:
+    """The same lines as a real Slurm 22.05 printed for such a job."""
+    place.ok("sbatch", "-J", "a-name-of-23-characters", "--wrap", "sleep 1000")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n")
+
+    def show(form: str) -> str:
+        return place.ok("squeue", "-h", "--me", "-t", "all", "-O", form)
+
+    assert show("JobID:12,StateCompact:5,Reason:20") == "1           R    None                \n"
+    assert show("JobArrayID,State") == f"{'1':20}{'RUNNING':20}\n"
+    assert show("name,jobid:.4,name:3") == "a-name-of-23-charact   1a-n\n"
+    assert show("name: ,jobid:7foo,state:4-") == "a-name-of-23-characters 1      fooRUNN-\n"
+    assert place.ok("squeue", "-O", "jobid:6,timelimit:.8") == "JOBID TIME_LIM\n1     UNLIMITE\n"
+
+
+def test_scancel_tells_what_it_does(place: Place) -> None:
+    place.ok("sbatch", "--wrap", "trap '' USR1; sleep 1000 & wait; wait")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n")
+    ended = place.run("scancel", "-v", "--sig=USR1", "1")
+    assert (ended.code, ended.out, ended.err) == (0, "", "scancel: Signal 10 to job 1\n")
+    ended = place.run("scancel", "--verb", "1")
+    assert (ended.code, ended.out, ended.err) == (0, "", "scancel: Terminating job 1\n")
+
+
+def test_options_may_be_abbreviated(place: Place) -> None:
+    place.ok("sbatch", "--parsa", "--wait", "--job=one", "--wra", "true")
+    assert place.ok("squeue", "--noh", "--job", "1", "--stat=all", "--form=%i %j") == "1 one\n"
+    assert place.ok("sacct", "-X", "--noheader", "--format=jobid,state%20", "--job", "1") == (
+        f"{'1':>12} {'COMPLETED':>20} \n"
+    )
+    # The real one knows --exclude, too.
+    ended = place.run("sbatch", "--exclu", "--wrap", "true")
+    assert (ended.code, "option --exclu is ambiguous" in ended.err) == (2, True)
+
+
+def test_fields_of_sacct(place: Place) -> None:
+    place.ok("sbatch", "-W", "-n2", "-c2", "--mem=100", "--wrap", "true")
+    place.ok("sbatch", "-W", "-a", "3-4", "-t", "2", "--wrap", "true")
+    fields = "JobID,JobIDRaw,Timelimit,AllocCPUS,NNodes,ReqMem,Partition,Account,WorkDir"
+    assert place.ok("sacct", "-nP", "-o", fields, "-S", "2020-01-01", "--endtime", "now").splitlines() == [
+        f"1|1|UNLIMITED|4|1|100M|here||{place.work}",
+        f"2_3|2|00:02:00|1|1|0M|here||{place.work}",
+        f"2_4|2|00:02:00|1|1|0M|here||{place.work}",
+    ]
+    assert place.ok("sacct", "-nP", "-j", "1.0,1.batch", "-o", "Reason") == ""
+    assert place.ok("sacct", "-nP", "-j", "1", "-E", "2020-01-01", "-o", "JobID") == ""
+    assert place.ok("sacct", "-nPb", "-j", "1") == "1|COMPLETED|0:0\n"
+    names = place.ok("sacct", "--helpformat").split()
+    assert {"JobID", "State", "WorkDir"} < set(names)
+    assert place.ok("sacct", "-nP", "-j", "1", "-o", ",".join(names)).count("|") == len(names) - 1
+
+
+def test_options_that_change_nothing(place: Place) -> None:
+    words = ["--comment=a b", "--wckey", "x", "--hint=nomultithread", "--get-user-env", "--get-user-env=L"]
+    words += ["--nice", "--nice=5", "-m", "block", "--mail-type=NONE", "-v", "--partition", "here"]
+    ended = place.run("sbatch", "-W", *words, "-o", "out", "--wrap", "echo done")
+    assert (ended.code, (place.work / "out").read_text()) == (0, "done\n")
+    place.ok("sbatch", "--wrap", "true", env={"SBATCH_WCKEY": "x", "SBATCH_HINT": "nomultithread"})
+
+
+@pytest.mark.parametrize("program", ["sbatch", "squeue", "scancel", "sacct"])
+def test_versions(place: Place, program: str) -> None:
+    for flag in ("-V", "--version"):
+        assert re.fullmatch(r"slurm \d+\.\d+\.\d+\n", place.ok(program, flag))

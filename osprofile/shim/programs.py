@@ -1,0 +1,36 @@
+"""The programs that the stand-ins of each batch system replace."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_PBS: Final = {
+    "qsub": "qsub",
+    "qstat": "qstat",
+    "qdel": "pbs",
+    "qselect": "pbs",
+    "qhold": "pbs",
+    "qrls": "pbs",
+    "qalter": "pbs",
+    "pbsnodes": "pbs",
+}
+MODULES: Final = {
+    "slurm": {
+        "sbatch": "sbatch",
+        "squeue": "squeue",
+        "scancel": "slurm",
+        "sacct": "slurm",
+    },
+    "pbspro": _PBS,
+    "torque": _PBS,
+}
+"""The modules of the programs, whose command is called as the program, in capitals."""
+SYNONYMS: Final = {"pbs": "pbspro"}
+"""As the profile pbs is that of OpenPBS."""
+PBS_VERSION: Final = "23.06.06"
+VERSIONS: Final = {
+    "slurm": "slurm 23.02.0",
+    "pbspro": f"pbs_version = {PBS_VERSION}",
+    "torque": "Version: 6.1.2",
+}
+"""What --version prints: that of the manual pages that the stand-ins follow."""

@@ -1,0 +1,174 @@
+"""The commands of PBS Pro, where they differ from those of Torque."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.jobs.state import EndCause, JobState, JobStatus
+from tests.shim.conftest import wait_until
+
+if TYPE_CHECKING:
+    from tests.shim.conftest import Place
+
+
+@pytest.fixture
+def pro(place: Place) -> Place:
+    """Return the place with stand-ins of PBS Pro in the place of Torque's."""
+    place.write_stand_ins("pbs")
+    return place
+
+
+def test_ended_jobs_are_history(pro: Place) -> None:
+    pro.ok("qsub", text="exit 3\n")
+    wait_until(lambda: "job_state = F" in pro.ok("qstat", "-x", "-f", "1"))
+    ended = pro.run("qstat", "1")
+    message = "Job has finished, use -x or -H to obtain historical job information"
+    assert (ended.code, ended.out, ended.err) == (35, "", f"qstat: 1.osprofile {message}\n")
+    assert pro.ok("qstat") == ""
+    assert "    Exit_status = 3\n" in pro.ok("qstat", "-xf", "1.osprofile")
+    assert "    Exit_status = 3\n" in pro.ok("qstat", "-H", "-f", "-w")
+    header, rule, line = pro.ok("qstat", "-x").splitlines()
+    assert header == "Job id            Name             User              Time Use S Queue"
+    assert rule == "----------------  ---------------- ----------------  -------- - -----"
+    assert re.fullmatch(r"1\.osprofile       STDIN            \S+ +00:00:0\d F here", line)
+    assert line.index(" F ") == header.index(" S ")
+    ended = pro.run("qdel", "1")
+    assert (ended.code, ended.err) == (35, "qdel: Job has finished 1.osprofile\n")
+    assert pro.ok("qdel", "-x", "1") == ""
+    assert pro.run("qstat", "-x", "99").code == pro.run("qdel", "99").code == 153
+
+
+def test_json_is_nested(pro: Place) -> None:
+    """`qstat -x -f -F json ID`, as Parsl and PSI/J call it."""
+    job_id = pro.ok(
+        "qsub", "-l", "select=1:ncpus=4:mpiprocs=2:mem=1gb", "-l", "walltime=60", text="exit 1\n"
+    ).strip()
+    wait_until(lambda: "job_state = F" in pro.ok("qstat", "-x", "-f", job_id))
+    found = json.loads(pro.ok("qstat", "-x", "-f", "-F", "json", job_id))
+    job = found["Jobs"][job_id]
+    assert (job["job_state"], job["Exit_status"], job["substate"]) == ("F", 1, 93)
+    assert job["Resource_List"] == {
+        "mem": "1024mb", "ncpus": 4, "nodect": 1, "select": "1:ncpus=4:mpiprocs=2", "walltime": "00:01:00",
+    }  # fmt: skip
+    assert job["resources_used"].keys() == {"walltime"}
+    assert job["Variable_List"]["PBS_O_WORKDIR"] == str(pro.work)
+    assert "Resource_List.ncpus" not in job
+    line = pro.ok("qstat", "-xf", "-F", "dsv", "-D", ";", job_id)
+    assert line.startswith(f"Job Id: {job_id};Job_Name=STDIN;")
+    assert ";Exit_status=1;" in line
+
+
+@pytest.mark.parametrize(
+    ("status", "substate", "exit_status"),
+    [
+        (JobStatus("", JobState.DONE, exit_code=0), "92", "0"),
+        (JobStatus("", JobState.DONE, exit_code=3), "93", "3"),
+        (JobStatus("", JobState.DONE), "93", "-1"),
+        (JobStatus("", JobState.FAILED, signal=9), "93", "265"),
+        (JobStatus("", JobState.FAILED, cause=EndCause.TIME), "93", "-29"),
+        (JobStatus("", JobState.REMOVED, started=1.0), "91", "271"),
+        (JobStatus("", JobState.REMOVED), "91", None),
+        (JobStatus("", JobState.LOST), "93", "-1"),
+    ],
+)
+def test_ends(pro: Place, status: JobStatus, substate: str, exit_status: str | None) -> None:
+    pro.ok("qsub", text="sleep 1000\n")
+    pro.record_end(1, status)
+    shown = pro.ok("qstat", "-xf", "1")
+    assert "    job_state = F\n" in shown
+    assert f"    substate = {substate}\n" in shown
+    found = re.search("Exit_status = (.*)", shown)
+    assert (found and found[1]) == exit_status
+
+
+def test_a_program_in_place_of_a_script(pro: Place) -> None:
+    pro.ok("qsub", "-o", "out", "--", "/bin/echo", "hello", "a  'b'", "-N", "$HOME", "#PBS")
+    wait_until(lambda: pro.ok("qstat") == "")
+    assert (pro.work / "out").read_text() == "hello a  'b' -N $HOME #PBS\n"
+    assert (pro.work / "STDIN.e1").read_text() == ""
+
+
+def test_arrays(pro: Place) -> None:
+    assert pro.ok("qsub", "-N", "arr", "-J", "12-13", text="echo $PBS_ARRAY_INDEX\n") == "1[].osprofile\n"
+    wait_until(lambda: pro.ok("qstat") == "")
+    outputs = {path.name: path.read_text() for path in pro.work.glob("arr.*")}
+    assert outputs == {"arr.o1.12": "12\n", "arr.o1.13": "13\n", "arr.e1.12": "", "arr.e1.13": ""}
+
+
+def test_places(pro: Place) -> None:
+    for place in ("free", "scatter:shared", "pack"):
+        pro.ok("qsub", "-l", f"select=1,place={place}", text="true\n")
+    for place, text in (
+        ("pack:group=host", "'group=host' is not supported"),
+        ("excl", "field EXCLUSIVE is not used"),
+    ):
+        ended = pro.run("qsub", "-l", f"select=1,place={place}", text="true\n")
+        assert (ended.code in {1, 2}, ended.out) == (True, "")
+        assert text in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["-t", "1-2"], "option -t is not supported"),
+        (["-l", "procs=2"], "-l: the resource procs is not supported"),
+        (["-l", "select=1:ncpus=3:mpiprocs=2"], "cannot be divided"),
+        (["-l", "select=1,nodes=1"], "nodes and select exclude each other"),
+        (["-l", "select=2,place=pack"], "-l place: 'pack' is not supported"),
+    ],
+)
+def test_what_is_refused(pro: Place, words: list[str], text: str) -> None:
+    ended = pro.run("qsub", *words, text="true\n")
+    assert (ended.code, ended.out) == (2, "")
+    assert text in ended.err
+    assert pro.sessions == []
+
+
+def test_nextflow(pro: Place) -> None:
+    """Nextflow's executor pbspro names the server that `qstat -B` lists."""
+    pro.ok("qsub", "-N", "nf-one", text="sleep 1000\n")
+    wait_until(lambda: "job_state = R" in pro.ok("qstat", "-f"))
+    ended = pro.shell(
+        "qstat -f $( qstat -B | grep -E -v '(^Server|^---)' | awk -v ORS=' ' '{print \"@\"$1}' )"
+        " | grep -E '(Job Id:|job_state =)'"
+    )
+    assert (ended.code, ended.out) == (0, "Job Id: 1.osprofile\n    job_state = R\n")
+    pro.ok("qdel", "1")
+
+
+def test_holds(pro: Place) -> None:
+    pro.ok("qsub", text="sleep 1000\n")
+    pro.ok("qsub", "-W", "depend=afterany:1", text="echo ran > ran\n")
+    wait_until(lambda: pro.ok("qselect", "-s", "R") == "1.osprofile\n")
+    ended = pro.run("qhold", "1")
+    assert (ended.code != 0, "job_state = R" in pro.ok("qstat", "-f", "1")) == (True, True)
+    assert pro.ok("qhold", "2") == ""
+    assert "job_state = H" in pro.ok("qstat", "-f", "2")
+    pro.ok("qdel", "1")
+    assert pro.ok("qrls", "-h", "u", "2") == ""
+    wait_until((pro.work / "ran").exists)
+    assert pro.run("qhold", "99").code == pro.run("qrls", "99").code == pro.run("qalter", "99").code == 153
+    assert "-h: 's' is not supported" in pro.run("qrls", "-h", "s", "2").err
+
+
+def test_other_commands(pro: Place) -> None:
+    pro.ok("qsub", text="sleep 1000\n")
+    ended = pro.run("qalter", "-l", "walltime=60", "1")
+    assert (ended.code, "a submitted job cannot be changed" in ended.err) == (2, True)
+    (host,) = pro.ok("qstat", "-f", "1").partition("exec_host = ")[2].splitlines()[:1]
+    name = host.removesuffix("/0")
+    for words in (["-a"], [], ["-v", name]):
+        assert pro.ok("pbsnodes", *words).splitlines()[:3] == [
+            name,
+            f"     Mom = {name}",
+            "     state = free",
+        ]
+    assert pro.ok("pbsnodes", "-l") == ""
+    ended = pro.run("pbsnodes", "other")
+    assert (ended.code, ended.err) == (1, "pbsnodes: other: Unknown node\n")
+    for program in ("qsub", "qstat", "qdel", "pbsnodes"):
+        assert re.fullmatch(r"pbs_version = \d+\.\d+\.\d+\n", pro.ok(program, "--version"))
