@@ -6,6 +6,7 @@ import contextlib
 import re
 import shlex
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,19 @@ def test_its_blocks_run_in_an_empty_home(page: str, home: Home) -> None:
 def test_its_blocks_are_well_formed(page: str, tmp_path: Path) -> None:
     for number, block in enumerate(pages.read(page)):
         check(block, tmp_path / str(number))
+
+
+def test_profiles_of_a_site_pass_shellcheck(tmp_path: Path) -> None:
+    """The examples from which a site copies its SITE_SETUP."""
+    files = []
+    for block in pages.read("profiles/slurm/README.md"):
+        if block.is_profile:
+            files.append(tmp_path / f"{len(files)}.xml")
+            files[-1].write_text(block.text)
+    words = [sys.executable, "-m", "osprofile", "lint", "--shellcheck", "--select", "SC", *files]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert any("SITE_SETUP" in file.read_text() for file in files)
 
 
 def inline_commands(page: str) -> Iterator[tuple[str, list[str]]]:
