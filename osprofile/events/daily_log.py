@@ -85,7 +85,7 @@ class DailyLog:
         """Return the names of the current day's file and later ones, in order."""
         try:
             with os.scandir(self._directory) as entries:
-                names = {entry.name for entry in entries if entry.is_file()}
+                names = {entry.name for entry in entries}
         except OSError as error:
             self._directory_problem = describe_read_error(error, self._directory)
             return []

@@ -30,7 +30,7 @@ USAGE = " ".join(["0.5"] + ["0"] * 17 + ["-1"])
 def pbs(n: int) -> str:
     when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(WHEN + n))
     at = f"{when};0008;Server@h;Job;{n}.h"
-    end = f"{when};0010;Server@h;Job;{n}.h;Exit_status={n % 300 - 20} x=1\n"
+    end = f"{when};0010;Server@h;Job;{n}.h;Exit_status={n % 300 - 19} x=1\n"
     return f"{at};Job Queued at\n{at};Job Modified\n{at};Job Run at\n{end}"
 
 
