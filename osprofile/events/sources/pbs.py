@@ -160,6 +160,21 @@ class ExtendedLineParser(TimedLineParser):
     def _convert_extended_message(self, job: str, message: str) -> str:
         """Return the suffix for a message that Globus's program ignores; "" if it is not an event."""
         match message.split(" "):
+            case ["Job", "Rerun" | "requeued"]:
+                self._running_jobs.discard(job)
+                return PENDING_SUFFIX
+            case ["Holds", letters, change]:
+                if job not in self._running_jobs:
+                    return self._convert_hold_change(job, set(letters), change)
+            case ["job", "signaled", "with", signal]:
+                return SUSPENDED_SUFFIX if signal.endswith("suspend") else ACTIVE_SUFFIX
+            case ["enqueuing", *_] if job.partition("[")[2][:1].isdigit():
+                return PENDING_SUFFIX
+        return self._convert_removal(job, message)
+
+    def _convert_removal(self, job: str, message: str) -> str:
+        """Return the suffix for a message about a job that is to leave the server; "" for any other."""
+        match message.split(" "):
             case ["Job", "sent", "signal"] | ["Delete", "forced"] | ["deleting", "instead"]:
                 self._deleted_jobs.add(job)
             case ["MOM", "rejected", "signal"]:
@@ -178,16 +193,6 @@ class ExtendedLineParser(TimedLineParser):
                 self._leaving_jobs.discard(job)
                 self._running_jobs.discard(job)
                 return FAILED_SUFFIX
-            case ["Job", "Rerun" | "requeued"]:
-                self._running_jobs.discard(job)
-                return PENDING_SUFFIX
-            case ["Holds", letters, change]:
-                if job not in self._running_jobs:
-                    return self._convert_hold_change(job, set(letters), change)
-            case ["job", "signaled", "with", signal]:
-                return SUSPENDED_SUFFIX if signal.endswith("suspend") else ACTIVE_SUFFIX
-            case ["enqueuing", *_] if job.partition("[")[2][:1].isdigit():
-                return PENDING_SUFFIX
         return ""
 
     def _convert_hold_change(self, job: str, letters: set[str], change: str) -> str:
