@@ -60,7 +60,12 @@ _EXTENDED_PATTERN: Final = (
     r"|Delete forced|deleting instead|MOM rejected signal|enqueuing into [^,;\n]*+, state Q"
     r"|dequeuing from|Dependency request for job rejected|Finished job did not satisfy dependency"
 )
-_MESSAGES_BY_TYPE: Final = {"0008": "", "0010": "", "0016": "", "0100": ("enqueuing", "dequeuing")}
+_MESSAGES_BY_TYPE: Final[dict[str, str | tuple[str, ...]]] = {
+    "0008": "",
+    "0010": "",
+    "0016": "",
+    "0100": ("enqueuing", "dequeuing"),
+}
 _REFUSED_DEPENDENCY: Final = ("Dependency", "Finished")
 """The messages that are events by the type of a line, and those that are with any other type."""
 NODE_LOST: Final = -20
