@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         StorageNotFoundError as StorageNotFoundError,
         StoreError as StoreError,
         SubmissionBusyError as SubmissionBusyError,
+        SubmissionElsewhereError as SubmissionElsewhereError,
         SubmissionsFailedError as SubmissionsFailedError,
         TargetError as TargetError,
         TemplateNotFoundError as TemplateNotFoundError,
@@ -108,7 +109,8 @@ _NAMES_BY_MODULE = {
         NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
         ProfileNotFoundError RequestError ScriptCutError ScriptError ScriptFailedError
         ScriptTimeoutError SettingError StorageNotFoundError StoreError SubmissionBusyError
-        SubmissionsFailedError TargetError TemplateNotFoundError UnknownFieldError ValueRefusedError
+        SubmissionElsewhereError SubmissionsFailedError TargetError TemplateNotFoundError UnknownFieldError
+        ValueRefusedError
     """,
     "incarnation.context": "new_context working_directory",
     "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",

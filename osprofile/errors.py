@@ -20,6 +20,7 @@
          +- ScriptError               a script could not be run, or was stopped
          |   +- ScriptCutError        it did not finish: its effects are unknown
          |       +- ScriptTimeoutError   it took longer than its time limit
+         |       +- SubmissionElsewhereError  only another host can complete the submission
          +- ScriptFailedError         a script failed; has the batch system's message
          +- OutputError               a script's output does not match the profile's pattern
          +- StoreError                the record of the jobs cannot be read or written
@@ -293,6 +294,10 @@ class ScriptCutError(ScriptError):
 
 class ScriptTimeoutError(ScriptCutError):
     """A script exceeded its time limit and was killed; its effects until then remain."""
+
+
+class SubmissionElsewhereError(ScriptCutError):
+    """Another host began a submission, in a directory that is not on this machine: only that host can complete it."""
 
 
 class ScriptFailedError(TargetError):

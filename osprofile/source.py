@@ -173,6 +173,12 @@ class SourceText:
         result._parts = [(start, text, 0) for start, text in zip(starts, texts, strict=False)]
         return result
 
+    def remove(self, begin: int, end: int) -> SourceText:
+        """Return the text without the characters from `begin` to `end`; each other character keeps its location."""
+        result = SourceText(self.text[:begin] + self.text[end:], self.source, ())
+        result._parts = [(0, self, 0), (begin, self, end)] if begin else [(0, self, end)]
+        return result
+
     def insert_texts(self, offset: int, texts: Iterable[SourceText]) -> SourceText:
         """Return the text with other texts in it at `offset`; each character keeps its location."""
         parts, text = [(0, self, 0)], self.text[:offset]

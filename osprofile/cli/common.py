@@ -118,7 +118,11 @@ def build_context(profile: Profile, words: Iterable[str], job_name: str | None =
     user = assigned["USER_NAME"] if "USER_NAME" in assigned else context.get_user_name()
     name = job_name or context.generate_unique_name()
     directory = context.working_directory(profile, user, name)
-    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **assigned}
+    return {
+        "USER_NAME": user,
+        "WORKING_DIRECTORY": directory,
+        **context.add_target_fields(profile, assigned),
+    }
 
 
 def print_result(text: str) -> None:

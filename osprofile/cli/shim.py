@@ -8,12 +8,12 @@ from osprofile.cli import common
 from osprofile.cli.job.verbs import ClusterOption, HostOption, StoreOption
 from osprofile.cli.options import Argument, ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
 from osprofile.errors import quote_path, quote_value
+from osprofile.shim.job_wrapper import STAND_IN_MARK
 
 _PROGRAMS = {
     "slurm": ("sbatch", "squeue", "scancel", "sacct"),
     "pbs": ("qsub", "qstat", "qdel", "qselect"),
 }
-_MARK = "written by: incarnate shim"
 _MAX_INTERPRETER_LENGTH = 120  # Linux before 5.1 reads 127 bytes of the line
 
 
@@ -81,7 +81,7 @@ def format_stand_in(python: str, system: str, program: str, settings: str) -> st
     A shell in between would drop the variables that hold bash's functions (`module`): their names are none for dash.
     It is needed for a path that cannot be in a line `#!`.
     """
-    note = f"# {program}, {_MARK}; its jobs run by a profile of osprofile\n"
+    note = f"# {program}, {STAND_IN_MARK}; its jobs run by a profile of osprofile\n"
     if not any(c.isspace() for c in python) and len(python) < _MAX_INTERPRETER_LENGTH:
         call = f"main([{system!r}, {program!r}, {settings!r}, *sys.argv[1:]])"
         return f"#!{python} -P\n{note}import sys\nfrom osprofile.shim.__main__ import main\n{call}\n"
@@ -109,7 +109,7 @@ def _check_replaceable(path: str) -> None:
     """Raise `UsageError` for a file that is no stand-in."""
     try:
         with open(path, "rb") as file:
-            if _MARK.encode() in file.read(4096):
+            if STAND_IN_MARK.encode() in file.read(4096):
                 return
     except FileNotFoundError:
         return

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from osprofile.profile.model import Profile
+
+TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", "CLUSTER")
+"""The fields of the context that select a target system."""
 
 
 def get_user_name() -> str:
@@ -31,6 +36,17 @@ def working_directory(profile: Profile, user: str, name: str) -> str:
     root = profile.uspace_root
     separator = "" if root.endswith(profile.delimiter) else profile.delimiter
     return f"{root}{separator}{user}{profile.delimiter}{name}"
+
+
+def add_target_fields(profile: Profile, context: Mapping[str, str]) -> dict[str, str]:
+    """Return a context with SSH:HOST, SSH:PORT and CLUSTER of the profile: a fixed Value, or a Default where it has none."""
+    completed = dict(context)
+    for name in TARGET_FIELDS:
+        field = profile.global_fields.get(name)
+        value = field and (field.value or context.get(name) or field.default)
+        if value:
+            completed[name] = value
+    return completed
 
 
 def new_context(profile: Profile) -> dict[str, str]:

@@ -27,7 +27,7 @@ ends with CR LF, with which some batch systems refuse a script."""
 ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
 """Only well-quoted shell words match (docs/language.md, Quoting): the value may stand unquoted."""
 
-ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
+ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\''|'')*+'(?:\n|\z))*+"
 """Only `export NAME='value'` lines match. They become words for `env`, and are never run as commands."""
 
 _SHELL_WORD: Final = rb"(?:'[^']*'|\\'|[^'\\\s]+)+"

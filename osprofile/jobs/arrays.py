@@ -77,6 +77,7 @@ _CAUSE_TEXTS: Final = {
     EndCause.LIMIT: "limit",
     EndCause.PREEMPTED: "preempted",
     EndCause.NODE: "node failure",
+    EndCause.SITE_SETUP: "SITE_SETUP failed",
 }
 
 

@@ -202,7 +202,7 @@ def quote_shell_words(words: Sequence[str]) -> str:
     """
     for number, word in enumerate(words, 1):
         _check_length("ARGUMENTS", word, f"argument {number}")
-    return " ".join(map(quote_shell_word, words))
+    return " ".join(map(_quote_without_directives, words))
 
 
 def format_exports(environment: Mapping[str, str]) -> str:
@@ -219,8 +219,16 @@ def format_exports(environment: Mapping[str, str]) -> str:
         _check_length(
             "ENVIRONMENT", f"{name}={_require_text('ENVIRONMENT', value)}", f"variable {quote_name(name)}"
         )
-        lines.append(f"export {name}={quote_shell_word(value)}\n")
+        lines.append(f"export {name}={_quote_without_directives(value)}\n")
     return "".join(lines)
+
+
+def _quote_without_directives(value: str) -> str:
+    """Return a value as a shell word of which no line looks like a directive, and none ends with CR LF.
+
+    Batch systems read directives in a job script, wherever they stand, and some refuse a script with CR LF.
+    """
+    return quote_shell_word(value).replace("\r\n", "\r''\n").replace("\n#", "\n''#")
 
 
 def _format_scalar(name: str, value: object) -> str:

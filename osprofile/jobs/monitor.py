@@ -202,12 +202,13 @@ def _is_stale_event(registration: _Registration, timestamp: float, state: JobSta
 
 def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float, now: float) -> JobStatus:
     """Return a job's new status, with gaps filled from the last one."""
-    if new.state is JobState.QUEUED and last.state is not JobState.QUEUED:
+    waits_again = new.state is JobState.HELD and new.native_state and not new.is_suspended
+    if waits_again or (new.state is JobState.QUEUED and last.state is not JobState.QUEUED):
         # It is queued again after a run: the next one begins anew, perhaps elsewhere.
         last = last._replace(started=None, hosts=(), cpu_time=None, max_memory=None)
     submitted = new.submitted or last.submitted
     started = new.started or last.started
-    if new.state is JobState.RUNNING:
+    if new.state is JobState.RUNNING or new.is_suspended:
         started = max(min(timestamp - (new.elapsed or 0.0), started or math.inf), submitted or 0.0)
     started, ended = _merge_run(new, started, submitted, timestamp, now)
     return new._replace(

@@ -1,4 +1,4 @@
-"""Poll the batch system: one query for all watched jobs, then one for each job that it does not list.
+"""Poll the batch system: one query for all watched jobs, then one for those that it does not list, or one for each.
 
 Of an array, the tasks are watched; if several are not listed, there is one query, for the array.
 

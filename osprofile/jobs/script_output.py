@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem, quote_value
-from osprofile.jobs.state import JOB_STATE_TAGS, EndCause, JobState, JobStatus, parse_state_tag
+from osprofile.jobs.state import JOB_STATE_TAGS, SUSPENDED_TAG, EndCause, JobState, JobStatus, parse_state_tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -293,13 +293,16 @@ class StatusOutputReader:
         state, cause = parse_state_tag(tag) if tag else (JobState.UNKNOWN, None)
         code, signal = _parse_number(groups.get("exit")), _parse_number(groups.get("signal"))
         state, code, signal, cause = interpret_exit(state, cause=cause, code=code, signal=signal)
+        elapsed = _parse_seconds(groups.get("elapsed"))
+        if state is JobState.HELD:  # of a job that waits again, it is that of an earlier run
+            elapsed = (elapsed or 0.0) if tag == SUSPENDED_TAG else None
         status = JobStatus("", state, native_state, code, signal, cause, hosts, reason)
         ended = _parse_seconds(groups.get("ended")) if state.is_terminal else None
         return status._replace(
             ended=ended,
             end_reported=ended is not None,
             queue=groups.get("queue") or "",
-            elapsed=_parse_seconds(groups.get("elapsed")),
+            elapsed=elapsed,
             cpu_time=_parse_seconds(groups.get("cpu")),
             max_memory=_parse_size(groups.get("memory")),
         )[1:]

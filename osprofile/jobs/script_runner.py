@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import math
 import re
 from collections import defaultdict
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile import javaregex
 from osprofile.errors import (
     IncarnationError,
     JobNotFoundError,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import IO
 
+    from osprofile.javaregex.pattern import Pattern
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.machine import NodeStatus, QueueStatus
@@ -66,6 +69,10 @@ FIND_TEMPLATE: Final = "FIND_JOB"
 TASK_ID_TEMPLATE: Final = "TASK_ID"
 STATUS_BATCH_SIZE: Final = 25
 """How many queries for single jobs go into one script."""
+_SEVERAL: Final = "SEVERAL"
+"""The variation of GET_JOB_STATUS that asks the batch system for several jobs at once."""
+_MAX_SEVERAL_JOBS: Final = 500
+"""For how many it asks: a command line has a limit, and so has the time of a script."""
 _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
@@ -75,6 +82,7 @@ _JOB_ID_FILE: Final = ".gpe_job_id"
 """START writes the job's id to this file in the working directory."""
 _NO_ARRAYS: Final[Mapping[str, str]] = MappingProxyType({})
 _NUMBER: Final = re.compile("[0-9]+")
+_ID_START: Final = re.compile(r"\w+")
 _PRINT_FILE_SCRIPT: Final = """\
 t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
 case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
@@ -125,6 +133,11 @@ class ScriptRunner:
         self._all_jobs_reader = script_output.StatusOutputReader(profile)
         self._single_job_reader = script_output.StatusOutputReader(profile)
         self._job_id_pattern = script_output.get_job_id_pattern(profile)
+        self._id_form: Pattern | None = None
+        """The form of the ids that one query can have several of; None if the profile has no such query."""
+        form = script_output.find_id_form(profile)
+        if form is not None and _SEVERAL in profile.get_template(STATUS_TEMPLATE).invocations:
+            self._id_form = javaregex.compile(form)
         self._machine_reader = MachineOutputReader(profile)
         self.query_count = 0
         """The number of queries for all jobs so far."""
@@ -276,22 +289,65 @@ class ScriptRunner:
     async def query_jobs(
         self, job_ids: Iterable[str], array_ids: Mapping[str, str] = _NO_ARRAYS
     ) -> dict[str, JobStatus | OSProfileError]:
-        """Query jobs one by one; return the status of each, or its error if its query failed.
+        """Query jobs that the query for all does not list; return the status of each, or the error if its query failed.
 
         `array_ids` has the array of each task: several tasks of an array have one query, and the array
-        itself is in the result if it is printed. Jobs that nobody knows are left out. Several queries go
-        into one script, so that they share a connection over ssh.
+        itself is in the result if it is printed. Jobs that nobody knows are left out. The jobs have one query
+        if the profile has the variation SEVERAL; else one each, and several queries go into one script,
+        so that they share a connection over ssh.
         """
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for job_id in job_ids:
             groups[array_ids.get(job_id, job_id)].append(job_id)
         # A single task is queried by its own id: its array may have thousands.
         queries = [(ids[0] if len(ids) == 1 else queried, ids) for queried, ids in groups.items()]
-        batches = [queries[i : i + STATUS_BATCH_SIZE] for i in range(0, len(queries), STATUS_BATCH_SIZE)]
+        query, size = self._query_batch, STATUS_BATCH_SIZE
+        if self._id_form is not None and len(queries) > 1:
+            query, size = self._query_several, _MAX_SEVERAL_JOBS
+        batches = [queries[i : i + size] for i in range(0, len(queries), size)]
         answers: dict[str, JobStatus | OSProfileError] = {}
-        for batch_answers in await asyncio.gather(*(self._query_batch(b, array_ids) for b in batches)):
+        for batch_answers in await asyncio.gather(*(query(b, array_ids) for b in batches)):
             answers.update(batch_answers)
         return answers
+
+    async def _query_several(
+        self, queries: Iterable[tuple[str, Sequence[str]]], array_ids: Mapping[str, str]
+    ) -> dict[str, JobStatus | OSProfileError]:
+        """Query jobs at once, by the variation SEVERAL; the queries are those of `_query_batch`."""
+        form = self._id_form
+        valid = {queried: ids for queried, ids in queries if form is not None and form.accepts(queried)}
+        if not valid:
+            return {}
+        script = self._render_script(STATUS_TEMPLATE, _SEVERAL, JOB_IDS=" ".join(valid))
+        script_count = math.ceil(len(valid) / STATUS_BATCH_SIZE)
+        try:
+            result = await self._run_to_end(STATUS_TEMPLATE, script, script_count=script_count)
+            statuses = self._single_job_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
+        except ScriptFailedError as error:
+            if error.exit_status == UNKNOWN_JOB_EXIT_STATUS:
+                return {}
+            return dict.fromkeys(itertools.chain.from_iterable(valid.values()), error)
+        answers: dict[str, JobStatus | OSProfileError] = {}
+        for job_ids in valid.values():
+            array_id = array_ids.get(job_ids[0])
+            if array_id is not None:
+                answers.update({j: statuses[j] for j in (*job_ids, array_id) if j in statuses})
+            elif (status := self._find_status(job_ids[0], statuses)) is not None:
+                answers[job_ids[0]] = status
+        return answers
+
+    def _find_status(self, job_id: str, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
+        """Return a job's status from those of several jobs: its own, its tasks', or that of a longer form of its id."""
+        if job_id in statuses:
+            return statuses[job_id]
+        number = _ID_START.match(job_id)
+        start = number[0] if number is not None else job_id
+        similar = [
+            s for j, s in statuses.items() if j.startswith(start) and not j[len(start) :][:1].isalnum()
+        ]
+        if tasks := [s for s in similar if self.find_task_index(job_id, s.job_id) is not None]:
+            return summarize_tasks(job_id, tasks)
+        return next((s for s in similar if s.job_id.startswith(job_id)), None)
 
     async def _query_batch(
         self, queries: Iterable[tuple[str, Sequence[str]]], array_ids: Mapping[str, str]

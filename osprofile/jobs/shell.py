@@ -17,6 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem
+from osprofile.incarnation.context import add_target_fields
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.process import ProcessResult, cancel_on_signal, result_from_returncode, run_process
@@ -48,6 +49,7 @@ def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]
 
 def get_template_command(profile: Profile, template: str, context: Mapping[str, str]) -> list[str]:
     """Return the words of a template whose text is a command; see `get_shell_command`."""
+    context = add_target_fields(profile, context)
     variation = SSH_VARIATION if context.get("SSH:HOST") else ""
     if variation and os.path.exists(control_path := get_control_path(context)):
         context = {**context, CONTROL_PATH_FIELD: control_path}

@@ -56,6 +56,8 @@ class EndCause(StrEnum):
     """A job that it waited for ended in another way than it demanded."""
     USER = "USER"
     """A user or an administrator cancelled it."""
+    SITE_SETUP = "SITE_SETUP"
+    """The site's own lines before the program, SITE_SETUP, ended it; the program did not run."""
     SIGNAL = "SIGNAL"
     """A signal killed it, and why is not known."""
 
@@ -66,14 +68,20 @@ _LIMIT_CAUSES: Final = frozenset({EndCause.TIME, EndCause.MEMORY, EndCause.LIMIT
 _TAGS_WITH_CAUSES: Final = {
     f"{state}/{cause}": (state, cause)
     for state, causes in {
-        JobState.FAILED: (*sorted(_LIMIT_CAUSES), EndCause.NODE, EndCause.PREEMPTED),
+        JobState.FAILED: (*sorted(_LIMIT_CAUSES), EndCause.NODE, EndCause.PREEMPTED, EndCause.SITE_SETUP),
         JobState.REMOVED: (EndCause.DEPENDENCY,),
     }.items()
     for cause in causes
 }
 
-JOB_STATE_TAGS: Final = (*(s.value for s in JobState if s is not JobState.UNKNOWN), *_TAGS_WITH_CAUSES)
-"""Allowed values of the tags of STATE: a state, or a final state and its cause, as in FAILED/TIME."""
+SUSPENDED_TAG: Final = "HELD/SUSPENDED"
+"""The tag of a job that has begun and is suspended, as by gang scheduling: see `JobStatus.is_suspended`."""
+JOB_STATE_TAGS: Final = (
+    *(s.value for s in JobState if s is not JobState.UNKNOWN),
+    *_TAGS_WITH_CAUSES,
+    SUSPENDED_TAG,
+)
+"""Allowed values of the tags of STATE: a state, a final state and its cause, as in FAILED/TIME, or SUSPENDED_TAG."""
 
 
 def parse_state_tag(tag_value: str) -> tuple[JobState, EndCause | None]:
@@ -81,6 +89,8 @@ def parse_state_tag(tag_value: str) -> tuple[JobState, EndCause | None]:
 
     Raises `ValueError` for any other text.
     """
+    if tag_value == SUSPENDED_TAG:
+        return JobState.HELD, None
     return _TAGS_WITH_CAUSES.get(tag_value) or (JobState(tag_value), None)
 
 
@@ -116,13 +126,18 @@ class JobStatus(NamedTuple):
     queue: str = ""
     """The queue; empty if the batch system does not report it with the state."""
     elapsed: float | None = None
-    """Its run time in seconds, if the batch system reports it."""
+    """Its run time in seconds, if the batch system reports it. A HELD job has one if it is suspended."""
     cpu_time: float | None = None
     """The processor time of all its processes in seconds, if it is known."""
     max_memory: int | None = None
     """The largest memory that it used at one time, in bytes, if it is known."""
     end_reported: bool = False
     """Whether `ended` is what the target system reported, and not when the end was first seen."""
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether a HELD job has begun: it is suspended, holds its nodes, and goes on by itself or by RESUME."""
+        return self.state is JobState.HELD and not self.started is self.elapsed is None
 
     @property
     def limit_exceeded(self) -> bool:

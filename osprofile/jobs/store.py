@@ -32,6 +32,7 @@ from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import EndCause, JobState, JobStatus
+from osprofile.jobs.target_names import parse_target_name
 from osprofile.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ _ADDED_INDEXES: Final = {
 """Indexes that the first versions did not have. A query uses one only if it repeats the words of its condition."""
 # Not a column: a change of a job's state would write the request again.
 _REQUEST_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS profile_file (name TEXT PRIMARY KEY, path TEXT NOT NULL)",
     (
         "CREATE TABLE IF NOT EXISTS request ("
         " number INTEGER PRIMARY KEY, directory TEXT NOT NULL, content TEXT NOT NULL)"
@@ -201,6 +203,18 @@ class JobRecord:
         name = {"stdout": self.stdout, "stderr": self.stderr}[stream]
         is_device = name.removeprefix("/dev/shm").startswith("/dev/")  # noqa: S108 - files may be there
         return f"{name}.{index}" if name and index is not None and not is_device else name
+
+    @property
+    def other_host(self) -> str | None:
+        """The host that began this submission, if another one, and if its directory is not on this machine.
+
+        START submits once for a directory. Here it would make another one, and submit a second time. On a target
+        that is reached by ssh, the directory is not this machine's business.
+        """
+        host = None if self.is_submitted else submission_owner.find_other_host(self.owner)
+        if host is None or "SSH:HOST" in parse_target_name(self.target)[1] or os.path.isdir(self.directory):
+            return None
+        return host
 
     @property
     def has_live_owner(self) -> bool:
@@ -389,14 +403,21 @@ class Store:
 
     def release_submission(self, number: int) -> None:
         """Record that this process stopped submitting: any process may complete the submission."""
-        self._execute_change("UPDATE job SET owner = NULL WHERE number = ?", (number,))
+        released = submission_owner.get_released_owner()
+        self._execute_change("UPDATE job SET owner = ? WHERE number = ?", (released, number))
 
-    def claim_submission(self, number: int) -> bool:
-        """Make this process the owner; return False if another one is, or if the job has an id."""
+    def claim_submission(self, number: int, *, take_over: bool = False) -> bool:
+        """Make this process the owner; return False if another one is, or if the job has an id.
+
+        `take_over`: a process of another host is taken for dead.
+        """
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             records = self._select_records("number = ? AND job_id IS NULL", (number,))
-            if not records or records[0].has_live_owner:
+            if not records:
+                return False
+            is_dead = take_over and records[0].other_host is not None
+            if records[0].has_live_owner and not is_dead:
                 return False
             self._db.execute(
                 "UPDATE job SET owner = ? WHERE number = ?", (submission_owner.get_current_owner(), number)
@@ -417,6 +438,22 @@ class Store:
             "UPDATE job SET key = ? WHERE target = ? AND job_id = ? AND key IS NOT ?",
             (key, target, job_id, key),
         )
+
+    def set_profile_file(self, name: str, path: str) -> None:
+        """Record the file of a profile that was selected by its path: its jobs are found by the profile's name."""
+        if self.find_profile_file(name) != path:
+            self._execute_change(
+                "INSERT OR REPLACE INTO profile_file (name, path) VALUES (?, ?)", (name, path)
+            )
+
+    def find_profile_file(self, name: str) -> str | None:
+        """Return the file from which a profile was last loaded by its path, if it is still ours; else None."""
+        with self._convert_errors():
+            row = self._db.execute("SELECT path FROM profile_file WHERE name = ?", (name,)).fetchone()
+        with contextlib.suppress(OSError):
+            if row is not None and os.stat(row["path"]).st_uid in {0, os.geteuid()}:
+                return str(row["path"])
+        return None
 
     # Jobs
 
@@ -645,6 +682,9 @@ class Store:
             ):
                 if is_wrong:
                     raise OSError(number, os.strerror(number), path)
+            if file.st_uid != os.geteuid():  # the scripts in it are run
+                message = f"the record of the jobs, {path}, belongs to another user"
+                raise StoreError(message, hint="give another file")
             self._file_id = (file.st_dev, file.st_ino)
             if not _open_files[self._file_id]:
                 self._check_file(path)

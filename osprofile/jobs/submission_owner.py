@@ -9,6 +9,8 @@ from typing import Final
 
 REMOTE_OWNER_TIMEOUT: Final = 600.0
 """Seconds after which the submission of another host's process is considered interrupted."""
+_RELEASED: Final = "0 released"
+"""What stands for a process that has given a submission up. Its host is still needed: the job may be there."""
 
 
 def get_current_owner() -> str:
@@ -16,12 +18,23 @@ def get_current_owner() -> str:
     return f"{get_host_and_boot()} {os.getpid()} {_get_start_time(os.getpid())}"
 
 
+def get_released_owner() -> str:
+    """Return the owner of a submission that was begun on this host, and that no process works on."""
+    return f"{get_host_and_boot()} {_RELEASED}"
+
+
+def find_other_host(owner: str | None) -> str | None:
+    """Return the name of the host on which a submission was begun; None if it is this one, or not known."""
+    host = (owner or "").partition(" ")[0]
+    return host if host and host != get_host_and_boot().partition(" ")[0] else None
+
+
 def is_owner_alive(owner: str | None, started_at: float) -> bool:
     """Return whether the process of a submission that began then (s since 1970) still exists.
 
     A process of another host cannot be seen from here: it counts as alive for REMOTE_OWNER_TIMEOUT.
     """
-    if not owner:
+    if not owner or owner.endswith(_RELEASED):
         return False
     host, boot, pid, start_time = owner.split(" ")
     this_host, this_boot = get_host_and_boot().split(" ")

@@ -22,6 +22,7 @@ from osprofile.errors import (
     ScriptFailedError,
     StoreError,
     SubmissionBusyError,
+    SubmissionElsewhereError,
     ValueRefusedError,
     quote_name,
 )
@@ -137,16 +138,20 @@ class JobSubmitter:
             await asyncio.sleep(0)  # other coroutines run between
         return dict(sorted(errors.items()))
 
-    async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+    async def submit_job(
+        self, description: JobDescription, *, key: str | None, strict: bool, take_over: bool = False
+    ) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is None:
             return await self._submit_counted(description, key=None, strict=strict)
         # Calls with the same key, one after the other; the lock goes with the last call that holds it.
         lock = self._key_locks.setdefault(key, asyncio.Lock())
         async with lock:
-            return await self._submit_once(description, key, strict=strict)
+            return await self._submit_once(description, key, strict=strict, take_over=take_over)
 
-    async def _submit_once(self, description: JobDescription, key: str, *, strict: bool) -> str:
+    async def _submit_once(
+        self, description: JobDescription, key: str, *, strict: bool, take_over: bool
+    ) -> str:
         """Return the job of a key; submit it if there is none, and wait while another process submits it."""
         deadline, interval = time.monotonic() + self._busy_timeout, _MIN_BUSY_INTERVAL
         while True:
@@ -154,7 +159,7 @@ class JobSubmitter:
                 record = self._store.find_by_key(self._target, key)
                 if record is None:
                     return await self._submit_counted(description, key=key, strict=strict)
-                job_id = record.status.job_id or await self._complete_submission(record)
+                job_id = record.status.job_id or await self._complete_submission(record, take_over=take_over)
             except SubmissionBusyError:
                 if time.monotonic() >= deadline:
                     raise
@@ -326,10 +331,17 @@ class JobSubmitter:
             self._record_job_id(record, job_id)
         return job_id  # if another process has the submission, that one records it
 
-    async def _complete_submission(self, record: JobRecord) -> str:
+    async def _complete_submission(self, record: JobRecord, *, take_over: bool = False) -> str:
         if record.number in self._unrecorded_ids:
             return self._record_job_id(record, self._unrecorded_ids[record.number])
-        if self._store.claim_submission(record.number):
+        if record.other_host is not None and not record.has_live_owner and not take_over:
+            message = (
+                f"the submission in {record.directory} was begun on {record.other_host}, and that directory is not"
+                f" on this machine: {_OUTCOME_UNKNOWN} here"
+            )
+            hint = f"complete it on {record.other_host}; if that did not submit the job: --take-over submits it here"
+            raise SubmissionElsewhereError(message, hint=hint)
+        if self._store.claim_submission(record.number, take_over=take_over):
             return await self._run_submission(record, is_repeated=True)
         current = self._store.find_by_directory(self._target, record.directory)
         if current is not None and current.is_submitted:

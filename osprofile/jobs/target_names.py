@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote
 
+from osprofile.incarnation.context import add_target_fields
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,7 +19,8 @@ _HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
-    """Return a target system's name: the profile's, with the cluster, host and port of the context."""
+    """Return a target system's name: the profile's, with the cluster, host and port of the context, or its own."""
+    context = add_target_fields(profile, context)
     host, port = context.get("SSH:HOST"), context.get("SSH:PORT")
     cluster = context.get(CLUSTER_FIELD)
     name = f"{profile.name}:{quote(cluster, safe='')}" if cluster else profile.name

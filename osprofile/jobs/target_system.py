@@ -27,7 +27,7 @@ from osprofile.errors import (
     quote_name,
     quote_value,
 )
-from osprofile.incarnation.context import get_user_name
+from osprofile.incarnation.context import add_target_fields, get_user_name
 from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
@@ -83,13 +83,13 @@ class TargetSystem:
         max_parallel_scripts: int = 8,
         clock: Clock | None = None,
     ) -> None:
-        context = dict(context or {})
+        if context and context.get(CLUSTER_FIELD):
+            _check_cluster(profile, context[CLUSTER_FIELD])
+        context = add_target_fields(profile, context or {})
         remote_user = context.get("SSH:HOST", "").rpartition("@")[0]
         self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
         context["USER_NAME"] = self.user_name
-        if context.get(CLUSTER_FIELD):
-            _check_cluster(profile, context[CLUSTER_FIELD])
         self.profile = profile
         """The profile of the machine."""
         self.name = format_target_name(profile, context)
@@ -151,7 +151,12 @@ class TargetSystem:
     # Submitting
 
     async def submit(
-        self, description: JobDescription, *, key: str | None = None, strict: bool = True
+        self,
+        description: JobDescription,
+        *,
+        key: str | None = None,
+        strict: bool = True,
+        take_over: bool = False,
     ) -> str:
         """Submit a job, watch it from then on, and return its id.
 
@@ -160,14 +165,16 @@ class TargetSystem:
         another process submits that job, this waits for some seconds; then it raises
         `SubmissionBusyError`. If START fails, FIND_JOB finds out whether the job was
         submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
-        `recover_submissions`, finds out. After any other error, this call has not submitted the job.
+        `recover_submissions`, finds out. After any other error, this call has not submitted the job. A
+        `SubmissionElsewhereError` is a `ScriptCutError`: another host began the submission, in a directory that
+        this one does not have. If that host has not submitted the job, `take_over` submits it here.
 
         The id of an array stands for all its tasks in every method; each task has an id of its own, too
         (see `task_statuses`). Raises `JobNotFoundError` if nobody knows a job that this one depends on.
         """
         _require_description(description)
         self._recorder.flush()  # of the jobs that this one depends on
-        job_id = await self._submitter.submit_job(description, key=key, strict=strict)
+        job_id = await self._submitter.submit_job(description, key=key, strict=strict, take_over=take_over)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
 

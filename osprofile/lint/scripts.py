@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from osprofile.profile.tree import Element
     from osprofile.source import SourceText
 
-_CLEANUP: Final = "SITE_CLEANUP"
 _LATE_SHEBANG: Final = re.compile(r"\s+#!")
 
 
@@ -67,10 +66,6 @@ def _check_value(field: Field, value: SourceText) -> Iterator[Problem]:
         message = f"{label} begins here and is not closed in the Value of field {field.name}"
         hint = "close it: the script that the Value is put into goes on behind it"
         yield make_problem("OSP612", message, value.get_location(offset), hint)
-    for offset in lexed.exit_offsets if field.name == _CLEANUP else ():
-        message = f"exit in {field.name} ends the job's own shell: the program's exit status is lost"
-        hint = "write if ...; then ...; fi, or put the commands into ( )"
-        yield make_problem("OSP618", message, value.get_location(offset), hint)
 
 
 def _is_shell_script(invocation: Invocation) -> bool:

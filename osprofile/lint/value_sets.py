@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field
 
 ENVIRONMENT_REPLACEMENT: Final = (
-    r"export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\'')*+')(?:\n|\z)",
+    r"export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\''|'')*+')(?:\n|\z)",
     "$1$2 ",
 )
 """FROM and TO that turn lines `export NAME='value'` into words NAME='value' for env. As commands the

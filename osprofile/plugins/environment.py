@@ -5,16 +5,12 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from osprofile.caller_environment import is_callers_variable
+
 __all__ = ["copy_environment"]
 
 log: Final = logging.getLogger(__name__)
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OTHERS_VARIABLES: Final = re.compile(
-    r"(?:GPE|LSB|OMPI_COMM|PBS|PMI|PMIX|SBATCH|SGE|SLURM|SRUN|SSH)_.*"
-    r"|CUDA_VISIBLE_DEVICES|DBUS_SESSION_BUS_ADDRESS|DISPLAY|HOST|HOSTNAME|JOB_ID|NHOSTS|NSLOTS|OLDPWD|PE_HOSTFILE|PWD"
-    r"|ROCR_VISIBLE_DEVICES|SHLVL|TMPDIR|XDG_RUNTIME_DIR|XDG_SESSION_ID|_"
-)
-"""Variables that belong to the caller's machine, login or job: a job has its own, or must not have any."""
 _UNSAFE_VALUE: Final = re.compile(r"\r\n|\n#")
 """What the bundled profiles refuse in a job script: a batch system could read the line as a directive."""
 
@@ -23,7 +19,7 @@ def copy_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the caller that its jobs get, too; those that must be left out are logged."""
     copied, unsafe = {}, []
     for name, value in environment.items():
-        if not _VARIABLE_NAME.fullmatch(name) or _OTHERS_VARIABLES.fullmatch(name):
+        if not _VARIABLE_NAME.fullmatch(name) or is_callers_variable(name):
             continue
         if _UNSAFE_VALUE.search(value):
             unsafe.append(name)

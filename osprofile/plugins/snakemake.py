@@ -29,6 +29,7 @@ from snakemake_interface_executor_plugins.utils import encode_target_jobs_cli_ar
 from snakemake_interface_executor_plugins.workflow import WorkflowExecutorInterface
 
 import osprofile
+from osprofile.caller_environment import is_callers_variable
 from osprofile.plugins.messages import describe_end, format_error
 
 common_settings: Final = CommonSettings(
@@ -80,10 +81,6 @@ _EXECUTORS_FIELDS: Final = frozenset(
 """Fields that this executor sets itself, or that would make something else than one job of a rule's job."""
 _MAX_NAME_LENGTH: Final = 200
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_OWN_VARIABLE: Final = re.compile(
-    r"(?:GPE|SLURM|SLURMD|PBS|LSB|SGE|PMI|PMIX)_|(?:JOB_ID|JOB_NAME|NSLOTS|NHOSTS|PE_HOSTFILE)\Z"
-)
-"""Variables of the batch job in which Snakemake itself may run: the jobs have their own values."""
 _MAX_STATUS_AGE: Final = 1.0
 """Seconds for which an answer is used again: Snakemake may check as often as a hundred times a second."""
 
@@ -264,7 +261,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
     @functools.cached_property
     def _inherited_environment(self) -> dict[str, str]:
         """This process's variables, without those that the profile refuses: no user has chosen them for a job."""
-        names = [name for name in os.environ if _VARIABLE_NAME.match(name) and not _OWN_VARIABLE.match(name)]
+        names = [name for name in os.environ if _VARIABLE_NAME.match(name) and not is_callers_variable(name)]
         if self._find_refusal(names) is None:
             return {name: os.environ[name] for name in names}
         refused = [name for name in names if self._find_refusal([name]) is not None]

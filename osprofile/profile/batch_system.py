@@ -26,7 +26,7 @@ STATES: Final = {
     "held": "HELD",
     "done": "DONE",
     "failed": "FAILED",
-    "limit": "FAILED/LIMIT",
+    "limit": "FAILED/TIME",
     "removed": "REMOVED",
 }
 """The states of the profile by the facts that have the batch system's words for them."""
@@ -34,7 +34,13 @@ STATES: Final = {
 NO_OWN_ID: Final = "a job must learn its own id: by a variable or command, or by {script} in the line"
 
 _ENDS: Final = ("done", "failed", "limit", "removed")
-_RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/TIME", "removed": "REMOVED"}
+_RECORD_TAGS: Final = {
+    "exited": "DONE",
+    "exited/setup": "FAILED/SITE_SETUP",
+    "exited/no-directory": "FAILED/NODE",
+    "limit": "FAILED/TIME",
+    "removed": "REMOVED",
+}
 """The words that a job's own record uses."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")
@@ -226,9 +232,11 @@ def _command_lines(system: BatchSystem) -> Iterator[str]:
         yield f"gpe_read_id() {{ sed -n {shlex.quote(_answer_script(system.answer))}; }}"
     yield from _list_lines(system, line)
     ends = [word.partition("/")[0] for key in _ENDS for word in system.words.get(key, ())]
-    if ends:
-        patterns = " | ".join(shlex.quote(word) for word in dict.fromkeys(ends))
-        yield f"gpe_has_ended() {{ case $1 in {patterns}) ;; *) return 1 ;; esac; }}"
+    limits = [word.partition("/")[0] for word in system.words.get("limit", ())]
+    for name, found in (("has_ended", ends), ("is_limit", limits)):
+        if found:
+            patterns = " | ".join(shlex.quote(word) for word in dict.fromkeys(found))
+            yield f"gpe_{name}() {{ case $1 in {patterns}) ;; *) return 1 ;; esac; }}"
     yield from _own_id_lines(system, line)
     cancels = [_id_command(command) for command in system.cancel]
     yield f"gpe_cancel() {{ {' || '.join(cancels)}; }}"
@@ -241,6 +249,7 @@ def _submit_function(system: BatchSystem) -> str:
     """Return the function that submits: with options, or with the script alone if it has directives."""
     words = _split_command(system.submit, "{script}")
     if system.directive_prefix:
+        words = [word for word in words if word != "{options}"]  # the script has them
         return f"gpe_submit() {{ {_quote_words(words, {'{script}': _PATH})}; }}"
     if "{options}" not in words:
         words.insert(1, "{options}")

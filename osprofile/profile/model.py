@@ -522,13 +522,18 @@ def _resolve_patterns(fields: Mapping[str, Field], global_fields: Mapping[str, F
 def _add_directives(template: Template, global_fields: Iterable[Field]) -> Template:
     """Return JOB_DIRECTIVES with a line for each field with a directive, after the first line (`#!/bin/sh`).
 
+    It takes the place of a line of the template that begins with this field.
     Batch systems read no directives after a command, which the last lines may be.
     """
-    texts = [text for field in global_fields if field.directive for text in _format_directive(field)]
+    fields = [field for field in global_fields if field.directive]
+    texts = [text for field in fields for text in _format_directive(field)]
     invocation = template.invocations.get("")
     if not texts or invocation is None or invocation.body is None:
         return template
     body = invocation.body
+    for field in fields:
+        while line := re.search(rf"(?m)^<{re.escape(field.name)}[:/].*\n?", body.text):
+            body = body.remove(*line.span())
     line_end = body.text.find("\n")
     body = body.insert_texts(line_end if line_end >= 0 else len(body.text), texts)
     return template._replace(invocations={**template.invocations, "": invocation._replace(body=body)})

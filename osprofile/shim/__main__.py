@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from osprofile.errors import OSProfileError
 from osprofile.shim.client import Client, Interruption, Settings
 from osprofile.shim.command import print_error, print_lines
+from osprofile.shim.job_wrapper import leave_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ def main(command_line: Sequence[str]) -> NoReturn:
     """Run a stand-in, and end the process; `command_line` is SYSTEM PROGRAM SETTINGS [WORD...]."""
     system, program, settings, *words = command_line
     received: list[int] = []
+    leave_path(program)
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
             signal.signal(number, lambda n, _frame: _interrupt(n, received))

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.caller_environment import is_job_variable
 from osprofile.errors import quote_value
 from osprofile.jobs.description import quote_shell_words
 from osprofile.shim.command_line import UsageError
@@ -18,9 +19,8 @@ from osprofile.shim.command_line import UsageError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-_JOB_PREFIXES: Final = ("GPE_", "SLURM_", "SBATCH_", "PBS_", "LSB_", "SGE_")
-_JOB_VARIABLES: Final = frozenset({"JOB_ID", "NSLOTS", "NHOSTS", "PE_HOSTFILE", "SLURMD_NODENAME"})
-"""Variables of a job: a submitter that is a job itself must not pass its own to the job that it submits."""
+STAND_IN_MARK: Final = "written by: incarnate shim"
+"""In the text of each stand-in."""
 _KEPT_PREFIXES: Final = ("LC_", "LSF_", "OSPROFILE_", "SSH_", "XDG_", "XLSF_")
 _KEPT_VARIABLES: Final = frozenset(
     {
@@ -94,13 +94,29 @@ class Wrapper:
         return "".join(lines).encode("utf-8", "surrogateescape")
 
 
+_caller_path: list[str] = []
+
+
+def leave_path(program: str) -> None:
+    """Take the folders with stand-ins of a program out of PATH: a profile's script means the real one. Jobs keep them."""
+    path = os.environ.get("PATH", "")
+    _caller_path[:] = [path]
+    folders = (f for f in path.split(os.pathsep) if not _is_stand_in(os.path.join(f, program)))
+    os.environ["PATH"] = os.pathsep.join(folders)
+
+
+def _is_stand_in(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return STAND_IN_MARK.encode() in file.read(4096)
+    except OSError:
+        return False
+
+
 def select_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the submitter's variables that a job gets: all but those of a job that the submitter may be."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith(_JOB_PREFIXES) and name not in _JOB_VARIABLES
-    }
+    selected = {name: value for name, value in environment.items() if not is_job_variable(name)}
+    return {**selected, "PATH": _caller_path[0]} if _caller_path else selected
 
 
 def restrict_environment(passed: Collection[str]) -> None:

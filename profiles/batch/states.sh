@@ -12,5 +12,7 @@ gpe_is_live() { # is the job of the line gpe_known one that has not ended?
   ! gpe_has_ended "${2%%/*}"
 }
 gpe_print_state() {
-  if gpe_is_live; then printf '%s\n' "$gpe_known"; else gpe_record "$1" || { [ -n "$gpe_known" ] && printf '%s\n' "$gpe_known"; }; fi
+  # the batch system knows best that a limit ended the job; the job itself may have ended by any signal, or by none
+  gpe_word=${gpe_known#* } && gpe_word=${gpe_word%%[ /]*}
+  if gpe_is_live || { [ -n "$gpe_known" ] && gpe_is_limit "$gpe_word"; }; then printf '%s\n' "$gpe_known"; else gpe_record "$1" || { [ -n "$gpe_known" ] && gpe_explain "$gpe_known"; }; fi
 }

@@ -3,6 +3,7 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 # Neither the home nor the root of the working directories, nor this user's part of it, nor what any of them is in,
 # however it is spelled. A link to one of them is only a link.
 user=$root/$(id -un)
+# shellcheck disable=SC3013  # every sh of Linux has -ef
 [ -L "$path" ] || for kept in "$HOME" "$root" "$user" "$(cd -P -- "$HOME" && pwd)" "$(cd -P -- "$root" && pwd)" "$(cd -P -- "$user" && pwd)"; do
   while :; do
     [ ! "$path" -ef "${kept:-/}" ] || { printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${kept:-/}" >&2; exit 1; }

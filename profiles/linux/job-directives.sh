@@ -16,7 +16,7 @@ gpe_jobs="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 trap '' PIPE
 printf '%s\n' "$gpe_id" 2> /dev/null
 trap - PIPE
-gpe_begin=gpe_begin gpe_end=gpe_end
+gpe_begin=gpe_begin gpe_ended=gpe_end gpe_end=gpe_end
 gpe_enlist() {
   read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe_host
   # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
@@ -49,8 +49,9 @@ gpe_watch_walltime() {
   while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
     case $gpe_n in 0 | [5-9]?) gpe_pids=$(gpe_processes "$GPE_JOB_ID" "$$") ;; *) gpe_pids= ;; esac
     for gpe_p in $gpe_pids; do
-      case $gpe_n:$gpe_p in
-      *":$$" | *":$gpe_self") ;;
+      # not the site's shell, which has to clean up
+      gpe_stat "$gpe_p" && case $gpe_n:$gpe_p:$gpe_parent in
+      *":$$:"* | *":$gpe_self:"* | *":$$") ;;
       0:*) gpe_signal TERM "$gpe_p" ;;
       [5-9]?:*) gpe_signal KILL "$gpe_p" ;;
       esac
@@ -59,4 +60,6 @@ gpe_watch_walltime() {
     sleep 0.1
   done
 }
-gpe_end() { [ -z "${gpe_watch:-}" ] || kill "$gpe_watch" 2> /dev/null; }
+gpe_end() { # called twice: the process of this number may be another one by then
+  [ -z "${gpe_watch:-}" ] || ! gpe_stat "$gpe_watch" || [ "$gpe_parent" != "$$" ] || kill "$gpe_watch" 2> /dev/null
+}

@@ -5,4 +5,4 @@ command -v gpe_print_nodes > /dev/null || gpe_print_nodes() {
 case $gpe_node_file in /*) ;; *) gpe_node_file=$GPE_WORKING_DIRECTORY/$gpe_node_file ;; esac
 case ${gpe_node_file#/dev/shm} in /dev/*) ;; *) gpe_node_file=$gpe_node_file${gpe_task:+.$gpe_task} ;; esac
 export GPE_NODE_FILE="$gpe_node_file"
-(gpe_print_nodes > "$GPE_NODE_FILE") || { gpe_status=125; "${gpe_end:-:}"; exit 125; }
+(gpe_print_nodes > "$GPE_NODE_FILE") || exit 125

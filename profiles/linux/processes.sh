@@ -1,5 +1,5 @@
 gpe_processes='<PROCESSES/'/'\\''>' gpe_nodes='<NODES/'/'\\''>' gpe_executable='<EXECUTABLE/'/'\\''>' gpe_container='<CONTAINER/'/'\\''>' gpe_container_command='<CONTAINER_COMMAND/'/'\\''>'
-set -- <ENVIRONMENT/export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\'')*+')(?:\n|\z)/$1$2 >
+set -- <ENVIRONMENT/export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\''|'')*+')(?:\n|\z)/$1$2 >
 <SH_ENVIRONMENT>;<SH_CONTAINER>
 <SH_QUOTE>
 if [ "${gpe_nodes:-1}" -gt 1 ]; then

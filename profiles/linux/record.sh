@@ -20,6 +20,9 @@ gpe_record() { # ID: prints how the job ended, from the files in its working dir
   elif [ -e "$gpe_dir/.gpe_limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe_limit"
     printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
+  elif [ -e "$gpe_dir/.gpe_failed" ] && [ -e "$gpe_dir/.gpe_exit_status" ]; then
+    read -r gpe_why < "$gpe_dir/.gpe_failed"
+    printf '%s exited/setup exit=137%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
   elif [ -e "$gpe_dir/.gpe_exit_status" ] && read -r gpe_code < "$gpe_dir/.gpe_exit_status"; then
     printf '%s exited exit=%s%s\n' "$1" "$gpe_code" "$gpe_used"
   else

@@ -13,5 +13,7 @@ gpe_job_dir "$id" || :
 for pid in $(gpe_processes "$id" $gpe_leaders); do
   gpe_stat "$pid" && [ "$gpe_session" != "${starter:-}" ] || continue
   case "$gpe_leaders$gpe_watches " in *" $pid "*) continue ;; esac
+  # nor to the site's shell, which is a copy of the job's own: a leader's child with the same command line
+  case "$gpe_leaders " in *" $gpe_parent "*) [ "$(tr '\0' '\n' < "/proc/$pid/cmdline")" != "$(tr '\0' '\n' < "/proc/$gpe_parent/cmdline")" ] || continue ;; esac
   case "$gpe_watches " in *" $gpe_parent "*) ;; *) kill "-$signal" "$pid" 2> /dev/null || : ;; esac
 done

@@ -1,7 +1,8 @@
 gpe_bhist() {
   gpe_history=$(LC_ALL=C bhist -l "$1" 2> /dev/null) || return
   # Entries begin with a date and go on behind 21 blanks. The command stands in such lines too, never at a line's begin.
-  printf '%s\n' "$gpe_history" | awk -v id="$1" -v owner="$(id -un)" '
+  printf '%s\n' "$gpe_history" | GPE_OWNER=$(id -un) awk -v id="$1" '
+BEGIN { owner = ENVIRON["GPE_OWNER"] } # -v would read a backslash in it
 function entry(text) {
   text = line
   line = ""

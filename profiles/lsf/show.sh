@@ -17,7 +17,8 @@ NF < 6 { next }
   if (term == "TERM_ORPHAN_SYSTEM") reason = "DEPENDENCY"
   if (state == "DONE") more = " exit=0"
   if (state == "EXIT") {
-    if (term != "" && term !~ /^TERM_(EXTERNAL_SIGNAL|RMS|UNKNOWN|ZOMBIE)$/) state = state "/" term
+    if (term == "TERM_RC_RECLAIM") { state = "PEND"; code = ""; host = "" } # its host is taken back: LSF runs it again
+    else if (term != "" && term !~ /^TERM_(EXTERNAL_SIGNAL|RMS|UNKNOWN|ZOMBIE)$/) state = state "/" term
     else if (removed() || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)) state = state "/removed"
     else if (code > 128) more = " exit=" code
     else if (code ~ /^[1-9]/) { state = state "/exit"; more = " exit=" code }

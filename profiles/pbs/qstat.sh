@@ -1,11 +1,12 @@
 gpe_qstat() {
+  # -E: all of them in one request
   gpe_us=$(printf '\037') # no value that qstat prints holds this one
-  gpe_text=$(qstat -x -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
+  gpe_text=$(qstat -x -E -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
   gpe_rc=$?
   case $gpe_rc:$gpe_text in
   0: | 0:*'Job Id: '*) ;;
   0:*) # the server keeps no history: qstat says so, and prints no job
-    gpe_text=$(qstat -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
+    gpe_text=$(qstat -E -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
     gpe_rc=$? ;;
   esac
   case $gpe_rc:$gpe_text in
@@ -22,7 +23,7 @@ gpe_qstat() {
 /^Job Id: / {
   split("", job)
   for (i = 2; i <= NF; i++) { at = index($i, "="); job[substr($i, 1, at - 1)] = substr($i, at + 1) }
-  sub(/@.*/, "", job["Job_Owner"])
+  sub(/@[^@]*$/, "", job["Job_Owner"]) # users may have an @ in their names
   id = substr($1, 9)
   state = job["job_state"]
   sub1 = job["substate"]
@@ -41,6 +42,6 @@ gpe_qstat() {
   if (state == "X") state = "F" # an ended task, while its array has not ended
   print id "|" job["Job_Owner"] "|" state "|" sub1 "|" \
     code "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" \
-    job["resources_used.walltime"] "," job["resources_used.cput"] "," job["resources_used.mem"] "|" job["comment"]
+    job["resources_used.walltime"] "," job["resources_used.cput"] "," job["resources_used.mem"] "," job["depend"] "|" job["comment"]
 }'
 }

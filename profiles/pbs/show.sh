@@ -16,6 +16,10 @@ function bytes(text, unit) { # 204800kb
   return text ~ /^[0-9]+(b|kb|mb|gb|tb)$/ ? sprintf("%.0f", (text + 0) * 1024 ^ ((index("b kbmbgbtb", unit) - 1) / 2)) : ""
 }
 function first(file, line) { line = ""; getline line < file; close(file); return line }
+function best(told, name, t) { # what is told, or what the job itself has measured, if that is more: PBS looks every 10 s
+  t = match(usage, name "=[0-9]+([.][0-9]+)?") ? substr(usage, RSTART + length(name) + 1, RLENGTH - length(name) - 1) : ""
+  return t + 0 > told + 0 ? t : told
+}
 function left(name, line, dir) {
   dir = $1
   if (match(dir, /\[[0-9]+\]/)) dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) "/.gpe_tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
@@ -44,9 +48,10 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
   if ($6 != "") more = more " host=" hosts($6)
   if ($7 != "") more = more " queue=" $7
   split($9, used, ",")
-  if (seconds(used[1]) != "") more = more " elapsed=" seconds(used[1])
-  if (seconds(used[2]) != "") more = more " cpu=" seconds(used[2])
-  if (bytes(used[3]) != "") more = more " memory=" bytes(used[3])
+  usage = state ~ /^([CF]|unknown)$/ ? left(".gpe_usage") : ""
+  if ((value = best(seconds(used[1]), "elapsed")) != "") more = more " elapsed=" value
+  if ((value = best(seconds(used[2]), "cpu")) != "") more = more " cpu=" value
+  if ((value = best(bytes(used[3]), "memory")) != "") more = more " memory=" value
   reason = $10
   for (i = 11; i <= NF; i++) reason = reason "|" $i
   if (sub1 == "dependency") reason = "DEPENDENCY"

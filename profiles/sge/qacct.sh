@@ -5,7 +5,8 @@ gpe_qacct() {
   # ids begin anew some day: a record from before the job's script was written is another job's
   gpe_job_dir "${1%.*}" || :
   gpe_since=$(date -r "$gpe_dir/.gpe_job" '+%Y %m %d' 2> /dev/null)
-  printf '%s\n' "$gpe_account" | awk -v id="$1" -v owner="$(id -un)" -v since="$gpe_since" '
+  printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) awk -v id="$1" -v since="$gpe_since" '
+BEGIN { owner = ENVIRON["GPE_OWNER"] } # -v would read a backslash in it
 function day(y, m, d) { return y * 372 + m * 31 + d }
 function submitted(t, n) { # Sat Nov 21 12:23:14 2026, or 11/21/2026 12:23:14.123; 0: not understood
   if (split(t, n, /[ \/]+/) < 4) return 0

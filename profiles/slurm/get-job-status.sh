@@ -3,8 +3,10 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1>
 <SH_SQUEUE>
 <SH_JOB_DIR>
 <SH_RECORD>
+<SH_EXPLAIN>
 if jobs=$(gpe_squeue -j "$id" 2>&1); then
   known=y error="no job $id is known to Slurm" shown=$(printf '%s\n' "$jobs" | gpe_show "$id")
+  [ -z "$shown" ] || shown=$(gpe_explain "$shown")
 else
   case $jobs in *'Invalid job id'*) ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
   known='' error=$jobs shown=''
@@ -35,14 +37,18 @@ records=$(for task in $rest; do
   printf '%s forgotten\n' "$task"
 done)
 history=
-case $records in *forgotten* | *exit=1[2-9][0-9]*)
-  # the accounting, where there is one, knows more than the program's exit status
-  history=$(sacct -n -X -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) &&
+case $records in *forgotten* | *exited*)
+  # The accounting, where there is one, decides: it knows a limit even if the program has exited with 0. An id may have been
+  # that of an older job: what was before this one was submitted does not count.
+  since=
+  [ ! -e "$gpe_dir/.gpe_job" ] || since=$(date -r "$gpe_dir/.gpe_job" +%Y-%m-%dT%H:%M:%S)
+  history=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) &&
     history=$(printf '%s\n' "$history" | gpe_show "$id") || history= ;;
 esac
-printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
+told=$(printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 !ours && NF { told[$1] = $0; next }
 !NF { ours = 1; next }
-($2 == "forgotten" || /exit=1[2-9][0-9]/) && $1 in told { $0 = told[$1] }
+$1 in told && told[$1] !~ / (PENDING|RUNNING)/ && ($2 == "forgotten" || /exit=1[2-9][0-9]/ || told[$1] !~ / (COMPLETED|FAILED\/exit)/) { $0 = told[$1] }
 $1 == id && $2 == "forgotten" { exit 1 }
-{ print }' || { printf '%s\n' "$error" >&2; exit 1; }
+{ print }') || { printf '%s\n' "$error" >&2; exit 1; }
+gpe_explain "$told"

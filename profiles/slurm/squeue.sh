@@ -1,9 +1,18 @@
 gpe_squeue() {
   unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
-  SLURM_TIME_FORMAT=%s squeue -h -r -t all -O 'JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|,Partition:|,TimeUsed:|,EndTime:|' "$@"
+  SLURM_TIME_FORMAT=%s squeue -h -r -t all -O 'JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|,Partition:|,TimeUsed:|,EndTime:|,PriorityLong:|' "$@"
 }
 gpe_show() {
   awk -F'|' -v id="$1" '
+# Of an id that squeue lists several times, the state of the whole: of the components of a heterogeneous job (12+0, 12+1), or
+# of the siblings of a federated one, of which one runs and the others are revoked.
+function rank(state) {
+  if (state ~ /^(RUNNING|COMPLETING|RESIZING|SIGNALING|STAGE_OUT)/) return 5
+  if (state ~ /^(SUSPENDED|STOPPED)/) return 4
+  if (state ~ /^REVOKED/) return 0
+  if (state ~ /^COMPLETED/) return 1
+  return state ~ /^(BOOT_FAIL|CANCELLED|DEADLINE|FAILED|LAUNCH_FAILED|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|RECONFIG_FAIL|TIMEOUT)/ ? 2 : 3
+}
 BEGIN { # what a job waits for that does not come by itself
   never["PartitionTimeLimit"] = "it asks for more time than the partition allows"
   never["PartitionNodeLimit"] = "it asks for more or fewer nodes than the partition allows"
@@ -14,6 +23,7 @@ BEGIN { # what a job waits for that does not come by itself
   never["QOSMaxWallDurationPerJobLimit"] = "it asks for more time than its quality of service allows"
   never["AssocMaxWallDurationPerJobLimit"] = "it asks for more time than its project allows"
 }
+{ sub(/\+[0-9]+$/, "", $1) }
 NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next } # of an array, all tasks
 {
   # EXIT is 7:0 or, from squeue, what wait(2) gave: 1792
@@ -21,7 +31,7 @@ NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next }
   state = $2
   sub(/ .*/, "", state) # CANCELLED by 1001
   more = ""
-  if (state == "PENDING" && $5 ~ /^JobHeld/) state = state "/" $5
+  if (state == "PENDING" && ($5 ~ /[Hh]eld/ || $9 == "0")) state = state "/held"
   if (state == "COMPLETED") more = " exit=" code
   if (state == "FAILED" && $5 != "JobLaunchFailure") {
     if (by != 0) more = " signal=" by
@@ -42,8 +52,13 @@ NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next }
   else if (state ~ /^CANCELLED/) $5 = "" # what it waited for is not why it ended
   if (state == "PENDING" && $5 in never) $5 = $5 " (" never[$5] ": as it is, it will not start)"
   if ($5 != "" && $5 != "None") more = more " reason=" $5
-  print $1 " " state more
-  found = 1
+  if (!($1 in lines)) ids[++count] = $1
+  else if (rank(state) <= ranks[$1]) next
+  lines[$1] = $1 " " state more
+  ranks[$1] = rank(state)
 }
-END { exit !found }'
+END {
+  for (i = 1; i <= count; i++) print lines[ids[i]]
+  exit !count
+}'
 }

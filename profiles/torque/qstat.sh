@@ -24,7 +24,7 @@ function never_began(id, line, word) { # Slurm: why a job has ended that had no 
 }
 function done() {
   if (id == "") return
-  sub(/@.*/, "", job["Job_Owner"])
+  sub(/@[^@]*$/, "", job["Job_Owner"]) # users may have an @ in their names
   # Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
   if (slurm && job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
   if (slurm && job["job_state"] == "C" && job["exec_host"] == "") { job["job_state"] = "F"; held = never_began(id) }

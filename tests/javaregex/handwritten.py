@@ -35,7 +35,7 @@ ROWS: dict[str, list[tuple[list[str], list[str], str]]] = {
          [
             "", "a b", "'x y' z", r"'it'\''s'", "a ", " a", "'", "a'b", "a\nb", "'a' ; b", "a  b "], "-"),
         ([
-            r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"],
+            r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\''|'')*+'(?:\n|\z))*+"],
          [
             "", "export A='b'", "export A='b'\nexport C='d e'\n", "export A='it'\\''s'\n", "export A=b",
             "export A='b' ; x", "export 1='b'", "export A='\n'\n"], "-"),

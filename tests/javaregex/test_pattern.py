@@ -11,7 +11,7 @@ from osprofile import javaregex
 from osprofile.javaregex import parse_literal_pattern, parse_literal_replacement
 
 ARGUMENTS = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
-ENVIRONMENT = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
+ENVIRONMENT = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\''|'')*+'(?:\n|\z))*+"
 STATUS = r"(?m)^(?<id>\S+) (?<state>\w)(?:/(?<substate>\d+))?(?: exit=(?<exit>-?\d+))?$"
 
 

@@ -279,7 +279,9 @@ def test_the_words_of_tags() -> None:
         "FAILED/MEMORY": (F, EndCause.MEMORY),
         "FAILED/NODE": (F, EndCause.NODE),
         "FAILED/PREEMPTED": (F, EndCause.PREEMPTED),
+        "FAILED/SITE_SETUP": (F, EndCause.SITE_SETUP),
         "REMOVED/DEPENDENCY": (JobState.REMOVED, EndCause.DEPENDENCY),
+        "HELD/SUSPENDED": (JobState.HELD, None),
     }
     with pytest.raises(ValueError, match="SLEEPING"):
         parse_state_tag("SLEEPING")

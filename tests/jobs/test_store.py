@@ -709,3 +709,13 @@ def test_two_hundred_processes_submit_at_the_same_time(tmp_path: Path) -> None:
     started = (tmp_path / "started").read_text().splitlines()
     assert sorted(started) == sorted(record.directory for record in records)
     assert len(set(started)) == len(set(told.values())) == count
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_the_record_of_another_user_is_refused(tmp_path: Path) -> None:
+    """Its interrupted submissions are scripts, which would run as this user."""
+    path = tmp_path / "jobs.db"
+    Store(str(path)).close()
+    os.chown(path, 65534, 65534)
+    with pytest.raises(StoreError, match="belongs to another user"):
+        Store(str(path))

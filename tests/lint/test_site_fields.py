@@ -242,18 +242,3 @@ def test_code_of_a_site_that_does_not_end(
         assert problem.location.file == str(tmp_path / ("code.sh" if in_file else "mysite.xml"))
         text = code.splitlines()[line - 1]
         assert text in (tmp_path / problem.location.file).read_text().splitlines()[problem.location.line - 1]
-
-
-@pytest.mark.parametrize(
-    ("code", "codes"),
-    [
-        ("cd /scratch || exit", ["OSP618"]),
-        ("case x in x) f() { exit 1; };; esac", ["OSP618"]),
-        ("(exit 1)", []),
-        ("x=$(exit 1)", []),
-        ("echo exit; trap 'exit 1' TERM", []),
-    ],
-)
-def test_code_of_a_site_that_ends_the_jobs_shell(tmp_path: Path, code: str, codes: list[str]) -> None:
-    assert lint_fields(tmp_path, format_fixed_field("SITE_CLEANUP", code)) == codes
-    assert lint_fields(tmp_path, format_fixed_field("SITE_SETUP", code)) == []  # it may refuse a job

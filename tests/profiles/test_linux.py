@@ -188,9 +188,9 @@ def test_hold_and_resume_reach_every_process(linux: Target) -> None:
     assert linux.ok("HOLD", JOB_ID=job.id) == ""
     assert job.status().state == "HELD"
     pids = processes(session_of(job))
-    assert len(pids) == 4
+    assert len(pids) == 5  # the job's shell, the site's, the program and its two children
     stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] for pid in pids]
-    assert stats == ["T"] * 4
+    assert stats == ["T"] * 5
 
     assert linux.ok("RESUME", JOB_ID=job.id) == ""
     assert job.status().state == "RUNNING"

@@ -609,3 +609,21 @@ def test_what_lsf_tells_of_usage(lsf: Target, commands: Lsf) -> None:
     ]
     commands.set("bjobs", stderr="Job <7> is not found\n", code=255)
     assert "knows what job 7 took" in lsf.fails("USAGE", JOB_ID="7")
+
+
+def test_several_jobs_are_one_query(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "5|0|RUN|-|hostA|-\n6|2|DONE|-|hostB|-\n6|3|PEND|-|-|-\n", stderr=NOT_FOUND)
+    leave(lsf, "7", exit_status="4\n")
+    statuses = lsf.statuses("SEVERAL", JOB_IDS="5 6 7 8")
+    assert [(s.id, s.state, s.exit) for s in statuses.values()] == [
+        ("5", "RUNNING", None), ("6[2]", "DONE", 0), ("6[3]", "QUEUED", None), ("7", "DONE", 4),
+    ]  # fmt: skip
+    assert len(commands.args("bjobs")) == 1
+    commands.set("bjobs", stderr="LSF is down. Please wait ...\n", code=255)
+    done = lsf.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS="5 7")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_day_that_no_month_has_is_refused(lsf: Target) -> None:
+    words = "START: START_TIME 2027-02-30T10:00 is no time that exists here\n"
+    assert lsf.fails("START", START_TIME="2027-02-30T10:00") == words

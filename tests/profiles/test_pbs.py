@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import osprofile
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, exports, quoted
@@ -113,9 +115,16 @@ class Server:
         return (self.job(get_array(job)) / "args").read_text().split("\0")[:-1]
 
     def options(self, job: Job) -> list[str]:
-        """Return the words before the command."""
+        """Return the words before the command, behind the umask, which is the first."""
         args = self.args(job)
-        return args[: args.index("--")]
+        assert args[:2] == ["-W", args[1]]
+        assert args[1].startswith("umask=")
+        return args[2 : args.index("--")]
+
+    def resources(self, job: Job) -> list[str]:
+        """Return the values of -l."""
+        options = self.options(job)
+        return [options[i + 1] for i, option in enumerate(options) if option == "-l"]
 
     def qstats(self) -> list[str]:
         """Return how qstat was called since this was asked last."""
@@ -165,9 +174,7 @@ def outcome(status: Status) -> tuple[str, str, int | None, int | None]:
 def test_a_job_from_start_to_end(pbs: Target, server: Server) -> None:
     job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 7'))
     assert job.id == "1.pbs0"
-    options = ["-N", "gpe_job", "-f", "-j", "oe", "-o", "/dev/null", "-W", server.options(job)[-1]]
-    assert server.options(job) == options
-    assert server.args(job)[len(options)] == "--"
+    assert server.options(job) == ["-N", "gpe_job", "-f", "-j", "oe", "-o", "/dev/null"]
     assert server.args(job)[-1] == str(job.directory)
     assert job.status().state == "QUEUED"
     assert server.run(job) == 7
@@ -195,7 +202,8 @@ def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Se
     ]
     server.set(pbs.start(directory), state=None)
     odd = pbs.sh(script.replace("#PBS -N gpe_job", '#PBS -N "a').replace("/job1", "/job2"))
-    assert "unmatched double quote" in odd.stderr
+    assert odd.stderr.startswith("START: a directive of the job script (#PBS, from OPTIONS")
+    assert "has a quote without its second one" in odd.stderr
     assert (odd.returncode, odd.stdout) == (1, "")
     assert len([*(server.directory / "jobs").iterdir()]) == 1
 
@@ -224,12 +232,28 @@ def test_the_program_has_the_umask_of_start(pbs: Target, server: Server) -> None
     assert job.read("stdout") == "0027\n"
 
 
+def test_a_sites_umask_is_that_of_the_program(pbs: Target, server: Server) -> None:
+    directory = pbs.directory()
+    text = quoted("-c", "umask")
+    script = pbs.script("START", directory=directory, EXECUTABLE="/bin/sh", ARGUMENTS=text)
+    assert pbs.sh(script.replace("#PBS -N gpe_job", "#PBS -W umask=0037")).returncode == 0
+    job = pbs.start(directory)
+    assert server.run(job) == 0
+    assert job.read("stdout") == "0037\n"
+
+
 def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server: Server) -> None:
     for gone in (".", ".gpe_job"):
         job = pbs.start()
         (job.directory / gone).resolve().rename(pbs.home / f"{job.id}-moved")
         assert server.run(job) == 256 + 9
-        assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
+        if gone == ".":  # here, too
+            assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
+        else:
+            assert outcome(job.status()) == ("exited/no-directory", "FAILED/NODE", None, 9)
+            assert f"could not enter its working directory {job.directory} on node1+node2" in (
+                job.status().reason or ""
+            )
 
 
 def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
@@ -279,7 +303,7 @@ def test_resources_of_chunks(pbs: Target, server: Server, fields: dict[str, str]
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"EXCLUSIVE": "true"}, ["place=exclhost"]),
+        ({"EXCLUSIVE": "true"}, ["select=1:ncpus=1", "place=exclhost"]),
         (
             {"EXCLUSIVE": "true", "NODES": "2"},
             ["select=2:ncpus=1:mpiprocs=1:ompthreads=1", "place=scatter:exclhost"],
@@ -288,8 +312,15 @@ def test_resources_of_chunks(pbs: Target, server: Server, fields: dict[str, str]
     ],
 )
 def test_exclusive(pbs: Target, server: Server, fields: dict[str, str], expected: list[str]) -> None:
-    options = server.options(pbs.start(**fields))
-    assert [options[i + 1] for i, option in enumerate(options) if option == "-l"] == expected
+    assert server.resources(pbs.start(**fields)) == expected
+
+
+def test_an_exclusive_job_keeps_the_select_of_a_sites_directive(pbs: Target, server: Server) -> None:
+    directory = pbs.directory()
+    script = pbs.script("START", directory=directory, EXCLUSIVE="true")
+    mine = "#PBS -N gpe_job\n#PBS -l select=2:ncpus=4"
+    assert pbs.sh(script.replace("#PBS -N gpe_job", mine)).returncode == 0
+    assert server.resources(pbs.start(directory)) == ["select=2:ncpus=4", "place=exclhost"]
 
 
 @pytest.mark.parametrize(
@@ -362,6 +393,8 @@ def test_a_node_file_has_any_name(pbs: Target, server: Server, value: str) -> No
         ("CONSTRAINT", "a=1:ncpus=9"),
         ("CONSTRAINT", "a=$(id)"),
         ("START_TIME", "1999-12-31T23:59"),
+        ("CONSTRAINT", "NCPUS=9"),
+        ("CONSTRAINT", "arch=linux:Mem=9gb"),
         ("DEPENDENCY", "afterok:1[3].pbs0"),
         ("DEPENDENCY", "afterok:1_3"),
         ("ARRAY", "1,3"),
@@ -443,6 +476,7 @@ def test_states(
     expected: tuple[str, str, int | None, int | None],
 ) -> None:
     job = pbs.start()
+    (job.directory / ".gpe_job.out").touch()  # it has begun
     server.set(job, **attributes, comment="Not Running: a | b")
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
@@ -487,7 +521,8 @@ def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(pbs: Target, s
     server.qstats()
     assert [*pbs.statuses()] == [mine.id, held.id]
     (call,) = server.qstats()
-    assert call.endswith(f" -E {mine.id} {held.id}")
+    assert call.startswith("-x -E ")
+    assert call.endswith(f" {mine.id} {held.id}")
 
 
 @pytest.mark.parametrize("nohistory", [False, True])
@@ -610,9 +645,35 @@ def test_how_long_a_job_ran_is_what_pbs_counted(pbs: Target, server: Server) -> 
     job = pbs.start()
     server.run(job)
     server.set(job, walltime="26:01:03")
-    assert " elapsed=93663\n" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
+    assert get_usage(pbs.ok("GET_JOB_STATUS", JOB_ID=job.id))["elapsed"] == 93663
     server.set(job, cput="00:02:03", mem="204800kb")
     assert " elapsed=93663 cpu=123 memory=209715200\n" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
+
+
+def get_usage(line: str) -> dict[str, float]:
+    """Return what a line of GET_JOB_STATUS tells of a job's usage."""
+    pairs = re.findall(r" (elapsed|cpu|memory)=([0-9.]+)", line)
+    return {name: float(value) for name, value in pairs}
+
+
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_of_a_short_job_its_own_shell_tells_what_it_took(
+    pbs: Target, server: Server, nohistory: bool
+) -> None:
+    text = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done"
+    job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text))
+    server.run(job)
+    server.set(job, walltime="00:00:00", cput="00:00:00", mem="0kb")  # PBS looks every 10 s
+    if nohistory:
+        server.write("nohistory", "")
+    usage = get_usage(pbs.ok("GET_JOB_STATUS", JOB_ID=job.id))
+    assert usage["elapsed"] > 0
+    assert usage["cpu"] > 0
+    assert usage["memory"] > 1 << 20
+    if not nohistory:  # of a job on several nodes PBS tells all, its shell a part
+        server.set(job, walltime="01:00:00", cput="02:00:00", mem="99999999kb")
+        usage = get_usage(pbs.ok("GET_JOB_STATUS", JOB_ID=job.id))
+        assert usage == {"elapsed": 3600, "cpu": 7200, "memory": 99999999 * 1024}
 
 
 def test_a_query_that_failed_is_no_unknown_job(pbs: Target, server: Server) -> None:
@@ -832,3 +893,174 @@ def test_the_nodes_of_a_job(pbs: Target, server: Server) -> None:
     job = pbs.start(NODE_FILE="it's", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'cat "$GPE_NODE_FILE"'))
     assert server.run(job) == 0
     assert job.read("stdout") == job.read("it's") == "n1\nn1\nn2\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        *(
+            (code, "FAILED/NODE")
+            for code in (1, 2, 3, 4, 5, 6, 7, 10, 13, 14, 16, 17, 18, 20, 21, 22, 23, 30, 32)
+        ),
+        *((code, "FAILED/PREEMPTED") for code in (11, 12, 15)),
+        *((code, "FAILED/LIMIT") for code in (24, 25)),
+        *((code, "FAILED/MEMORY") for code in (26, 27, 31)),
+        *((code, "FAILED/TIME") for code in (28, 29)),
+        (19, "REMOVED"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_each_code_of_pbs_has_its_cause(pbs: Target, server: Server, code: int, state: str) -> None:
+    job = pbs.start()
+    server.set(job, state="F", substate=93, exit=-code)
+    assert outcome(job.status()) == (f"F/-{code}", state, None, None)
+
+
+def start_dependent(pbs: Target, server: Server, condition: str) -> Job:
+    """Start a job that PBS leaves waiting for another."""
+    job = pbs.start(DEPENDENCY=condition)
+    server.set(job, state="H", substate=22, holds="s")
+    return job
+
+
+def look(pbs: Target, job: Job, variation: str) -> None:
+    """Query a job as one of all, alone, or as one of several."""
+    fields = {"ALL": {}, "": {"JOB_ID": job.id}, "SEVERAL": {"JOB_IDS": f"{job.id} 99.pbs0"}}[variation]
+    assert pbs.statuses(variation, **fields)[job.id].state == "QUEUED"
+
+
+def end_without_run(server: Server, job: Job, how: str) -> None:
+    """End a job that others wait for; PBS tells them nothing."""
+    if how == "deleted":
+        server.set(job, state="F", substate=91)
+    elif how == "forgotten":
+        server.set(job, state=None)
+    else:
+        assert server.run(job) == int(how)
+
+
+@pytest.mark.parametrize("variation", ["ALL", "", "SEVERAL"])
+@pytest.mark.parametrize(
+    ("condition", "how", "state"),
+    [
+        ("afterok", "deleted", "REMOVED/DEPENDENCY"),
+        ("afternotok", "deleted", "QUEUED"),
+        ("afterany", "deleted", "QUEUED"),
+        ("afterok", "0", "QUEUED"),
+        ("afterok", "3", "REMOVED/DEPENDENCY"),
+        ("afternotok", "3", "QUEUED"),
+        ("afterany", "3", "QUEUED"),
+    ],
+)
+def test_a_job_that_waits_for_one_that_has_ended_is_looked_at_again(  # noqa: PLR0917
+    pbs: Target, server: Server, variation: str, condition: str, how: str, state: str
+) -> None:
+    code = "0" if how == "deleted" else how
+    other = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", f"exit {code}"))
+    job = start_dependent(pbs, server, f"{condition}:{other.id}")
+    look(pbs, job, variation)
+    assert not (server.directory / "qalters").exists(), "the other job has not ended"
+    end_without_run(server, other, how)
+    look(pbs, job, variation)
+    words = {"QUEUED": "Q", "REMOVED/DEPENDENCY": "F/dependency"}
+    assert (job.status().word, job.status().state) == (words[state], state)
+
+
+@pytest.mark.parametrize("variation", ["ALL", ""])
+@pytest.mark.parametrize(
+    ("condition", "how", "state"),
+    [
+        ("afterok", "forgotten", "REMOVED/DEPENDENCY"),
+        ("afternotok", "forgotten", "REMOVED/DEPENDENCY"),
+        ("afterany", "forgotten", "QUEUED"),
+        ("afterok", "0", "QUEUED"),
+        ("afternotok", "0", "REMOVED/DEPENDENCY"),
+        ("afterok", "3", "REMOVED/DEPENDENCY"),
+        ("afternotok", "3", "QUEUED"),
+    ],
+)
+def test_without_history_a_condition_is_compared_with_the_record(  # noqa: PLR0917
+    pbs: Target, server: Server, variation: str, condition: str, how: str, state: str
+) -> None:
+    server.write("nohistory", "")
+    other = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", f"exit {how}"))
+    alive = pbs.start()
+    job = start_dependent(pbs, server, f"{condition}:{other.id}")
+    both = start_dependent(pbs, server, f"{condition}:{other.id},afterany:{alive.id}")
+    end_without_run(server, other, how)
+    look(pbs, job, variation)
+    assert job.status().state == state
+    if variation == "":
+        look(pbs, both, variation)
+    assert both.status().state == state
+    if state == "QUEUED":
+        assert (server.job(both) / "depend").read_text() == f"afterany:{alive.id}@pbs0\n"
+
+
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_a_condition_that_cannot_hold_is_refused(pbs: Target, server: Server, nohistory: bool) -> None:
+    if nohistory:
+        server.write("nohistory", "")
+    good = pbs.start()
+    bad = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "exit 3"))
+    removed, live = pbs.start(), pbs.start()
+    assert (server.run(good), server.run(bad)) == (0, 3)
+    pbs.ok("ABORT", JOB_ID=removed.id)
+    for condition in (
+        f"afterok:{bad.id}",
+        f"afternotok:{good.id}",
+        f"afterok:{removed.id}",
+        f"afterany:{live.id},afterok:{live.id}:{bad.id}",
+    ):
+        words = pbs.fails("START", DEPENDENCY=condition)
+        assert words.startswith("START: DEPENDENCY: after")
+        assert words.endswith("can never hold: that job has ended otherwise\n")
+    for condition in (
+        f"afterok:{good.id}",
+        f"afternotok:{bad.id}:{removed.id},afterany:{bad.id}",
+        f"afterok:{live.id}",
+    ):
+        pbs.start(DEPENDENCY=condition)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_day_that_no_month_has_is_refused(pbs: Target) -> None:
+    words = "START: START_TIME 2027-02-30T10:00 is no time that exists here\n"
+    assert pbs.fails("START", START_TIME="2027-02-30T10:00") == words
+    pbs.start(START_TIME="2028-02-29T10:00")
+
+
+COUNT = 100
+
+
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_a_hundred_ends_are_one_query(
+    pbs: Target, server: Server, monkeypatch: pytest.MonkeyPatch, nohistory: bool
+) -> None:
+    jobs = server.directory / "jobs"
+    for number in range(1, COUNT + 1):
+        (jobs / str(number)).mkdir()
+        ended = {"state": "F", "substate": "93", "exit": str(number % 2), "owner": "me", "workdir": "/"}
+        for name, value in ended.items():
+            (jobs / str(number) / name).write_text(f"{value}\n")
+        record = pbs.home / f".gpe/jobs/pbs/{number}.pbs0"
+        record.mkdir(parents=True)
+        (record / ".gpe_exit_status").write_text(f"{number % 2}\n")
+    if nohistory:
+        server.write("nohistory", "")
+    for name, value in pbs.env.items():
+        monkeypatch.setenv(name, value)
+
+    async def main() -> None:
+        async with osprofile.TargetSystem(pbs.profile) as target:
+            ids = [f"{number}.pbs0" for number in range(1, COUNT + 1)]
+            answers = await target.statuses([*ids, "7", "4711.pbs0", "no id"])
+            assert len(answers) == COUNT + 1, "nobody knows the last two"
+            for number, job_id in enumerate(ids, 1):
+                assert (answers[job_id].state, answers[job_id].exit_code) == ("DONE", number % 2)
+            assert answers["7"].exit_code == 1
+
+    asyncio.run(main())
+    # without a history, qstat says so, and is asked without -x
+    assert len(server.qstats()) == (2 if nohistory else 1)

@@ -278,13 +278,15 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     told = (line.partition(" ") for line in sge.ok("GET_JOB_STATUS", JOB_ID="7").splitlines())
     lines = {name: USAGE.sub("", words) for name, _, words in told}
     killed = "ended/100 exit=137 host=vm reason=100 : assumedly after job"
+    unseen = f"exited/no-directory exit=137 host=vm reason=the job could not enter its working directory {job.directory} on vm"
+    left_nothing = lines.pop("7.6")
+    assert left_nothing.startswith(unseen)
     assert lines == {
         "7.1": "exited exit=3",
         "7.2": f"ended/37 host=vm reason={LIMIT}",
         "7.3": killed,
         "7.4": "r host=vm",
         "7.5": "exited exit=0",
-        "7.6": killed,
         "7.7": "ended/0 exit=0 host=vm",
         "7.10": "removed",
         "7.11": "qw",
@@ -292,7 +294,7 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     }
     assert commands.args("qacct") == ["-j 7"]
     assert len(commands.args("qstat")) == 1
-    assert USAGE.sub("", sge.ok("GET_JOB_STATUS", JOB_ID="7.6")) == f"7.6 {killed}\n"
+    assert USAGE.sub("", sge.ok("GET_JOB_STATUS", JOB_ID="7.6")) == f"7.6 {left_nothing}\n"
     assert commands.args("qacct")[1:] == ["-j 7 -t 6"]
     assert "does not know job 7.8;" in sge.fails("GET_JOB_STATUS", JOB_ID="7.8")
 
@@ -596,3 +598,21 @@ def test_what_grid_engine_tells_of_usage(sge: Target, commands: Commands) -> Non
         script.replace("cat", f'[ "$1" != -j ] || {{ echo "{usage}"; exit; }}\ncat', 1)
     )
     assert sge.ok("USAGE", JOB_ID="7") == "7 r cpu=86462 memory=219893727\n"
+
+
+def test_several_jobs_are_one_query(sge: Target, commands: Commands) -> None:
+    commands.set("qstat", listed({"id": "5", "state": "r"}, {"id": "6", "state": "qw"}))
+    leave(sge, "7", exit_status="4\n")
+    statuses = sge.statuses("SEVERAL", JOB_IDS="5 6 7 8")
+    assert [(s.id, s.state, s.exit) for s in statuses.values()] == [
+        ("5", "RUNNING", None), ("6", "QUEUED", None), ("7", "DONE", 4),
+    ]  # fmt: skip
+    assert len(commands.args("qstat")) == 1
+    commands.set("qstat", stderr="error: unable to contact qmaster\n", code=1)
+    done = sge.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS="5 7")
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_day_that_no_month_has_is_refused(sge: Target) -> None:
+    words = "START: START_TIME 2027-02-30T10:00 is no time that exists here\n"
+    assert sge.fails("START", START_TIME="2027-02-30T10:00") == words

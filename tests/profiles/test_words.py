@@ -226,8 +226,8 @@ def test_torque_asks_for_resources_with_one_option(torque: Target, commands: Com
 
 SQUEUE = {
     "1|PENDING|0|n/a|Priority|": ("PENDING", "QUEUED", None, None),
-    "2|PENDING|0|n/a|JobHeldUser|": ("PENDING/JobHeldUser", "HELD", None, None),
-    "3|PENDING|0||JobHeldAdmin|": ("PENDING/JobHeldAdmin", "HELD", None, None),
+    "2|PENDING|0|n/a|JobHeldUser|": ("PENDING/held", "HELD", None, None),
+    "3|PENDING|0||JobHeldAdmin|": ("PENDING/held", "HELD", None, None),
     "4|RUNNING|0|n1|None|": ("RUNNING", "RUNNING", None, None),
     "5|COMPLETING|15|n1|None|": ("COMPLETING", "RUNNING", None, None),
     "6|COMPLETED|0|n1|None|": ("COMPLETED", "DONE", 0, None),
@@ -241,7 +241,7 @@ SQUEUE = {
     "14|NODE_FAIL|0|n1|NodeDown|": ("NODE_FAIL", "FAILED/NODE", None, None),
     "15|OUT_OF_MEMORY|32000|n1|OutOfMemory|": ("OUT_OF_MEMORY", "FAILED/MEMORY", None, None),
     "16|SUSPENDED|0|n1|None|": ("SUSPENDED", "HELD", None, None),
-    "17|REVOKED|0|n1|None|": ("REVOKED", "UNKNOWN", None, None),
+    "17|REVOKED|0|n1|None|": ("REVOKED", "QUEUED", None, None),
     "18_3|FAILED|0|n1|BadConstraints|": ("FAILED", "FAILED", None, None),
     "19|PREEMPTED|0|n1|None|": ("PREEMPTED", "FAILED/PREEMPTED", None, None),
 }

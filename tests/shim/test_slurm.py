@@ -149,6 +149,7 @@ def test_causes_and_usage() -> None:
         EndCause.NODE: "NODE_FAIL",
         EndCause.DEPENDENCY: "FAILED",
         EndCause.USER: "FAILED",
+        EndCause.SITE_SETUP: "FAILED",
         EndCause.SIGNAL: "FAILED",
     }
 

@@ -281,6 +281,7 @@ class Cluster:
             own.mkdir(parents=True, exist_ok=True)
         for name in (".gpe_exit_status", ".gpe_limit", ".gpe_usage"):
             (own / name).unlink(missing_ok=True)
+        (own / ".gpe_job.out").touch()  # it has entered its directory
         return True
 
     def _requeue(self, job: Job) -> None:

@@ -54,6 +54,7 @@ CAUSE_TEXTS: Final = {
     EndCause.LIMIT: "it was over a limit",
     EndCause.PREEMPTED: "it had to make room for another job",
     EndCause.NODE: "a node failed",
+    EndCause.SITE_SETUP: "the site's SITE_SETUP ended it before the program began",
     EndCause.DEPENDENCY: "a job that it waited for ended in another way",
     EndCause.USER: "somebody removed it",
     EndCause.SIGNAL: "a signal killed it",

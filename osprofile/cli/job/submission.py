@@ -23,6 +23,7 @@ from osprofile.errors import (
     ProfileNotFoundError,
     ScriptCutError,
     ScriptFailedError,
+    SubmissionElsewhereError,
     UnknownFieldError,
     escape_unprintable,
     format_message,
@@ -54,6 +55,7 @@ def submit_job(
     key: str | None,
     wait: bool,
     json: bool,
+    take_over: bool = False,
     combine: Callable[[Callable[[JobDescription], JobDescription]], JobDescription | None] | None = None,
 ) -> int:
     """Submit a job, print its id, and with `wait` wait for its end.
@@ -63,7 +65,9 @@ def submit_job(
     why there is none.
     """
     key = key or generate_key()
-    return run_cancellable(_submit_job(selection, description, key, combine, wait=wait, json=json))
+    return run_cancellable(
+        _submit_job(selection, description, key, combine, wait=wait, json=json, take_over=take_over)
+    )
 
 
 def generate_key() -> str:
@@ -79,6 +83,7 @@ async def _submit_job(
     *,
     wait: bool,
     json: bool,
+    take_over: bool,
 ) -> int:
     async with CommandSession(selection) as session:
         target = open_target(session, description)
@@ -91,7 +96,7 @@ async def _submit_job(
             local = prepare(description) if combine is None else combine(prepare)
             if local is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
-            job = JobReference(await target.submit(local, key=key), target)
+            job = JobReference(await target.submit(local, key=key, take_over=take_over), target)
         except OSProfileError as error:
             _explain_failure(session, error, description, key, is_local=is_local)
             raise
@@ -155,7 +160,7 @@ def _explain_failure(
     """Add to an error what the command line knows: the option, the key, the home directory."""
     if isinstance(error, IncarnationError):
         name_option(error, description)
-    elif isinstance(error, ScriptCutError):
+    elif isinstance(error, ScriptCutError) and not isinstance(error, SubmissionElsewhereError):
         error.hint = _format_remedy(session, key)
     elif isinstance(error, ScriptFailedError) and is_local:
         _explain_home(error)

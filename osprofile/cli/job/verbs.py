@@ -156,6 +156,13 @@ def submit(
     key: Annotated[
         str | None, Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY")
     ] = None,
+    take_over: Annotated[
+        bool,
+        Option(
+            ("--take-over",),
+            "With --key: complete a submission here that another host began; only if it has not submitted the job.",
+        ),
+    ] = False,
     job_file: Annotated[
         str | None,
         Option(
@@ -254,10 +261,13 @@ def submit(
     if at_once is not None and not as_array:
         hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"
         raise common.UsageError("--at-once needs --as-array", hint=hint)
+    _check_take_over(take_over=take_over, key=key, job_file=job_file)
     if job_file is None:
         if as_array:
             raise common.UsageError("--as-array needs --from", hint="as in --from jobs.csv --as-array")
-        return submission.submit_job(selection, description, key=key, wait=wait, json=json)
+        return submission.submit_job(
+            selection, description, key=key, wait=wait, json=json, take_over=take_over
+        )
     if array is not None or "ARRAY" in description.fields:
         hint = "each line is a job of its own: leave --array out"
         raise common.UsageError("--array and --from cannot be used together", hint=hint)
@@ -657,3 +667,9 @@ def _require_jobs(jobs: list[str]) -> list[str]:
     if not jobs:
         raise common.UsageError("no job is given", hint="incarnate job list shows their ids")
     return list(dict.fromkeys(jobs))
+
+
+def _check_take_over(*, take_over: bool, key: str | None, job_file: str | None) -> None:
+    if take_over and (key is None or job_file is not None):
+        hint = "incarnate job list shows the keys of interrupted submissions"
+        raise common.UsageError("--take-over needs the --key of one job", hint=hint)

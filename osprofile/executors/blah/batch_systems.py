@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
 import logging
 import time
@@ -114,6 +115,9 @@ class BatchSystem:
         is_live = status is not None and not status.state.is_terminal
         if status is not None and is_live and native_id not in self.target.monitor:
             self.target.adopt_job(status)  # from now on it is polled together with the others
+        if status is not None and status.state.is_terminal and status.cpu_time is None:
+            with contextlib.suppress(OSProfileError):  # nobody knows
+                return await self.target.query_usage(native_id)
         return status
 
     async def cancel_job(self, native_id: str) -> None:

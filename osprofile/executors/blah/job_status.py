@@ -6,7 +6,8 @@ REMOVED   3
 DONE      4   with ExitCode
 FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: a job that a limit or
               the system ended was killed, and without them HTCondor counts it as a success
-HELD      5   with HoldReason; 1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
+HELD      2   if it has begun and is suspended: HTCondor would cancel it
+          5   else, with HoldReason; 1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
 LOST      an error as the result
 UNKNOWN   1, or 2 once it has run: the job exists in a state that the profile does not define
 """
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
 from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import EndCause, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +34,9 @@ _STATUS_NUMBERS: Final = {
     JobState.FAILED: COMPLETED,
     JobState.HELD: HELD,
 }
+_REASONS: Final[dict[EndCause | None, str]] = {c: c.lower() for c in EndCause if c is not EndCause.SIGNAL}
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
-_MAX_RUN_TIME: Final = 2**62
+_MAX_USAGE: Final = 2**62
 """Seconds; an integer of a ClassAd has 64 bits."""
 
 
@@ -44,6 +46,8 @@ def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
         return 0
     if status.state is JobState.UNKNOWN:
         return IDLE if status.started is None else RUNNING
+    if status.is_suspended:
+        return RUNNING
     number = _STATUS_NUMBERS[status.state]
     return IDLE if number == HELD and held_as_idle else number
 
@@ -58,10 +62,14 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
         ad["WorkerNode"] = ",".join(status.hosts)
     if number == HELD:
         ad["HoldReason"] = join_lines(status.reason) or "held in the batch system"
-    if status.state.is_terminal and status.elapsed is not None and 0 <= status.elapsed < _MAX_RUN_TIME:
-        ad["RemoteWallClockTime"] = round(status.elapsed)
-    elif status.started is not None and status.ended is not None:
-        ad["RemoteWallClockTime"] = max(round(status.ended - status.started), 0)
+    if status.state.is_terminal:
+        # Not RemoteWallClockTime: HTCondor would add it to the time that it has counted itself.
+        if status.cpu_time is not None and 0 <= status.cpu_time < _MAX_USAGE:
+            ad["RemoteUserCpu"] = round(status.cpu_time)
+        if status.max_memory is not None:
+            ad["ImageSize"] = -(-status.max_memory // 1024)
+        if reason := join_lines(status.reason) or _REASONS.get(status.cause):
+            ad["ExitReason"] = reason
     return write_ad(ad)
 
 

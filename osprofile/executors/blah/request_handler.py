@@ -190,9 +190,14 @@ class RequestHandler:
         return job_id, self._batch_systems[job_id.grid_type]
 
     async def _query_job(self, request: Request) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
-        """Return a job, its current status, and the status number (0 if the job is not known)."""
+        """Return a job, its current status, and the status number (0 if the job is not known).
+
+        For actions, a suspended job is a held one.
+        """
         job_id, system = self._locate_job(request)
         status = await system.get_job_status(job_id.native_id, 0.0)
+        if status is not None and status.is_suspended:
+            return job_id, system, status, HELD
         return job_id, system, status, get_status_number(status) if status is not None else 0
 
     async def _cancel_job(self, request: Request) -> Result:

@@ -100,7 +100,7 @@ class Job:
             if not self._end_status.done():
                 self._end_status.set_result(status)
         elif status.state in _STATUS_BY_STATE:
-            self._report_status(_STATUS_BY_STATE[status.state], "")
+            self._report_status(Status.ACTIVE if status.is_suspended else _STATUS_BY_STATE[status.state], "")
 
     async def run_to_end(self, on_submitted: Callable[[str, Job], None]) -> None:
         """Run the job from staging to its end; calls `on_submitted(job_id, self)` in between."""

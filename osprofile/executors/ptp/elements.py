@@ -176,7 +176,7 @@ def job_from_status(
     state = PTP_STATES.get(status.state) or (previous.state if previous else STARTING)
     status_text = status.native_state if status.state is JobState.UNKNOWN else status.state.value
     start_failure = describe_start_failure(status)
-    started = state in {RUNNING, COMPLETED} or bool(previous and previous.processes)
+    started = state in {RUNNING, COMPLETED} or status.is_suspended or bool(previous and previous.processes)
     return Job(
         key=status.job_id,
         queue=queue,

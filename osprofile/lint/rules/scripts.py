@@ -10,7 +10,6 @@ from osprofile.lint.rules.rule import (
     format_directive_field,
     format_field,
     format_fixed_field,
-    format_global_fields,
     format_profile,
     format_template,
 )
@@ -36,11 +35,6 @@ def _format_queue_field(attributes: str) -> str:
 
 
 _SAFE_PATTERN: Final = ' ext:pattern="[A-Za-z0-9_.@:+-]*"'
-
-
-def _format_site_cleanup(code: str) -> str:
-    field = format_global_fields(format_fixed_field("SITE_CLEANUP", code))
-    return f"{field}\n{format_template('<SITE_CLEANUP>')}"
 
 
 _LIMIT: Final = "<idb:Min>1</idb:Min><idb:Default>1</idb:Default>"
@@ -158,12 +152,6 @@ RULES: Final = (
         "job or a user may be in it. Do not pass it to eval, sh -c or awk as code.",
         format_template('status | while read -r line; do eval "$line"; done'),
         format_template('status | while read -r line; do hold -- "$line"; done'),
-    ),
-    Rule(
-        "OSP618", "warning", "exit in SITE_CLEANUP",
-        "SITE_CLEANUP runs in the job's own shell, before the program's exit status is recorded: an exit puts its own in the place of it.",
-        _format_site_cleanup("cd /scratch || exit"),
-        _format_site_cleanup("(cd /scratch || exit)"),
     ),
     Rule(
         "OSP621", "error", "a settable field without a pattern in a directive",

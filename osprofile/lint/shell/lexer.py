@@ -61,7 +61,6 @@ class LexedScript(Generic[PlaceholderT]):
     - `comment_offsets`: where comments begin
     - `unclosed`: the offset and name of each quote, parenthesis and the like without an end
     - `unfinished`: the offset and first word of each compound command without an end
-    - `exit_offsets`: where `exit` is a command, outside of subshells
     - `functions`: the functions that the script defines
     - `shifting_functions`: those that use `shift`; the empty name is the script itself
     - `variable_uses`: the positions at which each variable is used
@@ -73,7 +72,6 @@ class LexedScript(Generic[PlaceholderT]):
     comment_offsets: frozenset[int]
     unclosed: list[tuple[int, str]]
     unfinished: list[tuple[int, str]]
-    exit_offsets: list[int]
     functions: frozenset[str]
     shifting_functions: frozenset[str]
     variable_uses: dict[Variable, list[Position]]
@@ -116,8 +114,7 @@ def _lex_items(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]
         uses.setdefault((scope, name), []).append(position)
     return LexedScript(
         lexer.placeholders, frozenset(lexer.comment_offsets), lexer.unclosed, lexer.open_words,
-        lexer.exit_offsets, frozenset(lexer.functions),
-        frozenset(lexer.shifting_functions),
+        frozenset(lexer.functions), frozenset(lexer.shifting_functions),
         uses, lexer.simple_commands,
     )  # fmt: skip
 
@@ -161,7 +158,6 @@ class ShellLexer(Generic[PlaceholderT]):
         # Of each open compound command: where it begins in `simple_commands`, and the function around it.
         self.open_compounds: list[tuple[int, str]] = []
         self.open_words: list[tuple[int, str]] = []  # the offset and first word of each
-        self.exit_offsets: list[int] = []
         self.simple_commands: list[Command] = outer.simple_commands if outer else []
         self.last_command_start = 0  # in `simple_commands`; a compound command has several there
         self.after_pipe = False
@@ -341,13 +337,6 @@ class ShellLexer(Generic[PlaceholderT]):
             self.open_compound(start, word.text)
         if word.text == "shift":
             self.shifting_functions.add(self.function_name)
-        if word.text == "exit" and not self.is_in_subshell():
-            self.exit_offsets.append(self.script_offsets[start])
-
-    def is_in_subshell(self) -> bool:
-        """Return whether the commands that are read run in a shell of their own."""
-        substituted = self.is_backquoted or self.enclosing_substitution is not None
-        return substituted or any(word == "(" for _, word in self.open_words)
 
     def read_case(self) -> None:
         """Read a `case` from behind that word up to its `esac`."""

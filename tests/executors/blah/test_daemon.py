@@ -342,7 +342,10 @@ def test_the_whole_life_of_a_job(home: Path) -> None:
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["1", f"Job Running jobId {job_id}"]
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
         number, found = await client.status(job_id)
-        assert (number, "HoldReason" in found) == (5, True)
+        assert (number, "HoldReason" in found) == (
+            2,
+            False,
+        )  # it is suspended: HTCondor would cancel a held job
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", f"Job Held jobId {job_id}"]
         assert await client.ask("BLAH_JOB_SIGNAL", job_id, "10") == [
             "1", f"Job Held jobId {job_id}", "0",
@@ -408,7 +411,7 @@ def test_another_daemon_without_the_record(home: Path) -> None:
         assert (await client.ended(ids["over"]))["ExitCode"] == "7"
         assert (await client.status(ids["runs"]))[0] == 2
         assert await client.ask("BLAH_JOB_HOLD", ids["runs"]) == ["0", "No error"]
-        assert (await client.status(ids["runs"]))[0] == 5
+        assert (await client.status(ids["runs"]))[0] == 2  # suspended
         assert await client.ask("BLAH_JOB_CANCEL", ids["runs"]) == ["0", "No error"]
         assert (await client.ended(ids["runs"]))["JobStatus"] == "3"
 
@@ -447,7 +450,7 @@ def test_a_held_job_told_as_idle(home: Path) -> None:
         job_id = await client.submit(job(home, "exec sleep 600"))
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
         number, found = await client.status(job_id)
-        assert (number, "HoldReason" in found) == (1, False)
+        assert (number, "HoldReason" in found) == (2, False)  # it has begun
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
         assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 

@@ -44,9 +44,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
     ),
     "finished with another code": (
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
-        Result(
-            0, "No Error", ("4", '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]')
-        ),
+        Result(0, "No Error", ("4", '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1" ]')),
     ),
     "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
@@ -57,8 +55,25 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
     "5: ended by a limit is no success": (
         JobStatus("1", JobState.FAILED, cause=EndCause.LIMIT, reason="TIMEOUT"),
         Result(
-            0, "No Error", ("4", '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]')
+            0,
+            "No Error",
+            (
+                "4",
+                '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "TIMEOUT" ]',
+            ),
         ),
+    ),
+    "what it used": (
+        JobStatus("1", JobState.DONE, exit_code=0, elapsed=9.0, cpu_time=5.6, max_memory=1025),
+        Result(
+            0,
+            "No Error",
+            ("4", '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1"; RemoteUserCpu = 6; ImageSize = 2 ]'),
+        ),
+    ),
+    "suspended: it has begun, and HTCondor would cancel a held job": (
+        JobStatus("1", JobState.HELD, started=3.0, reason="gang"),
+        Result(0, "No Error", ("2", '[ JobStatus = 2; BatchJobId = "1" ]')),
     ),
     "2.4: 5 held": (
         JobStatus("1", JobState.HELD, reason='by "root"\nfor a\\b'),

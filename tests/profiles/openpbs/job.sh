@@ -11,6 +11,8 @@ find_job() { # ID: sets n, i (a task's index) and job; id, as PBS prints it
 is_listed() { grep -qx -e "$2" "$1" 2> /dev/null; }
 job_state() { # prints the state, or nothing for an unknown job
   [ -e "$FAKE_PBS/jobs/$n/state" ] || return 0
+  # without a history, what has ended is unknown
+  [ ! -e "$FAKE_PBS/nohistory" ] || [ "$(cat "$FAKE_PBS/jobs/$n/state")" != F ] || return 0
   if [ -z "$i" ] || [ -e "$job/state" ]; then
     task=$(cat "$job/state" 2> /dev/null)
     [ -z "$i" ] || [ "$(cat "$FAKE_PBS/jobs/$n/state")" != F ] || task=F

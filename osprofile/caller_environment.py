@@ -1,0 +1,26 @@
+"""The variables in the environment of a process that submits jobs, and that its jobs must not inherit."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_JOB_VARIABLE: Final = re.compile(
+    r"(?:GPE|LSB|OMPI_COMM|PBS|PMI|PMIX|SBATCH|SGE|SLURM|SLURMD|SRUN)_.*"
+    r"|CUDA_VISIBLE_DEVICES|JOB_ID|JOB_NAME|NHOSTS|NSLOTS|PE_HOSTFILE|ROCR_VISIBLE_DEVICES",
+    re.DOTALL,
+)
+_LOGIN_VARIABLE: Final = re.compile(
+    r"SSH_.*|DBUS_SESSION_BUS_ADDRESS|DISPLAY|HOST|HOSTNAME|OLDPWD|PWD|SHLVL|TMPDIR|XDG_RUNTIME_DIR|XDG_SESSION_ID|_",
+    re.DOTALL,
+)
+
+
+def is_job_variable(name: str) -> bool:
+    """Return whether a variable belongs to the job that the caller may itself be, or is an option for sbatch."""
+    return _JOB_VARIABLE.fullmatch(name) is not None
+
+
+def is_callers_variable(name: str) -> bool:
+    """Return whether a variable belongs to the caller's machine, login or job: a job has its own, or must not have any."""
+    return is_job_variable(name) or _LOGIN_VARIABLE.fullmatch(name) is not None

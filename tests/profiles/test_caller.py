@@ -1,0 +1,47 @@
+"""What the caller has in the environment does not change a job: options for sbatch, variables of the caller's own job."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile import Repository, incarnate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = {
+    "SBATCH_PARTITION": "short", "SBATCH_TIMELIMIT": "7", "SBATCH_ARRAY_INX": "1-3", "SBATCH_X": "a\nSBATCH_Y=b",
+    "SLURM_MEM_PER_CPU": "100", "SLURM_CPU_BIND": "x", "SLURM_JOB_ID": "1", "SLURMD_NODENAME": "n", "PBS_JOBID": "2",
+    "LSB_DEFAULTQUEUE": "q", "SGE_TASK_ID": "3", "OMPI_COMM_WORLD_RANK": "0", "PMI_RANK": "0",
+    "CUDA_VISIBLE_DEVICES": "1",
+}  # fmt: skip
+KEPT = {
+    "SLURM_CONF": "/etc/slurm.conf", "SLURM_CLUSTERS": "one", "PBS_DEFAULT": "server", "SGE_ROOT": "/opt/sge",
+    "LSF_ENVDIR": "/lsf", "MY_SBATCH_X": "1", "SLURMX": "2",
+}  # fmt: skip
+COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "torque": "qsub", "lsf": "bsub", "sge": "qsub"}
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize("profile", COMMANDS)
+def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tmp_path: Path) -> None:
+    command = tmp_path / "bin" / COMMANDS[profile]
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\necho 42\n")
+    command.chmod(0o755)
+    directory = tmp_path / "work"
+    start = incarnate(
+        Repository().load(profile), "START", context={"WORKING_DIRECTORY": str(directory), "USER_NAME": "me"}
+    )
+    path = f"{command.parent}:{os.environ['PATH']}"
+    environment = {"HOME": str(tmp_path), "PATH": path, **OPTIONS, **KEPT}
+    subprocess.run(
+        [shell, "-s"], input=start.text, env=environment, text=True, capture_output=True, check=False
+    )
+    seen = dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
+    assert {name: seen[name] for name in OPTIONS if name in seen} == {}
+    assert {name: seen.get(name) for name in KEPT} == KEPT
