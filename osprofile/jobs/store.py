@@ -106,6 +106,7 @@ _ADDED_INDEXES: Final = {
 """Indexes that the first versions did not have. A query uses one only if it repeats the words of its condition."""
 # Not a column: a change of a job's state would write the request again.
 _REQUEST_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS profile_file (name TEXT PRIMARY KEY, path TEXT NOT NULL)",
     (
         "CREATE TABLE IF NOT EXISTS request ("
         " number INTEGER PRIMARY KEY, directory TEXT NOT NULL, content TEXT NOT NULL)"
@@ -437,6 +438,22 @@ class Store:
             "UPDATE job SET key = ? WHERE target = ? AND job_id = ? AND key IS NOT ?",
             (key, target, job_id, key),
         )
+
+    def set_profile_file(self, name: str, path: str) -> None:
+        """Record the file of a profile that was selected by its path: its jobs are found by the profile's name."""
+        if self.find_profile_file(name) != path:
+            self._execute_change(
+                "INSERT OR REPLACE INTO profile_file (name, path) VALUES (?, ?)", (name, path)
+            )
+
+    def find_profile_file(self, name: str) -> str | None:
+        """Return the file from which a profile was last loaded by its path, if it is still ours; else None."""
+        with self._convert_errors():
+            row = self._db.execute("SELECT path FROM profile_file WHERE name = ?", (name,)).fetchone()
+        with contextlib.suppress(OSError):
+            if row is not None and os.stat(row["path"]).st_uid in {0, os.geteuid()}:
+                return str(row["path"])
+        return None
 
     # Jobs
 

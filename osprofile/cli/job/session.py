@@ -164,6 +164,8 @@ class CommandSession:
     def open_selected_target(self) -> TargetSystem:
         """Return the target system that the command line selects; raise `UsageError` if there is none."""
         profile = self._load_profile(self._default_profile())
+        if (path := self._default_profile()) and common.is_profile_path(path):
+            self.store.set_profile_file(profile.name, os.path.abspath(path))
         name = format_target_name(profile, self._selection.context)
         return self._get_target(name, profile, self._selection.context)
 
@@ -291,13 +293,16 @@ class CommandSession:
         return self._profiles[profile or ""]
 
     def _load_recorded_profile(self, name: str) -> Profile:
-        """Return a recorded profile: that of `--profile PATH` if it has the name, else by name."""
+        """Return a recorded profile: that of `--profile PATH` if it has the name, by name, or by its file as recorded."""
         path = self._default_profile()
         if path and common.is_profile_path(path) and (profile := self._load_profile(path)).name == name:
             return profile
         try:
             return self._load_profile(name)
         except NotFoundError as error:
+            file = self.store.find_profile_file(name)
+            if file and (profile := self._load_profile(file)).name == name:
+                return profile
             error.hint = f"--profile PATH gives the path of its file; {error.hint}"
             raise
 

@@ -444,6 +444,9 @@ def test_a_recorded_profile_that_is_gone(machine: Machine, tmp_path: Path) -> No
     assert "--profile PATH gives the path of its file" in ended.err
     assert machine.run("job", "wait", job_id, "-p", str(moved)).code == 0
     assert machine.run("job", "wait", job_id, OSPROFILE_PROFILE=str(moved)).code == 0
+    assert machine.run("job", "wait", job_id).code == 0  # the record has the path
+    moved.unlink()
+    assert "there is no profile 'here'" in machine.run("job", "status", job_id).err
 
 
 def test_the_record_goes_before_the_environment_s_profile(machine: Machine) -> None:

@@ -1,0 +1,59 @@
+"""SSH:HOST, SSH:PORT and CLUSTER of a profile itself select the target system, as those of the context do."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.incarnation.context import add_target_fields
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.target_system import TargetSystem
+from tests.jobs.conftest import QUICK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from osprofile.profile.model import Profile
+
+FIELDS = """<idb:Template>
+<idb:Field name="SSH:HOST" isSettable="false"><idb:{kind}>login.example.org</idb:{kind}></idb:Field>
+<idb:Field name="SSH:PORT" isSettable="false"><idb:Default>2222</idb:Default></idb:Field>
+</idb:Template>"""
+SHELL = """<idb:Template name="SHELL">
+<idb:Invocation><idb:Body>sh -c 'echo here >&amp;2; exit 9'</idb:Body></idb:Invocation>
+<idb:Invocation name="SSH"><idb:Body>sh -c 'echo &lt;SSH:HOST>:&lt;SSH:PORT> > {file}; exec sh'</idb:Body></idb:Invocation>
+</idb:Template>"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "context", "address"),
+    [
+        ("Default", {}, "login.example.org:2222"),
+        ("Default", {"SSH:HOST": "other", "SSH:PORT": "1"}, "other:1"),
+        ("Value", {}, "login.example.org:2222"),
+        ("Value", {"SSH:HOST": "other"}, "login.example.org:2222"),
+    ],
+)
+def test_the_profiles_host(
+    kind: str, context: dict[str, str], address: str, load: Callable[[str], Profile], tmp_path: Path
+) -> None:
+    file = tmp_path / "host"
+    profile = load(FIELDS.format(kind=kind) + SHELL.format(file=file))
+    host, _, port = address.partition(":")
+    assert add_target_fields(profile, context) == {"SSH:HOST": host, "SSH:PORT": port}
+
+    async def main() -> str:
+        async with TargetSystem(profile, context, timing=QUICK) as target:
+            await target.wait(await target.submit(JobDescription(executable="true")))
+            return target.name
+
+    assert asyncio.run(main()) == f"made@{address}"
+    assert file.read_text() == f"{address}\n"
+
+
+def test_a_profile_without_these_fields(load: Callable[[str], Profile]) -> None:
+    assert add_target_fields(load(""), {}) == {}
+    assert add_target_fields(load(""), {"SSH:HOST": "h", "X": "y"}) == {"SSH:HOST": "h", "X": "y"}
