@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, Required, TypedDict, final
 from urllib.parse import quote
 
 from osprofile.errors import StoreError, SubmissionBusyError
+from osprofile.incarnation.context import get_user_name
 from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
@@ -266,6 +267,11 @@ def _renew_lock() -> None:
 
 
 os.register_at_fork(after_in_child=_renew_lock)
+
+
+def put_user_name(path: str) -> str:
+    """Return a path with the name of this process's user in place of {user}."""
+    return path.replace("{user}", get_user_name().replace("/", "_"))
 
 
 def default_store_path() -> str:

@@ -173,10 +173,11 @@ _SPECIAL_ATTRIBUTES: Final = (
     "TransferOutputRemaps", "x509UserProxy",
 )  # fmt: skip
 _INFORMATIVE_ATTRIBUTES: Final = (
-    "CeID", "ClientJobId", "edg_jobid", "GridResource", "JobDirectory", "uniquejobid",
-    "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
+    "CeID", "ClientJobId", "CondorCE", "edg_jobid", "GridResource", "JobDirectory", "JobUniverse",
+    "uniquejobid", "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
 )  # fmt: skip
-"""These only describe the job: if the profile has no field for one, it is left out without a warning."""
+"""These only describe the job, in the ad or in CERequirements: if the profile has no field for one, it is
+left out without a warning."""
 
 _HANDLED_ATTRIBUTES: Final = frozenset(
     name.lower()
@@ -347,7 +348,9 @@ def _apply_requirements(translation: _Translation) -> None:
     translation.submit_ad.warnings.extend(warnings)
     for name, value in values.items():
         if name not in translation.settable_fields:
-            translation.add_warning(f"CERequirements: the profile has no settable {name}; it is left out")
+            if name.lower() not in _SILENTLY_IGNORED:
+                text = f"CERequirements: the profile has no settable {name}; it is left out"
+                translation.add_warning(text)
         elif value:
             _set_field(translation, "CERequirements", name, value)
 

@@ -70,6 +70,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
     from osprofile import __version__
     from osprofile.errors import SettingError
     from osprofile.executors.blah.settings import Settings, list_config_files, read_settings
+    from osprofile.jobs.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
     parser = argparse.ArgumentParser(
@@ -106,25 +107,27 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         log=options.log or settings.log,
         metrics=options.metrics or settings.metrics,
     )
+    settings = replace(settings, log=put_user_name(settings.log), store=put_user_name(settings.store))
     return settings, options.dry_run
 
 
 def _configure_logging(settings: Settings) -> None:
-    """Log to the file in the settings, or to stderr. Raises `SettingError` if it cannot be opened."""
-    from osprofile.errors import SettingError
-
-    try:
-        if settings.log:  # creates it for its owner only: logging would follow the umask
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-            os.close(os.open(settings.log, flags, 0o600))
-        logging.basicConfig(
-            filename=settings.log or None,
-            level=settings.log_level.upper(),
-            format="%(asctime)s %(process)d %(levelname)s %(message)s",
-        )
-    except OSError as error:
-        message = f"log = {settings.log!r}: {error.strerror}"
-        raise SettingError(message, hint="its directory must exist, and be writable") from None
+    """Log to the file in the settings, or to stderr if there is none or it cannot be opened."""
+    file, failure = settings.log, ""
+    if file:
+        # The mode: only its owner may read it. O_NONBLOCK: opening a named pipe would wait for a reader.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            os.close(os.open(file, flags, 0o600))
+        except OSError as error:
+            file, failure = "", f"log = {file!r}: {error.strerror}; the log goes to standard error"
+    logging.basicConfig(
+        filename=file or None,
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(process)d %(levelname)s %(message)s",
+    )
+    if failure:
+        logging.getLogger("osprofile.blah").error(failure)
     # leaves out asyncio's debug output, but not the unhandled exceptions that it logs as ERROR
     logging.getLogger("asyncio").setLevel(logging.WARNING)
 

@@ -36,6 +36,7 @@ class Settings:
     extra_submit_args: the options that BatchExtraSubmitArgs may have, and the field of each
     context: special fields of all jobs, as `"SSH:HOST" = "me@login"` for batch systems on another host
     store: the file of the job record; empty for the user's own
+    log: the file of the log; empty for standard error. In both, {user} stands for the user's name
     metrics: a file for Prometheus, or 127.0.0.1:PORT (`osprofile.metrics.parse_destination`)
     window: how many requests may be outstanding
     at_once: how many scripts of one batch system may run at a time
@@ -140,6 +141,8 @@ def _validate_table(name: str, value: object) -> Mapping[str, str]:
             if not PROFILE_NAME.match(word):
                 hint = "a letter or digit, then letters, digits, _ . -"
                 raise SettingError(f"{name}: {word!r} is not a name", hint=hint)
+        if name == "context" and key in _CONTEXT_HINTS:
+            raise SettingError(f"{name}: {key} is not for the context", hint=_CONTEXT_HINTS[key])
         if name == "extra_submit_args" and not _OPTION_ENTRY.match(f"{key} {item}"):
             hint = f"an option, and a field or FIELD=VALUE, as in: {name} = {_TABLE_EXAMPLES[name]}"
             raise SettingError(f"{name}: {key!r} = {item!r}", hint=hint)
@@ -151,6 +154,12 @@ _TABLE_EXAMPLES: Final = {
     "extra_submit_args": '{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }',
     "context": '{ "SSH:HOST" = "me@login" }',
 }
+_CONTEXT_HINTS: Final = {
+    "USPACE_ROOT": "it is the profile's UspaceRoot: a profile of your own sets it",
+    "WORKING_DIRECTORY": "each job has its own, below the profile's UspaceRoot",
+    "PROFILE_NAME": "the setting map selects a profile",
+}
+"""The special fields that the context does not set, and what does."""
 _OPTION_ENTRY: Final = re.compile(r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 _TYPE_VALIDATORS: Final[dict[type, Any]] = {

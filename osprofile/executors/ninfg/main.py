@@ -103,17 +103,30 @@ def _close_inherited_files() -> None:
 def _move_standard_pipes(log_file: str | None) -> tuple[int, int, int]:
     """Return descriptors of the pipes that no child inherits; put the log in place of the pipes."""
     try:
-        log = os.open(log_file or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         stdin, stdout, stderr = (os.dup(number) for number in range(3))
     except OSError as error:
-        sys.stderr.write(f"{PROGRAM_NAME}: {error.filename or 'stdin, stdout, stderr'}: {error.strerror}\n")
+        sys.stderr.write(f"{PROGRAM_NAME}: stdin, stdout, stderr: {error.strerror}\n")
         sys.exit(2)
+    log = _open_log(log_file or os.devnull)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, number in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, number)
     os.close(nothing)
     os.close(log)
     return stdin, stdout, stderr
+
+
+def _open_log(path: str) -> int:
+    """Return the log file, or the null device if it cannot be opened: syslog has the reason, as stderr is the client's."""
+    try:
+        # O_NONBLOCK: opening a named pipe would wait for a reader
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        import syslog
+
+        syslog.openlog(PROGRAM_NAME, syslog.LOG_PID)
+        syslog.syslog(syslog.LOG_WARNING, f"{path}: {error.strerror}; there is no log")
+        return os.open(os.devnull, os.O_WRONLY)
 
 
 if __name__ == "__main__":

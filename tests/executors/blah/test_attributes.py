@@ -198,6 +198,7 @@ WARNED = {
     "Unheard = 1": "attribute Unheard is left out: the profile has no settable UNHEARD",
     'uniquejobid = "x"; GridResource = "batch pbs"': None,
     "CERequirements = true": None,
+    "JobUniverse = 5; CondorCE = 1; CERequirements = CondorCE == 1 && JobUniverse == 5": None,
     "Walltime = 60; BatchRuntime = 70": "attribute Walltime is left out: another attribute gives WALLTIME",
     'Executable = "/x"': "attribute Executable is left out: another attribute gives EXECUTABLE",
     'Environment = "f%%=x"': "Environment: no shell can export a variable 'f%%'; it is left out",

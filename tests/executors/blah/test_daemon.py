@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import pwd
 import signal
 import subprocess
 import time
@@ -262,13 +263,38 @@ def test_the_log_file_is_its_owners_alone(home: Path) -> None:
     assert log.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, None])
+def test_a_log_that_cannot_be_opened_goes_to_standard_error(
+    home: Path, make: Callable[[Path], None] | None
+) -> None:
+    log = home / "logs"
+    if make is not None:
+        make(log)
+    words = ("--log", str(log if make is not None else log / "log"))
+    done = talk(rb'BLAH_JOB_SUBMIT 7 [\ GridType\ =\ "linux"\ ]' + b"\n", words=words)
+    assert done.returncode == 0
+    assert done.stdout.startswith(BANNER)
+    first, *others = done.stderr.decode().splitlines()
+    assert f" ERROR log = '{words[1]}': " in first
+    assert first.endswith("; the log goes to standard error")
+    assert any("INFO BLAH_JOB_SUBMIT 7: " in line for line in others)
+
+
+def test_a_log_and_a_store_for_each_user(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGNAME", "somebody")  # of the user that started HTCondor
+    (home / "each.toml").write_text('log = "log-{user}"\nstore = "{user}.db"\n')
+    talk(b"BLAH_PING 1 linux\n", words=("--config", "each.toml"))
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    assert (home / f"log-{user}").exists()
+    assert (home / f"{user}.db").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--map", "pbs"), "--map: map: '' is not a name"),
         (("--map", "p/s=x"), "--map: map: 'p/s' is not a name"),
         (("--config", "none.toml"), "none.toml: No such file or directory"),
-        (("--log", "/none/log"), "log = '/none/log': No such file or directory"),
     ],
 )
 def test_wrong_options(words: tuple[str, ...], message: str) -> None:
@@ -292,6 +318,9 @@ def test_wrong_options(words: tuple[str, ...], message: str) -> None:
         ("extra_submit_args = ['--a']", "extra_submit_args = ['--a'] is not a table"),
         ("max_age = -1", "max_age = -1 is not a number of seconds"),
         ("log_level = 'all'", "log_level = 'all'"),
+        ("context = { USPACE_ROOT = '/scratch' }", "context: USPACE_ROOT is not for the context"),
+        ("context = { WORKING_DIRECTORY = '/scratch' }", "context: WORKING_DIRECTORY is not for the context"),
+        ("context = { PROFILE_NAME = 'slurm' }", "context: PROFILE_NAME is not for the context"),
         ("a b", "Expected '=' after a key"),
         ("x = '\\xff'", "there is no setting 'x'"),
     ],

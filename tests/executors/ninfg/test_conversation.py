@@ -18,6 +18,8 @@ from tests.executors.ninfg.client import PLAIN, SERVER, Client, attributes, bloc
 from tests.executors.ninfg.conftest import processes, until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.executors.ninfg.conftest import Machine
 
 HERE = {"jobmanager": "here"}
@@ -395,12 +397,23 @@ def test_a_client_that_reads_late(machine: Machine) -> None:
         assert client.exit() == 0
 
 
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, None])
+def test_a_log_that_cannot_be_opened(tmp_path: Path, make: Callable[[Path], None] | None) -> None:
+    """The client is served, without a log; standard error has notifications only."""
+    log = tmp_path / "logs"
+    if make is not None:
+        make(log)
+    words = [*SERVER, "-l", str(log if make is not None else log / "log")]
+    done = subprocess.run(
+        words, input="JOB_STATUS nobody\nEXIT\n", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "F there is no job nobody\nS\n"
+
+
 def test_usage() -> None:
     done = subprocess.run([*SERVER, "-x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "wrong usage: -x\nusage: ng_invoke_server.osprofile [-l LOGFILE] [--metrics WHERE]" in done.stderr
-    done = subprocess.run([*SERVER, "-l", "/no/such/log"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "ng_invoke_server.osprofile: /no/such/log: No such file or directory\n"
     done = subprocess.run([*SERVER, "--help"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
