@@ -85,13 +85,17 @@ class DailyLog:
         """Return the names of the current day's file and later ones, in order."""
         try:
             with os.scandir(self._directory) as entries:
-                names = {entry.name for entry in entries if entry.is_file()}
+                is_file_by_name = {entry.name: entry.is_file() for entry in entries}
         except OSError as error:
             self._directory_problem = describe_read_error(error, self._directory)
             return []
         self._directory_problem = ""
-        days = (name for name in names if len(name) == 8 and is_number(name))
-        return sorted(day for day in days if day >= self._current_day)
+        names = (name for name in is_file_by_name if len(name) == 8 and is_number(name))
+        days = sorted(name for name in names if name >= self._current_day)
+        if days and not is_file_by_name[days[-1]]:
+            path = os.path.join(self._directory, days[-1])
+            self._directory_problem = f"{path} cannot be read: Not a regular file"
+        return [day for day in days if is_file_by_name[day]]
 
     def _find_later_day(self, day: str, *, include_same: bool = False) -> str:
         """Return the first later day that has a file, or ""; scan once per `RECHECK_INTERVAL` at most."""

@@ -10,7 +10,6 @@ opening a pipe would wait for its writer, and a device may have no end.
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 import stat
 import time
@@ -56,6 +55,15 @@ def _identify_file(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _get_version(file: str | int) -> tuple[int, ...]:
+    """Return what identifies a file that is no longer written: an inode alone may be used again; () if it is gone."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def open_regular_file(path: str, flags: int = os.O_RDONLY) -> int:
@@ -126,6 +134,10 @@ class FollowedFile:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+    def fileno(self) -> int:
+        """Return the file's descriptor."""
+        return self._fd
 
     def __del__(self) -> None:
         self.close()
@@ -243,6 +255,7 @@ class RotatedLog:
         self._file_in_directory = file_in_directory
         self._file: FollowedFile | None = None
         self._newer_name: str | None = None
+        self._read_files: set[tuple[int, ...]] = set()
 
     def read_lines(self) -> bytes:
         """Return the next whole lines, all of one file; b"" if there are none now."""
@@ -310,8 +323,11 @@ class RotatedLog:
         if newest == file.identity:
             return None
         names = self._list_names()
-        for newer, older in itertools.pairwise(names):
-            if _identify_file(older) == file.identity:
+        for position, name in enumerate(names):
+            if _identify_file(name) == file.identity:
+                # Some programs rotate upwards: a file before this one may have been read already.
+                unread = (n for n in names[position - 1 : 0 : -1] if _get_version(n) not in self._read_files)
+                newer = next(unread, self._path)
                 return newer if os.path.exists(newer) else None
         return self._path if newest else None
 
@@ -329,6 +345,7 @@ class RotatedLog:
         if self._find_newer_name(file) != name:
             newer_file.close()
             return True
+        self._read_files.add(_get_version(file.fileno()))
         file.close()
         self._file = newer_file
         return True
@@ -358,6 +375,7 @@ class RotatedLog:
             if not self._start_policy.needs_older_file(heads[number], heads[number + 1]):
                 break
             number += 1
+        self._read_files.update(map(_get_version, names[number + 1 :]))
         problem = ""
         while number >= 0 and self._file is None:
             self._file = self._open_at_start(names[number])

@@ -7,8 +7,10 @@ shell, may share them. A pipe that is ready for writing accepts PIPE_BUF bytes w
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import select
+import stat
 from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
@@ -51,6 +53,13 @@ class PipeWriter:
         self._drained = asyncio.Event()
         self._drained.set()
 
+    def watch_client(self) -> None:
+        """Call `on_disconnect` as soon as the client closes a pipe, even if nothing is sent."""
+        mode = fcntl.fcntl(self._descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+        if mode == os.O_WRONLY and stat.S_ISFIFO(os.fstat(self._descriptor).st_mode):
+            # the end for writing is never readable: this is called when the other end is closed
+            self._loop.add_reader(self._descriptor, self._disconnect)
+
     @property
     def unsent_bytes(self) -> int:
         """How many bytes are waiting for the client to read."""
@@ -73,6 +82,7 @@ class PipeWriter:
         await self.flush()
         if not self._is_descriptor_closed:
             self._is_connected, self._is_descriptor_closed = False, True
+            self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
 
     def _write_pending(self) -> None:
@@ -81,9 +91,18 @@ class PipeWriter:
                 sent_count = os.write(self._descriptor, self._unsent[: select.PIPE_BUF])
                 del self._unsent[:sent_count]
         except OSError:
-            self._is_connected = False
-            self._unsent.clear()
-            self._on_disconnect()
+            self._disconnect()
+        self._await_writable()
+
+    def _disconnect(self) -> None:
+        self._loop.remove_reader(self._descriptor)
+        self._is_connected = False
+        self._unsent.clear()
+        self._await_writable()
+        self._on_disconnect()
+
+    def _await_writable(self) -> None:
+        """Go on to write when the client has read, if something is unsent."""
         has_unsent = bool(self._unsent)
         if has_unsent != self._awaits_writable:
             self._awaits_writable = has_unsent

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 ARRAY_FIELD: Final = "ARRAY"
 MAX_TASKS: Final = 100_000
 """Limit on the tasks of one array: each has an entry in the record."""
-_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([1-9][0-9]{0,8}))?)?")
+_INDEX: Final = r"(0|[1-9][0-9]{0,8})"
+"""A shell may read a leading 0 as octal: there is none."""
+_RANGE: Final = re.compile(rf"{_INDEX}(?:-{_INDEX}(?::([1-9][0-9]{{0,8}}))?)?")
 _LIMIT: Final = re.compile(r"[1-9][0-9]{0,8}")
 _MAX_OUTCOMES: Final = 8
 """Different ends that the reason of an array names; the rarer ones are counted together."""

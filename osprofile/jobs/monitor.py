@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
+from osprofile.jobs.listener import EventListener
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
 EARLY_EVENT_LIFETIME: Final = 600.0
 """Seconds for which early events are kept after the job's last one."""
 MAX_EARLY_JOBS: Final = 100_000
-"""Limit on the jobs with early events: a log has the jobs of all users. Up to twice as many are kept
-between two calls of `expire_early_events`."""
+"""Limit on the jobs with early events: a log has the jobs of all users."""
 LOG_TIME_RESOLUTION: Final = 1.0
 """Seconds to which a log truncates its timestamps: an event may look that much older than it is."""
 # QUEUED and HELD are equal: a job changes from either to the other.
@@ -137,12 +137,22 @@ class JobMonitor:
             self._publish(JobEvent(timestamp, status), registration.key)
         return last_status, status
 
+    def open_listener(self, command: Sequence[str], *, checkpoint_path: str | None = None) -> EventListener:
+        """Return a listener that feeds the events of a generator; early events are read again after a restart."""
+        return EventListener(
+            command,
+            self.feed_event,
+            checkpoint_path=checkpoint_path,
+            get_oldest_early_timestamp=lambda: self.oldest_early_timestamp,
+        )
+
     @property
     def oldest_early_timestamp(self) -> float | None:
         """The timestamp of the oldest early event, None if there is none.
 
         A source that is restarted must reread its log from here, or these events are lost.
         """
+        self.expire_early_events()
         timestamps = (e.timestamp for early in self._early_events.values() for e in early.events)
         return min(timestamps, default=None)
 
@@ -168,8 +178,7 @@ class JobMonitor:
         if all((e.state, e.timestamp) != (event.state, event.timestamp) for e in events):
             events.append(event)
         self._early_events[event.job_id] = _EarlyEvents(self._clock(), events)
-        if len(self._early_events) > 2 * MAX_EARLY_JOBS:
-            self.expire_early_events()
+        self.expire_early_events()
 
 
 def _is_stale_event(registration: _Registration, timestamp: float, state: JobState) -> bool:

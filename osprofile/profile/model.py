@@ -559,7 +559,7 @@ def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
     # Ranks: 0 a pre-release, 1 the end of the version, 2 other text, 3 a number. Of two numbers without
     # leading zeros the longer one is greater; `int` refuses more than 4,300 digits.
     def get_part_key(part: str) -> tuple[int, int, str]:
-        if part.isdecimal():
+        if part.isascii() and part.isdecimal():
             number = part.lstrip("0")
             return (3, len(number), number)
         return (0 if re.search("(?i)alpha|beta|rc|pre|dev", part) else 2, 0, part)

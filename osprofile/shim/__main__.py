@@ -30,7 +30,7 @@ def main(command_line: Sequence[str]) -> NoReturn:
     """Run a stand-in, and end the process; `command_line` is SYSTEM PROGRAM SETTINGS [WORD...]."""
     system, program, settings, *words = command_line
     received: list[int] = []
-    leave_path(program)
+    leave_path()
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
             signal.signal(number, lambda n, _frame: _interrupt(n, received))

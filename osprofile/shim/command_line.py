@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import RequestError, quote_name, quote_path, quote_value
@@ -67,6 +68,8 @@ class CommandLine(NamedTuple):
     def get_text(self, name: str) -> str | None:
         """Return the text of the last value of an option; None if it is not given."""
         value = self.get(name)
+        if value is not None and name == "array":
+            return re.sub(r"(?<![0-9])0+(?=[0-9])", "", value.text)  # 01-10 is decimal
         return None if value is None else value.text
 
     def __contains__(self, name: object) -> bool:

@@ -97,12 +97,14 @@ class Wrapper:
 _caller_path: list[str] = []
 
 
-def leave_path(program: str) -> None:
-    """Take the folders with stand-ins of a program out of PATH: a profile's script means the real one. Jobs keep them."""
+def leave_path() -> None:
+    """Take the folders with stand-ins out of PATH: a profile's script means the real programs. Jobs keep them."""
     path = os.environ.get("PATH", "")
     _caller_path[:] = [path]
-    folders = (f for f in path.split(os.pathsep) if not _is_stand_in(os.path.join(f, program)))
-    os.environ["PATH"] = os.pathsep.join(folders)
+    folders = path.split(os.pathsep)
+    os.environ["PATH"] = os.pathsep.join(
+        f for f in folders if not any(_is_stand_in(os.path.join(f, p)) for p in ("sbatch", "qsub"))
+    )
 
 
 def _is_stand_in(path: str) -> bool:

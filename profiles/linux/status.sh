@@ -25,7 +25,10 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
   fi
   if { [ ! -e "$gpe_dir/.gpe_exit_status" ] || { [ -e "$gpe_dir/.gpe_usage" ] && [ ! -s "$gpe_dir/.gpe_usage" ]; }; } && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
     [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_held" ] || gpe_word=held
-    case $gpe_state in T | t) gpe_word=stopped ;; esac
+    case $gpe_word.$gpe_state in
+    running.[Tt]) gpe_word=stopped ;;
+    *.[Tt]) gpe_word=held ;; # it waits, and has not begun
+    esac
     case $gpe_word in
     running | stopped) gpe_running "$1" "$gpe_word" ;;
     *) printf '%s %s host=%s%s\n' "$1" "$gpe_word" "$gpe_host" "$gpe_why" ;;

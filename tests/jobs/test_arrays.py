@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         ("0-3", [0, 1, 2, 3], None),
         ("1-10:3,20", [1, 4, 7, 10, 20], None),
         ("3,1,2-3%8", [1, 2, 3], 8),
-        ("01-003", [1, 2, 3], None),
     ],
 )
 def test_what_a_value_means(value: str, indices: list[int], limit: int | None) -> None:
@@ -65,6 +64,8 @@ def test_what_a_value_means(value: str, indices: list[int], limit: int | None) -
         ("1%0", "'0' is not a number of tasks"),
         ("1-2%3%4", "'3%4' is not a number of tasks"),
         ("٣", "is not a range"),
+        ("08", "'08' is not a range"),
+        ("1-010", "'1-010' is not a range"),
         (f"1-{MAX_TASKS + 1}", "has too many tasks"),
         ("1-999999999,1-999999999", "has too many tasks"),
     ],

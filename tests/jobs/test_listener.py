@@ -23,7 +23,7 @@ from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs import listener as module
 from osprofile.jobs.listener import EventListener, parse_event
 from osprofile.jobs.monitor import JobMonitor
-from osprofile.jobs.state import JobEvent, JobState
+from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable
@@ -192,6 +192,20 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
     assert os.listdir(tmp_path).count("checkpoint") == len(
         [n for n in os.listdir(tmp_path) if "checkpoint" in n]
     )
+
+
+def test_a_monitor_s_own_listener_reads_early_events_again(tmp_path: Path) -> None:
+    monitor = JobMonitor(lambda _event, _key: None, early_event_lifetime=1e12)
+    checkpoint = tmp_path / "checkpoint"
+    words = write_generator(tmp_path, "printf '001;9000000050;17;1;0\\n001;9000000070;18;1;0\\n'; cat")
+
+    async def main() -> None:
+        async with running(monitor.open_listener(words, checkpoint_path=str(checkpoint))):
+            await wait_until(lambda: "17" in monitor._early_events and "18" in monitor._early_events)
+
+    monitor.feed_event(JobEvent(40.0, JobStatus("16", JobState.QUEUED)))
+    asyncio.run(main())
+    assert checkpoint.read_text() == "40\n"
 
 
 # Faults

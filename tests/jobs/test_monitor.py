@@ -215,6 +215,17 @@ def test_early_events_expire() -> None:
     assert [event.job_id for event, _ in probe.published_events] == ["2"]
 
 
+def test_early_events_expire_by_themselves() -> None:
+    """They would otherwise hold back the time from which a log is read again."""
+    probe = MonitorProbe()
+    probe.feed(1, Q, "1")
+    probe.now = 12
+    probe.feed(5, Q, "2")
+    assert probe.monitor.oldest_early_timestamp == 5
+    probe.now = 30
+    assert probe.monitor.oldest_early_timestamp is None
+
+
 @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(list(JobState))), max_size=12))
 def test_laws(events: list[tuple[int, JobState]]) -> None:
     """No state is published twice in a row, an end is last, and no end is lost, in any order."""

@@ -67,6 +67,7 @@ CASES = [
     ("x >& @ <> @ >| @", ["unquoted redirection: |"] * 3),
     ("< @ x @", ["unquoted redirection: |", "unquoted argument: x |"]),
     ("x 2>&1 @", ["unquoted argument: x |"]),
+    ("\u0662>x @", ["unquoted argument: \u0662 |"]),
     # Compound commands
     ("if x @; then y @; else z @; fi", [f"unquoted argument: {c} |" for c in "xyz"]),
     ("while x @; do y @; done > @", ["unquoted argument: x |", "unquoted argument: y |", "unquoted redirection: |"]),

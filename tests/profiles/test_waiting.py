@@ -155,7 +155,7 @@ def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
     job = linux.start(DEPENDENCY=f"afterok:{first.id}")
     until(job.directory / ".gpe_waiting")
     linux.ok("HOLD", JOB_ID=job.id)
-    assert job.status().state == "HELD"
+    assert (job.status().state, job.status().word) == ("HELD", "held")  # not suspended: it has not begun
     (first.directory / "go").touch()
     first.wait()
     assert job.status().state == "HELD"

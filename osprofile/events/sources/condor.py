@@ -15,6 +15,8 @@ With `--extended` also:
 
     002 not executable                     failed, 0
     004 evicted, 007 shadow's exception    pending
+    022 disconnected, without reconnecting pending
+    024 reconnection failed                pending
     010 suspended, 012 held                suspended
     011 unsuspended                        active
     013 released                           pending
@@ -61,6 +63,8 @@ EXTENDED_SUFFIXES: Final = {
     11: ACTIVE_SUFFIX,
     12: SUSPENDED_SUFFIX,
     13: PENDING_SUFFIX,
+    22: PENDING_SUFFIX,
+    24: PENDING_SUFFIX,
 }
 END_OF_ENTRY: Final = b"\n...\n"
 END_OF_ELEMENT: Final = b"</c>"
@@ -70,7 +74,7 @@ _FIRST_ENTRY: Final = re.compile(
 )
 _TEXT_ENTRY: Final = re.compile(
     r"\n\.\.\.\n([0-9]{3}) \(0*([0-9]+)\.0*([0-9]+)\.0*([0-9]+)\) "
-    r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])[^\n]*+"
+    r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])(?! Job disconnected, attempting)[^\n]*+"
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
 MAX_PARTIAL_ENTRY: Final = 1024 * 1024

@@ -90,6 +90,8 @@ def _parse_any_form(text: str) -> EntryFields | None:
     names = ("EventTypeNumber", "Cluster", "Proc", "Subproc")
     number, cluster, proc, sub = (values.get(name, "").strip() for name in names)
     value = values.get("ReturnValue", "0").strip()
+    if number == "22" and "NoReconnectReason" not in values:
+        return None  # the job still runs; HTCondor tries to reconnect
     if not all(map(is_number, [number, cluster, proc, sub, value.removeprefix("-")])):
         return None
     normal = _NORMAL_FLAGS.get(values.get("TerminatedNormally", ""), "")
@@ -118,7 +120,8 @@ def _derive_forms(element: str, fields: EntryFields) -> list[_ElementForm]:
         last_used = len(parts)
     group_names = ["Cluster", "Proc", "Subproc", "EventTime"]
     group_names.append("ReturnValue" if fields[5] == "1" else "Cluster")
-    if not set(group_names) <= set(names) or len(set(names)) < len(names):
+    # A form does not see the attribute that decides about 022.
+    if fields[0] == "022" or not set(group_names) <= set(names) or len(set(names)) < len(names):
         return []
     match = re.compile("\\n".join(parts[:last_used]) + "\\n").match
     groups = tuple(names.index(name) + 1 for name in group_names)

@@ -113,9 +113,11 @@ def parse_exit_fields(fields: list[str]) -> tuple[int, int] | None:
 
     The state is followed by reason, subreasons, CPU time, end time, and whether there is resource
     usage. Some releases write `""` in place of the usage. In any other form, the last three fields
-    count. Returns None if these are not numbers.
+    count. OpenLava writes no exitInfo. Returns None if these are not numbers.
     """
     begin = 6 + (1 if fields[6:7] == ['""'] else USAGE_FIELD_COUNT if fields[5:6] == ["1"] else 0)
+    if len(fields) == begin + 2 and fields[5] in ("0", "1"):
+        fields = [*fields, "0"]
     is_complete = len(fields) >= begin + 3 and fields[5] in ("0", "1")
     exit_fields = fields[begin : begin + 3] if is_complete else fields[-3:]
     status, exit_info = map(parse_leading_integer, (exit_fields[0], exit_fields[-1]))

@@ -7,15 +7,19 @@ the beginning of the message:
 
     Job Queued                              pending
     Job Run                                 active
-    Exit_status=N                           done, N; negative if PBS itself failed
+    Exit_status=N                           done, N; negative if PBS itself failed. Nothing for -20, a lost
+                                            node: `Job requeued` or `Job deleted` follows
     Job deleted                             failed, 0
     job_id: ID, of the object req_commit    pending (Torque)
 
-With `--extended` also, of types 0008 and 0100:
+With `--extended` also, of types 0008 and 0100 (of any type: refused dependencies):
 
     Job to be deleted at request of         failed, 0, if the job does not run. If it runs, which
                                             an earlier line shows, Exit_status follows
-    Job Rerun                               pending
+    Job Rerun, Job requeued                 pending
+    Exit_status=N, negative                 failed, N
+    Job deleted at request of               nothing, if the job runs (Torque): Exit_status follows
+    dequeuing from                          failed, 0, if neither followed, or if a dependency was refused
     Holds L set                             suspended, if the job is not running
     Holds L released                        pending, when no hold is left
     job signaled with suspend, resume       suspended, active; also admin-suspend, admin-resume.
@@ -30,7 +34,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.daily_log import DailyLog, format_day_name
-from osprofile.events.emit import DONE, format_event_suffix
+from osprofile.events.emit import DONE, FAILED, format_event_suffix
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     FAILED_SUFFIX,
@@ -51,12 +55,21 @@ EVENT_SUFFIXES: Final = {"Job Queued": PENDING_SUFFIX, "Job Run": ACTIVE_SUFFIX,
 """The messages (their beginnings) whose suffix is fixed."""
 _MESSAGE_PATTERN: Final = r"Job (?:Queued|Run|deleted)|Exit_status[^ ;\n]*+|job_id:[^;\n]*+"
 _EXTENDED_PATTERN: Final = (
-    r"Job (?:Queued|Run|deleted|to be deleted|Rerun|sent signal)|Exit_status[^ ;\n]*+"
+    r"Job (?:Queued|Run|deleted(?: at request)?+|to be deleted|Rerun|requeued|sent signal)|Exit_status[^ ;\n]*+"
     r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|job signaled with (?:admin-)?+(?:suspend|resume)"
     r"|Delete forced|deleting instead|MOM rejected signal|enqueuing into [^,;\n]*+, state Q"
+    r"|dequeuing from|Dependency request for job rejected|Finished job did not satisfy dependency"
 )
-_MESSAGES_BY_TYPE: Final = {"0100": ("enqueuing",)}
-"""Types of lines with which only these messages are events."""
+_MESSAGES_BY_TYPE: Final[dict[str, str | tuple[str, ...]]] = {
+    "0008": "",
+    "0010": "",
+    "0016": "",
+    "0100": ("enqueuing", "dequeuing"),
+}
+_REFUSED_DEPENDENCY: Final = ("Dependency", "Finished")
+"""The messages that are events by the type of a line, and those that are with any other type."""
+NODE_LOST: Final = -20
+"""Exit status (JOB_EXEC_RERUN_MS_FAIL) of a job whose node is lost; the next line tells what becomes of it."""
 _LINE_TEMPLATE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
 
@@ -76,9 +89,9 @@ def parse_minute(text: str) -> WallTime | None:
 
 
 def _format_exit_suffix(message: str) -> str | None:
-    """Return the suffix for `Exit_status=N`; None for other messages, or if N is not a number."""
+    """Return the suffix for `Exit_status=N`; None for other messages, if N is not a number or NODE_LOST."""
     code = parse_leading_integer(message[12:]) if message.startswith("Exit_status=") else None
-    return None if code is None else format_event_suffix(DONE, code)
+    return None if code in (None, NODE_LOST) else format_event_suffix(DONE, code)
 
 
 def _convert_commit(job: str, message: str) -> tuple[str, str]:
@@ -116,18 +129,19 @@ class LineParser(StatelessLineParser):
 class ExtendedLineParser(TimedLineParser):
     """Parses all events; remembers running jobs, jobs that are being deleted, and holds of other jobs."""
 
-    pattern = re.compile(_LINE_TEMPLATE.format(types="(0(?:008|01[06]|100))", messages=_EXTENDED_PATTERN))
+    pattern = re.compile(_LINE_TEMPLATE.format(types="([0-9a-f]{4})", messages=_EXTENDED_PATTERN))
 
     def __init__(self, prefixes: LocalTimePrefixes) -> None:
         super().__init__(prefixes)
         self._running_jobs: set[str] = set()
         self._deleted_jobs: set[str] = set()
+        self._leaving_jobs: set[str] = set()
         self._hold_letters: dict[str, set[str]] = {}
 
     def convert_match(self, match: tuple[str, str, str, str]) -> str:
         """Return the event of one line."""
         when, kind, job, message = match
-        if not message.startswith(_MESSAGES_BY_TYPE.get(kind, "")):
+        if not message.startswith(_MESSAGES_BY_TYPE.get(kind, _REFUSED_DEPENDENCY)):
             return ""
         job, message = _convert_commit(job, message)
         suffix = self._convert_basic_message(job, message) or self._convert_extended_message(job, message)
@@ -143,21 +157,15 @@ class ExtendedLineParser(TimedLineParser):
             self._running_jobs.discard(job)
         if suffix and message != "Job Queued":
             self._deleted_jobs.discard(job)
+            self._leaving_jobs.discard(job)
             self._hold_letters.pop(job, None)
-        return suffix
+        code = parse_leading_integer(message[12:]) if suffix and message.startswith("Exit_status=") else 0
+        return format_event_suffix(FAILED, code) if code and code < 0 else suffix
 
     def _convert_extended_message(self, job: str, message: str) -> str:
         """Return the suffix for a message that Globus's program ignores; "" if it is not an event."""
         match message.split(" "):
-            case ["Job", "sent", "signal"] | ["Delete", "forced"] | ["deleting", "instead"]:
-                self._deleted_jobs.add(job)
-            case ["MOM", "rejected", "signal"]:
-                self._deleted_jobs.discard(job)
-            case ["Job", "to", "be", "deleted"] if job not in self._deleted_jobs:
-                self._running_jobs.discard(job)
-                self._hold_letters.pop(job, None)
-                return FAILED_SUFFIX
-            case ["Job", "Rerun"]:
+            case ["Job", "Rerun" | "requeued"]:
                 self._running_jobs.discard(job)
                 return PENDING_SUFFIX
             case ["Holds", letters, change]:
@@ -167,6 +175,29 @@ class ExtendedLineParser(TimedLineParser):
                 return SUSPENDED_SUFFIX if signal.endswith("suspend") else ACTIVE_SUFFIX
             case ["enqueuing", *_] if job.partition("[")[2][:1].isdigit():
                 return PENDING_SUFFIX
+        return self._convert_removal(job, message)
+
+    def _convert_removal(self, job: str, message: str) -> str:
+        """Return the suffix for a message about a job that is to leave the server; "" for any other."""
+        match message.split(" "):
+            case ["Job", "sent", "signal"] | ["Delete", "forced"] | ["deleting", "instead"]:
+                self._deleted_jobs.add(job)
+            case ["MOM", "rejected", "signal"]:
+                self._deleted_jobs.discard(job)
+            case ["Job", "to", "be", "deleted"] if job not in self._deleted_jobs:
+                self._running_jobs.discard(job)
+                self._hold_letters.pop(job, None)
+                return FAILED_SUFFIX
+            case ["Job", "deleted", "at", "request"]:
+                if job not in self._running_jobs:
+                    return FAILED_SUFFIX
+                self._leaving_jobs.add(job)
+            case ["Dependency" | "Finished", *_]:
+                self._leaving_jobs.add(job)
+            case ["dequeuing", "from"] if job in self._leaving_jobs:
+                self._leaving_jobs.discard(job)
+                self._running_jobs.discard(job)
+                return FAILED_SUFFIX
         return ""
 
     def _convert_hold_change(self, job: str, letters: set[str], change: str) -> str:

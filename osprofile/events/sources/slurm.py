@@ -8,12 +8,14 @@ jobcomp, `JobId=N ... JobState=S ... EndTime=T ... ExitCode=CODE:SIGNAL`:
 
     COMPLETED                            done, CODE
     FAILED, without a signal             done, CODE
+    FAILED, without ExitCode (old Slurm) failed, 0
     any other state of an end            failed, SIGNAL: CANCELLED, TIMEOUT, NODE_FAIL,
                                          OUT_OF_MEMORY, PREEMPTED, BOOT_FAIL, DEADLINE, FAILED
 
 slurmctld:
 
     _slurm_rpc_submit_batch_job: JobId=N                         pending
+    sched: _slurm_rpc_allocate_resources JobId=N NodeList=...    active; pending if it is (null)
     sched: Allocate JobId=N, sched/backfill: ... Started JobId=N active
 
 With `--extended` also:
@@ -23,7 +25,8 @@ With `--extended` also:
     release hold on JobId=N                                      pending
     _slurm_rpc_suspend(resume) for N                             active
 
-slurmctld writes the id of a member of a job array as A_I(N); it is reported as N, as in jobcomp.
+slurmctld writes the id of a member of a job array as A_I(N); it is reported as N, as in
+jobcomp. So is a part of a heterogeneous job, I+P(N).
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ REQUEUE_STATES: Final = frozenset({"PENDING", "REQUEUED"})
 EVENT_SUFFIXES: Final = {
     "_slurm_rpc_submit_batch_job: ": PENDING_SUFFIX,
     "sched: Allocate ": ACTIVE_SUFFIX,
+    "sched: _slurm_rpc_allocate_resources ": ACTIVE_SUFFIX,
     "sched/backfill: _start_job: Started ": ACTIVE_SUFFIX,
 }
 """The beginnings of slurmctld's messages about a job."""
@@ -67,14 +71,14 @@ EXTENDED_SUFFIXES: Final = {
 _TIME_PATTERN: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})"
 _LINE_TEMPLATE: Final = (
     rf"\n(?:JobId=([0-9]++) [^\n]*? JobState=([A-Z_]++) Partition=[^ \n]*+ TimeLimit=[^ \n]*+ "
-    rf"StartTime=[^ \n]*+ EndTime={_TIME_PATTERN} [^\n]* ExitCode=([0-9]{{1,9}}):([0-9]{{1,9}}) *+(?=\n)"
-    rf"|\[{_TIME_PATTERN}(?:\.[0-9]++)?+\] (MESSAGES)(?:JobId=)?+([0-9_]++)(?:\(([0-9]++)\))?+"
-    rf"(?=[ \n](?!Access|Invalid|Job )))"
+    rf"StartTime=[^ \n]*+ EndTime={_TIME_PATTERN} (?:[^\n]* ExitCode=([0-9]{{1,9}}):([0-9]{{1,9}}) *+(?=\n))?+"
+    rf"|\[{_TIME_PATTERN}(?:\.[0-9]++)?+\] (MESSAGES)(?:JobId=)?+([0-9_+]++)(?:\(([0-9]++)\))?+"
+    rf"(?=[ \n](?!Access|Invalid|Job ))( NodeList=\(null\))?+)"
 )
 _FIRST_TIME: Final = re.compile(rb"EndTime=(\S{19})|^\[(\S{19})", re.MULTILINE)
 
-LineFields = tuple[str, str, str, str, str, str, str, str, str]
-"""jobcomp: job, state, end time, code, signal; slurmctld: time, message, job as written, N of A_I(N)."""
+LineFields = tuple[str, str, str, str, str, str, str, str, str, str]
+"""jobcomp: job, state, end time, code, signal; slurmctld: time, message, job as written, N of A_I(N), no nodes."""
 
 
 def open_source(options: SourceOptions) -> Source:
@@ -102,20 +106,22 @@ class LineParser(StatelessLineParser):
 
     def convert_match(self, match: LineFields) -> str:
         """Return the event of one line."""
-        job, state, end_time, code, signal, when, message, job_text, member_id = match
+        job, state, end_time, code, signal, when, message, job_text, member_id, no_nodes = match
         if job:
-            suffix = self._format_end_suffix(state, int(code), int(signal))
+            suffix = self._format_end_suffix(state, code, signal)
             prefix = suffix and self.prefixes.format_prefix(end_time)
             return f"{prefix}{job}{suffix}" if prefix else ""
         job = member_id or job_text
         prefix = self.prefixes.format_prefix(when) if job.isdigit() else ""
-        return f"{prefix}{job}{self._suffixes[message]}" if prefix else ""
+        return f"{prefix}{job}{PENDING_SUFFIX if no_nodes else self._suffixes[message]}" if prefix else ""
 
-    def _format_end_suffix(self, state: str, code: int, signal: int) -> str:
+    def _format_end_suffix(self, state: str, code: str, signal: str) -> str:
         """Return the suffix for a line of jobcomp; "" if it is not an event."""
         if state in REQUEUE_STATES:
             return PENDING_SUFFIX if self._extended else ""
         if state not in END_STATES:
             return ""
-        has_exited = state == "COMPLETED" or (state == "FAILED" and not signal)
-        return format_event_suffix(DONE, code) if has_exited else format_event_suffix(FAILED, signal)
+        has_exited = state == "COMPLETED" or (state == "FAILED" and bool(code) and int(signal) == 0)
+        if has_exited:
+            return format_event_suffix(DONE, int(code or 0))
+        return format_event_suffix(FAILED, int(signal or 0))

@@ -62,6 +62,8 @@ class Server:
         for number in _SIGNALS:
             loop.add_signal_handler(number, self._handle_signal, number)
         self._input.resume_reading()
+        self._replies.watch_client()
+        self._notifies.watch_client()
         answering = asyncio.ensure_future(self._answer_requests())
         try:
             await self._stopping.wait()

@@ -79,6 +79,8 @@ class JobCommands:
 
     def _parse_submission(self, command: Command) -> Submission:
         submission = self._form.parse_submission(command.arguments, self._find_queue)
+        if not submission.sub_id:  # the client could not tell the job in NEW_JOB from others
+            raise ValueRefusedError("attribute jobSubId is missing", field="jobSubId")
         if submission.debug:
             raise ValueRefusedError("attribute debug: jobs are run, not debugged", field="debug")
         if submission.ignored:

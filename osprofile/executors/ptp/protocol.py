@@ -221,8 +221,10 @@ class Connection:
             message = f"{kind}: transaction {frame.tid} is {self._open_commands[frame.tid]}, and open"
             return DiscardedCommand(message, frame.tid)
         command = Command(kind, frame.tid, frame.args)
-        if len(self._open_commands) >= self._max_open and kind in _BUSY_ANSWERS:
-            reason = f"{kind}: {len(self._open_commands)} commands wait already (try again later)"
+        # START_EVENTS is open while events are sent, and waits for nothing
+        waiting = len(self._open_commands) - (self._start_tid is not None)
+        if waiting >= self._max_open and kind in _BUSY_ANSWERS:
+            reason = f"{kind}: {waiting} commands wait already (try again later)"
             answer = _BUSY_ANSWERS[kind](command, reason)
             return DiscardedCommand(reason, frame.tid, _encode_event(answer, frame.tid))
         if kind is CommandKind.INIT and (reason := self._accept_init(command)):

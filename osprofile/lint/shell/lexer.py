@@ -312,7 +312,7 @@ class ShellLexer(Generic[PlaceholderT]):
         """Read a word of a simple command; return it if it is a reserved word."""
         start = self.index
         word = self.read_word("argument" if words else "command", words)
-        if not word.is_quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
+        if not word.is_quoted and word.text.isascii() and word.text.isdecimal() and self.peek() in ("<", ">"):
             return ""  # the number of a redirection
         if not words:
             self.begin_command_word(word, start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 import tracemalloc
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from osprofile.events import daily_log, tail
 from osprofile.events.sources import SOURCE_NAMES, find_source
-from osprofile.events.sources.base import SourceOptions
+from osprofile.events.sources.base import LogSource, SourceOptions
 from tests.hunting import rounds
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ USAGE = " ".join(["0.5"] + ["0"] * 17 + ["-1"])
 def pbs(n: int) -> str:
     when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(WHEN + n))
     at = f"{when};0008;Server@h;Job;{n}.h"
-    end = f"{when};0010;Server@h;Job;{n}.h;Exit_status={n % 300 - 20} x=1\n"
+    end = f"{when};0010;Server@h;Job;{n}.h;Exit_status={n % 300 - 19} x=1\n"
     return f"{at};Job Queued at\n{at};Job Modified\n{at};Job Run at\n{end}"
 
 
@@ -263,6 +264,31 @@ def test_sge_a_chain_is_read_once(tmp_path: Path, since: int) -> None:
     write("sge", tmp_path, sge(30))
     assert drain(source).count("\n") == 2
     assert drain(source) == ""
+
+
+@pytest.mark.parametrize("since", [1, WHEN + 25])
+def test_a_log_that_rotates_upwards_is_read_once(tmp_path: Path, since: int) -> None:
+    """A greater number is then newer; files that were read, or are too old, are not read later."""
+    for number in range(3):
+        write("sge", tmp_path, "".join(map(sge, range(number * 10, number * 10 + 10))), f"log.{number}")
+    write("sge", tmp_path, sge(30))
+    source = open_log("sge", tmp_path, since)
+    drain(source)
+    for number in (3, 4):
+        (tmp_path / "log").rename(tmp_path / f"log.{number}")
+        write("sge", tmp_path, sge(28 + number))
+        assert {line.split(";")[2].split(".")[0] for line in drain(source).split("\n")[:-1]} == {
+            str(28 + number)
+        }
+
+
+def test_a_pipe_as_the_file_of_today_is_reported(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "20200203")
+    for name in ("pbs", "job_manager"):
+        source = open_log(name, tmp_path, WHEN)
+        assert drain(source) == ""
+        assert isinstance(source, LogSource)
+        assert source.list_problems() == [f"{tmp_path}/20200203 cannot be read: Not a regular file"]
 
 
 def test_what_begins_without_a_timestamp(tmp_path: Path) -> None:

@@ -78,7 +78,49 @@ CASES = {
     "pbs queued": Case("pbs", pbs("0008 Job Queued at request of u@h, owner = u@h"), "1.h 1 0"),
     "pbs run": Case("pbs", pbs("0008 Job Run at request of S@h on exec_vnode (h:ncpus=1)"), "1.h 2 0"),
     "pbs ended": Case("pbs", pbs("0010 Exit_status=0 resources_used.cput=0"), "1.h 8 0"),
-    "pbs negative": Case("pbs", pbs("0010 Exit_status=-29"), "1.h 8 -29"),
+    "pbs negative": Case("pbs", pbs("0010 Exit_status=-29"), "1.h 8 -29", "1.h 4 -29"),
+    "pbs node lost, requeued": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0010 Exit_status=-20")
+        + pbs("0008 Job requeued, execution node n1 down")
+        + pbs("0008 Job Run")
+        + pbs("0010 Exit_status=0"),
+        "1.h 2 0, 1.h 2 0, 1.h 8 0",
+        "1.h 2 0, 1.h 1 0, 1.h 2 0, 1.h 8 0",
+    ),
+    "pbs node lost, not requeued": Case(
+        "pbs",
+        pbs("0008 Job Run") + pbs("0010 Exit_status=-20") + pbs("0008 Job deleted, execution node n1 down"),
+        "1.h 2 0, 1.h 4 0",
+    ),
+    "pbs dependency refused": Case(
+        "pbs",
+        pbs("0008 Job Queued")
+        + pbs("0004 Dependency request for job rejected by 2.h")
+        + pbs("0008 Finished job did not satisfy dependency")
+        + pbs("0100 dequeuing from short, state F"),
+        "1.h 1 0",
+        "1.h 1 0, 1.h 4 0",
+    ),
+    "pbs moved to another queue": Case("pbs", pbs("0100 dequeuing from route, state Q"), ""),
+    "pbs torque, deleted while it runs": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0008 Job deleted at request of u@h")
+        + pbs("0008 Job sent signal SIGTERM on delete")
+        + pbs("0010 Exit_status=271")
+        + pbs("0100 dequeuing from batch, state COMPLETE"),
+        "1.h 2 0, 1.h 4 0, 1.h 8 271",
+        "1.h 2 0, 1.h 8 271",
+    ),
+    "pbs torque, deleted without an exit status": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0008 Job deleted at request of u@h")
+        + pbs("0100 dequeuing from batch, state EXITING"),
+        "1.h 2 0, 1.h 4 0",
+    ),
     "pbs 271": Case("pbs", pbs("0010 Exit_status=271 x"), "1.h 8 271"),
     "pbs type 16 as decimal": Case("pbs", pbs("0016 Exit_status=3"), "1.h 8 3"),
     "pbs deleted": Case("pbs", pbs("0008 Job deleted at request of u@h"), "1.h 4 0"),
@@ -232,6 +274,13 @@ CASES = {
         + lsf("JOB_STATUS", '5 32 0 0 0.4 1 0 "" 9 0 14 0 0 "" 99 1'),
         "4 8 2, 5 4 14",
     ),
+    "lsf exit of openlava": Case(
+        "lsf",
+        lsf("JOB_STATUS", "4 32 0 0 0.01 1 0 256 0")
+        + lsf("JOB_STATUS", "5 32 0 0 0.01 1 0 256 7")
+        + lsf("JOB_STATUS", f"6 32 0 0 0.1 1 1 {USAGE} 512 7"),
+        "4 8 1, 5 8 1, 6 8 2",
+    ),
     "lsf no numbers": Case("lsf", lsf("JOB_STATUS", "4 32 x y z"), ""),
     "lsf post-processing": Case("lsf", lsf("JOB_STATUS", "4 192 0") + lsf("JOB_STATUS", "4 160 0"), ""),
     "lsf suspended": Case(
@@ -324,6 +373,23 @@ CASES = {
         "",
         ", ".join(f"012.003.000 {state} 0" for state in (4, 1, 1, 16, 2, 16, 1)),
     ),
+    "condor rescheduled": Case(
+        "condor",
+        condor("022", "Job disconnected, attempting to reconnect")
+        + condor("022", "Job disconnected, can not reconnect")
+        + condor("024", "Job reconnection failed"),
+        "",
+        "012.003.000 1 0, 012.003.000 1 0",
+    ),
+    "condor xml, rescheduled": Case(
+        "condor",
+        XML
+        + condor_xml("22", '    <a n="NoReconnectReason"><s>gone</s></a>\n')
+        + condor_xml("22")
+        + condor_xml("24"),
+        "",
+        "012.003.000 1 0, 012.003.000 1 0",
+    ),
     "condor xml": Case(
         "condor",
         XML + condor_xml("0") + condor_xml("6") + condor_xml("5", NORMAL(7)) + "</classads>\n",
@@ -405,6 +471,26 @@ CASES = {
     "slurm killed": Case("slurm", comp("FAILED", "0:9"), "7 4 9"),
     "slurm cancelled": Case("slurm", comp("CANCELLED", "0:15"), "7 4 15"),
     "slurm time": Case("slurm", comp("TIMEOUT", "0:0"), "7 4 0"),
+    "slurm without an exit code": Case(
+        "slurm",
+        "".join(
+            comp(state, "", job).partition(" ReservationName")[0] + " \n"
+            for state, job in (("COMPLETED", "7"), ("FAILED", "8"), ("TIMEOUT", "9"))
+        ),
+        "7 8 0, 8 4 0, 9 4 0",
+    ),
+    "slurm allocated": Case(
+        "slurm",
+        ctld("sched: _slurm_rpc_allocate_resources JobId=7 NodeList=(null) usec=9")
+        + ctld("sched: _slurm_rpc_allocate_resources JobId=8 NodeList=n usec=9"),
+        "7 1 0, 8 2 0",
+    ),
+    "slurm heterogeneous": Case(
+        "slurm",
+        ctld("sched: Allocate JobId=7+0(7) NodeList=n #CPUs=1 Partition=p")
+        + ctld("sched: Allocate JobId=7+1(8) NodeList=n #CPUs=1 Partition=p"),
+        "7 2 0, 8 2 0",
+    ),
     "slurm requeued": Case("slurm", comp("PENDING", "0:0"), "", "7 1 0"),
     "slurm unknown word": Case("slurm", comp("PURPLE", "0:0"), "", ""),
     "slurm a name with blanks": Case(

@@ -273,6 +273,12 @@ class Client:
             assert pipe is not None
             pipe.close()
 
+    def close_one(self, stream: str) -> None:
+        """Close the end of stdout or stderr alone."""
+        pipe = getattr(self.process, stream)
+        self._selector.unregister(pipe)
+        pipe.close()
+
     def terminate(self) -> None:
         """Send the server SIGTERM."""
         self.process.send_signal(signal.SIGTERM)

@@ -160,6 +160,17 @@ def test_the_client_is_gone(machine: Machine, how: str) -> None:
     machine.assert_clean()
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_one_pipe_is_closed(machine: Machine, stream: str) -> None:
+    """The server ends at once: it has nothing to send that would show it."""
+    with machine.client() as client:
+        job = client.create(shell("sleep 600", **HERE))
+        client.wait(job, "ACTIVE")
+        client.close_one(stream)
+        assert client.process.wait(60) == 0
+    machine.assert_clean()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_before_any_request(machine: Machine, number: signal.Signals) -> None:
     """docs/protocols/ninfg.md, 1.3."""

@@ -154,6 +154,8 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
             211,
             ["3", "jobSubId=x", "errorCode=1202", "errorMsg=attribute queueId: '5' is not a queue"],
         )
+        number, args = live.do(SUBMIT, "execName=true")
+        assert (number, args[-1]) == (211, "errorMsg=attribute jobSubId is missing")
         live.stop()
         silent(live)
         live.start()

@@ -550,15 +550,18 @@ def test_a_transaction_that_is_open_already() -> None:
 
 
 def test_too_many_commands_wait() -> None:
-    """Each is answered: what is one too many by its own error, what is done at once as ever."""
-    connection = Connection(max_open=3, draft_commands=True)
+    """Each is answered: what is one too many by its own error, what is done at once as ever.
+
+    START_EVENTS stays open while events are sent, and does not count.
+    """
+    connection = Connection(max_open=2, draft_commands=True)
     for kind in (K.INIT, K.MODEL_DEF):
         ask(connection, kind, 0, *INIT)
         connection.send(Ok(0))
     ask(connection, K.START_EVENTS, 0)
     assert isinstance(ask(connection, K.SUBMIT_JOB, 1), Command)
     assert isinstance(ask(connection, K.SUBMIT_JOB, 2), Command)
-    text = "3 commands wait already (try again later)"
+    text = "2 commands wait already (try again later)"
     cases = [
         (K.SUBMIT_JOB, "jobSubId=J", SubmitJobError(3, "J", f"SUBMIT_JOB: {text}")),
         (K.TERMINATE_JOB, "jobId=7", TerminateJobError(3, "7", f"TERMINATE_JOB: {text}")),

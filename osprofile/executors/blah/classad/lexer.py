@@ -20,6 +20,7 @@ _NUMBER: Final = re.compile(
     r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<whole>[0-9]+))(?P<suffix>[BKMGTbkmgt]?)(?![A-Za-z0-9_])"
 )
+_NUMBER_START: Final = re.compile(r"\.?[0-9]")
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PUNCTUATION: Final = re.compile(r"=\?=|=!=|>>>|<<|>>|<=|>=|==|!=|&&|\|\||\?:|[-+*/%<>=!~&|^?:.,;()\[\]{}]")
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
@@ -65,7 +66,7 @@ class Lexer:
         if match := _NAME.match(text, start):
             self.position = match.end()
             return Token("name", match[0], start)
-        if first.isdecimal() or (first == "." and text[start + 1 : start + 2].isdecimal()):
+        if _NUMBER_START.match(text, start):
             return self._read_number()
         if match := _PUNCTUATION.match(text, start):
             self.position = match.end()
@@ -119,7 +120,7 @@ class Lexer:
 
         def unescape(match: re.Match[str]) -> str:
             nonlocal has_bytes
-            if not match[1][0].isdigit() or match[1][0] in "89":
+            if match[1][0] not in "01234567":
                 return LETTER_ESCAPES.get(match[1], match[1])
             code = int(match[1], 8)
             if code == 0:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from osprofile.errors import ClassAdError
 from osprofile.executors.blah.classad import (
     UNDEFINED,
     Evaluator,
@@ -217,6 +218,15 @@ def test_written_constants_are_parsed_again(attributes: dict[str, bool | int | f
         found = evaluator.evaluate_attribute(name)
         assert found == constant
         assert type(found) is type(constant)
+
+
+@pytest.mark.parametrize("char", ["\u00b2", "\u0663", "\u2460", "\U0001d7d9"])
+def test_digits_of_other_scripts(char: str) -> None:
+    """They are no digits of a ClassAd: text in a string, and without meaning outside of one."""
+    assert value(f'"a\\{char}"') == f"a{char}"
+    for text in (char, f".{char}"):
+        with pytest.raises(ClassAdError, match="has no meaning here"):
+            parse_expression(text)
 
 
 def test_a_nul_is_replaced() -> None:
