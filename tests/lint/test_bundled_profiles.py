@@ -54,7 +54,7 @@ def count_problems(view: ProfileView, text: TemplateText) -> Counter[str]:
 
 
 STRICT = {
-    "JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", "ARRAY", "DEPENDENCY", "START_TIME", "GPU_TYPE", "QOS",
+    "JOB_ID", "JOB_IDS", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", "ARRAY", "DEPENDENCY", "START_TIME", "GPU_TYPE", "QOS",
     "CONSTRAINT", "RESERVATION", "EXCLUSIVE", "PRIORITY", "NOTIFY", "NOTIFY_EVENTS", "REQUEUE",
 }  # fmt: skip
 """Fields of directives and ids, which have strict patterns; CONSTRAINT's is safe in double quotes alone."""

@@ -104,7 +104,7 @@ def test_indices_variables_and_files_of_tasks(linux: Target) -> None:
     directory = linux.directory()
     directory.mkdir(parents=True)
     (directory / "in").write_text("input\n")
-    job = linux.start(directory, **script(text), ARRAY="0-9:3,020,3", STDIN="in", STDERR="err or")
+    job = linux.start(directory, **script(text), ARRAY="0-9:3,20,3", STDIN="in", STDERR="err or")
     found = wait_for(job, all_ended)
     assert set(found) == {0, 3, 6, 9, 20}
     assert {status.exit for status in found.values()} == {0}
