@@ -54,7 +54,7 @@ def count_problems(view: ProfileView, text: TemplateText) -> Counter[str]:
 
 
 STRICT = {
-    "JOB_ID", "JOB_IDS", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", "ARRAY", "DEPENDENCY", "START_TIME", "GPU_TYPE", "QOS",
+    "JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", "ARRAY", "DEPENDENCY", "START_TIME", "GPU_TYPE", "QOS",
     "CONSTRAINT", "RESERVATION", "EXCLUSIVE", "PRIORITY", "NOTIFY", "NOTIFY_EVENTS", "REQUEUE",
 }  # fmt: skip
 """Fields of directives and ids, which have strict patterns; CONSTRAINT's is safe in double quotes alone."""
@@ -87,5 +87,5 @@ def test_every_quote_matters(name: str) -> None:
         if field.type == "integer" or field.value is not None or name in STRICT
     }
     # Words with single spaces between them are safe in any quotes.
-    missed -= {"'<MODULES>'", '"<MODULES>"'}
+    missed -= {f"{q}<{name}>{q}" for q in "'\"" for name in ("MODULES", "JOB_IDS")}
     assert {instead.strip("'\"<>").partition(":")[0] for instead in missed} <= harmless
