@@ -55,7 +55,7 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     assert linux.start(job.directory, **fields).id == job.id
     left = {path.name for path in job.directory.iterdir()}
     assert left == {
-        ".gpe_answer", ".gpe_error", ".gpe_exit_status", ".gpe_host", ".gpe_job", ".gpe_job.out", ".gpe_job_id",
+        ".gpe_answer", ".gpe_error", ".gpe_exit_status", ".gpe_host", ".gpe_job", ".gpe_job.out", ".gpe_job_id", ".gpe_setup",
         ".gpe_lock", ".gpe_started", ".gpe_submitting", ".gpe_usage", "stdout", "stderr",
     }  # fmt: skip
 

@@ -113,7 +113,7 @@ def test_the_end_by_a_signal(tsp: Spooler, number: int) -> None:
 
 def test_a_job_script_that_was_killed(tsp: Spooler) -> None:
     """It left no exit status: the server's own word counts."""
-    job = tsp.start(**script("kill -9 $PPID $$"))
+    job = tsp.start(**script("kill -9 $(cut -d ' ' -f 4 /proc/$PPID/stat) $PPID $$"))
     assert job.wait().state == "FAILED"
     assert not (job.directory / ".gpe_exit_status").exists()
     assert tsp.statuses()[job.id].state == "FAILED"
