@@ -22,7 +22,7 @@ from paired import Promise, compare, heading, process, rounds
 
 import osprofile
 
-PROGRAMS = 10
+PROGRAMS = 11
 BEGIN_LIMIT = 16
 
 
