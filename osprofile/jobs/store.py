@@ -88,9 +88,10 @@ _ADDED_COLUMNS: Final = {
     "end_reported": "INTEGER",  # whether the target system told the time in `ended`
     "accepted": "REAL",  # when its id was known here
     "history": "TEXT",  # for each change of the state, a line: state, space, time
+    "remove_at": "REAL",  # when its directory and its record are to be removed, if that was requested
 }
 """Columns that the first versions did not have; those versions ignore them."""
-_SELECTED_COLUMNS: Final = ", ".join(sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.keys()) - {"history"}))
+_SELECTED_COLUMNS: Final = ", ".join(sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.keys()) - {"history", "remove_at"}))
 """What a `JobRecord` is made of."""
 _MAX_HISTORY: Final = 8000
 """Characters of a history; the oldest changes are dropped."""
@@ -103,6 +104,7 @@ _ADDED_INDEXES: Final = {
     "job_unsubmitted": "(target) WHERE job_id IS NULL",
     "job_live": f"(target) WHERE array_id IS NULL AND {_LIVE_CONDITION}",
     "job_ended": f"(target, {_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
+    "job_removal": "(target, remove_at) WHERE remove_at IS NOT NULL",
 }
 """Indexes that the first versions did not have. A query uses one only if it repeats the words of its condition."""
 # Not a column: a change of a job's state would write the request again.
@@ -526,6 +528,22 @@ class Store:
             (removed_at, target, job_id, target, job_id, job_id),
         )
 
+    def schedule_removal(self, target: str, job_id: str, remove_at: float) -> bool:
+        """Record when a job may be removed (s since 1970), if it has ended; return False if that is recorded already."""
+        statement = (
+            "UPDATE job SET remove_at = ?"
+            " WHERE target = ? AND job_id = ? AND remove_at IS NULL AND array_id IS NULL"
+        )
+        return self._execute_change(statement, (remove_at, target, job_id)) > 0
+
+    def list_due_removals(self, target: str, now: float, count: int) -> list[JobRecord]:
+        """Return the first `count` ended jobs whose time to be removed has come, but no lost ones (now: s since 1970)."""
+        due = (
+            "SELECT number FROM job WHERE target = ? AND remove_at IS NOT NULL AND remove_at <= ?"  # noqa: S608  # constants
+            f" AND {_ENDED_CONDITION} AND state <> 'LOST' LIMIT ?"
+        )
+        return self._select_records(f"number IN ({due})", (target, now, count))
+
     def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
         """Record since when jobs are missing; None for those that are known again."""
         boot = submission_owner.get_host_and_boot()
@@ -623,6 +641,11 @@ class Store:
         """Return all jobs, oldest first; arrays without their tasks. Without `target`, of all targets."""
         condition = "array_id IS NULL" if target is None else "target = ? AND array_id IS NULL"
         return self._select_records(condition, _list_values(target))
+
+    def list_old_jobs(self, before: float) -> list[JobRecord]:
+        """Return the jobs of all targets that ended before a time (s since 1970), oldest first; arrays without tasks."""
+        ended = f"{_match_target(None)} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
+        return self._select_records(ended, (before,))
 
     def list_tasks(self, target: str, array_id: str) -> list[JobRecord]:
         """Return the tasks of an array, by index; none for any other job."""

@@ -20,6 +20,7 @@ from osprofile.errors import (
     suggest_names,
 )
 from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
+from osprofile.executors.blah.removal import JobRemover
 from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.store import Store, default_store_path
@@ -48,8 +49,8 @@ _BUSY_RETRY_INTERVAL: Final = 0.2  # seconds
 class BatchSystem:
     """A batch system: `name` is its GridType, `settable_fields` the fields that a job may set."""
 
-    def __init__(self, name: str, target: TargetSystem) -> None:
-        self.name, self.target = name, target
+    def __init__(self, name: str, target: TargetSystem, remover: JobRemover) -> None:
+        self.name, self.target, self._remover = name, target, remover
         self.settable_fields = list_settable_fields(target.profile)
         self._running_submissions: dict[str, asyncio.Task[str]] = {}
 
@@ -62,7 +63,7 @@ class BatchSystem:
     async def submit_once(self, key: str | None, submit: _SubmitJob) -> str:
         """Return the id of the job with this key; call `submit(key)` if there is none.
 
-        A key stands for one job until `release_key`, which is called before the client is told that
+        A key stands for one job until `finish_job`, which is called before the client is told that
         the job has ended or is removed. A submission with the same key that is in progress, here or
         in an earlier daemon, is waited for.
         """
@@ -140,7 +141,7 @@ class BatchSystem:
             except OSProfileError:
                 store.set_key(target_name, native_id, key.removeprefix(_REMOVING_PREFIX) or None)
                 raise
-        self.release_key(native_id)
+        self.finish_job(native_id)
 
     async def _abort_job(self, native_id: str) -> None:
         try:
@@ -160,13 +161,19 @@ class BatchSystem:
         status = await self.get_job_status(native_id, 0.0)
         return status is None or status.state.is_terminal
 
-    def release_key(self, native_id: str) -> None:
-        """Let the key of a job stand for a new job.
+    def finish_job(self, native_id: str) -> None:
+        """Let the key of a job stand for a new job, and its files be removed.
 
         Call this before the client is told that the job has ended: if the daemon were killed in
         between, the key would still stand for the old job. The client uses the id to ask for that.
         """
         self.target.store.set_key(self.target.name, native_id, None)
+        self._remover.schedule_removal(native_id)
+
+    async def close(self) -> None:
+        """Stop watching the jobs, which continue to run."""
+        await self._remover.close()
+        await self.target.close()
 
 
 @final
@@ -216,7 +223,9 @@ class BatchSystems:
             timing=timing,
             max_parallel_scripts=settings.at_once,
         )
-        return BatchSystem(name, target)
+        remover = JobRemover(target, settings.retention)
+        remover.start()
+        return BatchSystem(name, target, remover)
 
     def _open_store(self) -> Store:
         if self._store is None:
@@ -242,7 +251,7 @@ class BatchSystems:
             task.cancel()
         await asyncio.gather(*self._recovery_tasks, return_exceptions=True)
         for system in self._batch_systems.values():
-            await system.target.close()
+            await system.close()
         if self._store is not None:
             self._store.close()
 

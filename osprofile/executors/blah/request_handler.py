@@ -45,7 +45,7 @@ from osprofile.executors.blah.results import (
     format_log_entry,
     make_state_result,
 )
-from osprofile.executors.blah.staging import PROXY_FILE_NAME, build_staged_job
+from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME, build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
@@ -152,7 +152,7 @@ class RequestHandler:
         if status is None:
             return Result(1, f"Job {job_id} is not known")
         if status.state.is_terminal:
-            system.release_key(job_id.native_id)
+            system.finish_job(job_id.native_id)
             system.target.unwatch_ended(job_id.native_id)  # a daemon runs for weeks
         return make_status_result(status, held_as_idle=self._settings.held_as_idle)
 
@@ -264,7 +264,7 @@ class _StagedSubmission:
 
     def __init__(self, batch_system: BatchSystem, submission: Submission, proxy: Proxy | None) -> None:
         self._target, self._proxy = batch_system.target, proxy
-        self._directory = batch_system.target.new_job_directory()
+        self._directory = batch_system.target.new_job_directory() + JOB_DIRECTORY_SUFFIX
         self._description = build_staged_job(submission, self._directory, has_proxy=proxy is not None)
 
     def render_script(self) -> str:

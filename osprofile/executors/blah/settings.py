@@ -43,6 +43,7 @@ class Settings:
     fastest, slowest: the shortest and longest interval between two polls of the jobs
     max_age: how old a reported status may be
     grace: after this time a job that the batch system does not know is lost
+    retention: how long the directory and the record of a job stay when the client knows its end
     linger: how long running submissions may continue when the client has gone
     """
 
@@ -63,6 +64,7 @@ class Settings:
     slowest: float = 60.0
     max_age: float = 5.0
     grace: float = 60.0
+    retention: float = 7 * 86400.0
     linger: float = 2.0
 
     def with_grid_types(self, pairs: Mapping[str, str]) -> Settings:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PROXY_FILE_NAME: Final = ".gpe_proxy"
 """The user's proxy, in the job's working directory."""
+JOB_DIRECTORY_SUFFIX: Final = ".blah"
+"""The end of the names of working directories: only these are ever removed, as no person chose them."""
 
 STAGING_SCRIPT: Final = r"""
 die() { printf 'the job cannot go on: %s\n' "$1" >&2; kill -s KILL "$$"; exit 1; }

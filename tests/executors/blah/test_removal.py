@@ -1,0 +1,154 @@
+"""What blahpd removes of a job: its proxy when the client knows its end, the rest when `retention` is over."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.executors.blah.gridmanager import GridManager, ad
+from tests.executors.blah.test_daemon import home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from typing import Any
+
+__all__ = ["home"]
+
+
+class Site:
+    """A daemon with a retention, and the directories of its jobs."""
+
+    def __init__(self, home: Path, retention: float) -> None:
+        self.home = home
+        self.settings = home / "blahpd.toml"
+        self.settings.write_text(f"fastest = 0.1\nmax_age = 0.05\nretention = {retention}\n")
+        (home / "proxy").write_text("secret")
+
+    def job(self, text: str = "true", **attributes: str) -> str:
+        return ad(
+            Cmd="/bin/sh", Arguments=f"-c '{text}'", In="/dev/null", Out="/dev/null", Err="/dev/null",
+            gridtype="linux", StageCmd=False, **attributes,
+        )  # fmt: skip
+
+    def run(self, work: Callable[[GridManager], Coroutine[Any, Any, None]]) -> None:
+        async def main() -> None:
+            async with GridManager("--config", str(self.settings)) as client:
+                await work(client)
+
+        asyncio.run(asyncio.wait_for(main(), 60))
+
+    @property
+    def recorded(self) -> list[Path]:
+        """The directories of the jobs in the record."""
+        (file,) = self.home.rglob("jobs.db")
+        with closing(sqlite3.connect(file)) as db:
+            return [Path(directory) for (directory,) in db.execute("SELECT directory FROM job")]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110 - files change
+        await asyncio.sleep(0.05)
+
+
+def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> None:
+    site = Site(home, 3600)
+
+    async def work(client: GridManager) -> None:
+        job_id = await client.submit(site.job(x509UserProxy=str(site.home / "proxy")))
+        (directory,) = site.recorded
+        assert (directory / ".gpe_proxy").read_text() == "secret"
+        await client.ended(job_id)
+        await until(lambda: not (directory / ".gpe_proxy").exists())
+        assert (await client.ended(job_id))["ExitCode"] == "0"  # HTCondor may ask again
+
+    site.run(work)
+    assert [path.is_dir() for path in site.recorded] == [True]
+
+
+def test_the_directories_of_ended_jobs_are_removed_in_time(home: Path) -> None:
+    site = Site(home, 0)
+
+    async def work(client: GridManager) -> None:
+        running = await client.submit(site.job("sleep 1000"))
+        (kept,) = site.recorded
+        for _ in range(3):
+            job_id = await client.submit(site.job())
+            (directory,) = set(site.recorded) - {kept}
+            await client.ended(job_id)
+            await until(lambda: site.recorded == [kept])
+            assert not directory.exists()
+        await client.ask("BLAH_JOB_CANCEL", running)
+        assert kept.exists()
+        await client.ended(running)
+        await client.ended(await client.submit(site.job()))
+        await until(lambda: not site.recorded and not kept.exists())
+
+    site.run(work)
+
+
+def test_a_later_daemon_removes_what_was_due_meanwhile(home: Path) -> None:
+    site = Site(home, 1)
+
+    async def end_job(client: GridManager) -> None:
+        await client.ended(await client.submit(site.job()))
+
+    site.run(end_job)
+    (directory,) = site.recorded
+    assert directory.exists()
+
+    async def ask_about_another(client: GridManager) -> None:
+        await asyncio.sleep(1)
+        await client.ask("BLAH_PING", "linux")
+        await until(lambda: not site.recorded)
+
+    site.run(ask_about_another)
+    assert not directory.exists()
+
+
+def test_a_directory_that_is_gone_keeps_nothing_else_from_being_removed(home: Path) -> None:
+    site = Site(home, 0.5)
+
+    async def work(client: GridManager) -> None:
+        for _ in range(2):
+            await client.ended(await client.submit(site.job()))
+        shutil.rmtree(site.recorded[0])
+        await asyncio.sleep(0.6)
+        await client.ended(await client.submit(site.job()))
+        await until(lambda: len(site.recorded) <= 1)
+
+    site.run(work)
+
+
+def test_a_job_that_a_person_submitted_is_left_alone(home: Path) -> None:
+    site = Site(home, 0)
+    words = [sys.executable, "-m", "osprofile", "job", "submit", "--profile", "linux", "--", "/bin/true"]
+    native_id = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[0]
+
+    async def work(client: GridManager) -> None:
+        await client.ended(f"linux/20260101/{native_id}")
+        await client.ended(await client.submit(site.job()))
+        await until(lambda: len(site.recorded) == 1)
+
+    site.run(work)
+    (directory,) = site.recorded
+    assert (directory / "stdout").exists()
+
+
+def test_several_questions_for_one_end_have_one_answer(home: Path) -> None:
+    """The first one who is told it ends the watch, while the others still wait for the same query."""
+    site = Site(home, 3600)
+
+    async def work(client: GridManager) -> None:
+        for _ in range(5):
+            job_id = await client.submit(site.job("exit 1"))
+            await asyncio.sleep(0.5)
+            answers = await asyncio.gather(*(client.ask("BLAH_JOB_STATUS", job_id) for _ in range(4)))
+            assert {answer[2] for answer in answers} == {"4"}, answers
+
+    site.run(work)
