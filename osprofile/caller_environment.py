@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _JOB_VARIABLE: Final = re.compile(
     r"(?:GPE|LSB|OMPI_COMM|PBS|PMI|PMIX|SBATCH|SGE|SLURM|SLURMD|SRUN)_.*"
     r"|CUDA_VISIBLE_DEVICES|JOB_ID|JOB_NAME|NHOSTS|NSLOTS|PE_HOSTFILE|ROCR_VISIBLE_DEVICES",
@@ -24,3 +28,12 @@ def is_job_variable(name: str) -> bool:
 def is_callers_variable(name: str) -> bool:
     """Return whether a variable belongs to the caller's machine, login or job: a job has its own, or must not have any."""
     return is_job_variable(name) or _LOGIN_VARIABLE.fullmatch(name) is not None
+
+
+def copy_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a process that the jobs which it submits may have, too; exported functions have no such names."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if _VARIABLE_NAME.fullmatch(name) and not is_callers_variable(name)
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", "CLUSTER")
 """The fields of the context that select a target system."""
+_GENERATED_NAME: Final = re.compile("[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")
 
 
 def get_user_name() -> str:
@@ -29,6 +31,11 @@ def generate_unique_name() -> str:
     import time
 
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(8).hex()
+
+
+def is_generated_name(name: str) -> bool:
+    """Return whether a name begins as those of `generate_unique_name`: no person chose it."""
+    return _GENERATED_NAME.match(name) is not None
 
 
 def working_directory(profile: Profile, user: str, name: str) -> str:

@@ -91,7 +91,9 @@ _ADDED_COLUMNS: Final = {
     "remove_at": "REAL",  # when its directory and its record are to be removed, if that was requested
 }
 """Columns that the first versions did not have; those versions ignore them."""
-_SELECTED_COLUMNS: Final = ", ".join(sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.keys()) - {"history", "remove_at"}))
+_SELECTED_COLUMNS: Final = ", ".join(
+    sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.keys()) - {"history", "remove_at"})
+)
 """What a `JobRecord` is made of."""
 _MAX_HISTORY: Final = 8000
 """Characters of a history; the oldest changes are dropped."""

@@ -428,7 +428,9 @@ class TargetSystem:
                 elif job_id in self.monitor:
                     result[job_id] = self._watcher.get_current_status(job_id, listed.get(job_id))
                 elif (end := self._find_recorded_end(job_id)) is not None:
-                    result[job_id] = end  # another caller was told it meanwhile, and watches the job no longer
+                    result[job_id] = (
+                        end  # another caller was told it meanwhile, and watches the job no longer
+                    )
         return {j: answer for j, id_ in full_ids.items() if (answer := result[id_]) is not None}
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:

@@ -27,7 +27,7 @@ from distributed.core import Status
 
 import osprofile
 from osprofile import JobSession
-from osprofile.plugins.environment import copy_environment
+from osprofile.caller_environment import copy_environment
 
 __all__ = ["OSProfileCluster", "OSProfileJob"]
 

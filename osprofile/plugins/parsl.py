@@ -27,7 +27,7 @@ from parsl.providers.errors import ScriptPathError, SubmitException
 from parsl.utils import RepresentationMixin
 
 import osprofile
-from osprofile.plugins.environment import copy_environment
+from osprofile.caller_environment import copy_environment
 from osprofile.plugins.run_time import WALLTIME_TOLERANCE, get_run_time
 
 __all__ = ["OSProfileProvider"]

@@ -29,7 +29,7 @@ from snakemake_interface_executor_plugins.utils import encode_target_jobs_cli_ar
 from snakemake_interface_executor_plugins.workflow import WorkflowExecutorInterface
 
 import osprofile
-from osprofile.caller_environment import is_callers_variable
+from osprofile.caller_environment import copy_environment
 from osprofile.plugins.messages import describe_end, format_error
 
 common_settings: Final = CommonSettings(
@@ -80,7 +80,6 @@ _EXECUTORS_FIELDS: Final = frozenset(
 )  # fmt: skip
 """Fields that this executor sets itself, or that would make something else than one job of a rule's job."""
 _MAX_NAME_LENGTH: Final = 200
-_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_STATUS_AGE: Final = 1.0
 """Seconds for which an answer is used again: Snakemake may check as often as a hundred times a second."""
 
@@ -250,39 +249,11 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         """Return the variables of this process, and those that the workflow declares."""
         # With TMP_DIR, a job has a TMPDIR of its own.
         omitted = {"TMPDIR"} if "TMP_DIR" in fields else set()
-        inherited = {
-            name: value for name, value in self._inherited_environment.items() if name not in omitted
-        }
+        inherited = {k: v for k, v in copy_environment(os.environ).items() if k not in omitted}
         if "SNAKEMAKE_PROFILE" in inherited:
             # With that profile, the Snakemake of a job would submit jobs, too. On profile linux, a job inherits it.
             inherited["SNAKEMAKE_PROFILE"] = "none"
         return {**inherited, **self.envvars()}
-
-    @functools.cached_property
-    def _inherited_environment(self) -> dict[str, str]:
-        """This process's variables, without those that the profile refuses: no user has chosen them for a job."""
-        names = [name for name in os.environ if _VARIABLE_NAME.match(name) and not is_callers_variable(name)]
-        if self._find_refusal(names) is None:
-            return {name: os.environ[name] for name in names}
-        refused = [name for name in names if self._find_refusal([name]) is not None]
-        self._tell(
-            "warning", f"Jobs do not get these variables, whose values no job can have: {', '.join(refused)}"
-        )
-        return {name: os.environ[name] for name in names if name not in refused}
-
-    def _find_refusal(self, names: Iterable[str]) -> osprofile.ValueRefusedError | None:
-        description = osprofile.JobDescription(environment={name: os.environ[name] for name in names})
-
-        async def render(target: osprofile.TargetSystem) -> None:
-            target.render_start_script(description)
-
-        try:
-            next(iter(self._sessions.values())).run(render)
-        except osprofile.ValueRefusedError as error:
-            return error if error.field == "ENVIRONMENT" else None
-        except osprofile.OSProfileError:
-            pass  # of another field: the submission will tell
-        return None
 
     # What the base class makes of a job
 

@@ -35,7 +35,7 @@ from toil.common import Config
 from toil.job import JobDescription, Requirer
 
 import osprofile
-from osprofile.plugins.environment import copy_environment
+from osprofile.caller_environment import copy_environment
 from osprofile.plugins.messages import describe_end, format_error
 from osprofile.plugins.run_time import WALLTIME_TOLERANCE, get_run_time
 

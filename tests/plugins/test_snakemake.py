@@ -155,14 +155,14 @@ rule total:
     assert all(f"with external jobid '{record.status.job_id}'" in output for record in records)
 
 
-def test_a_variable_that_no_job_can_have_is_left_out_with_a_warning(workflow: Workflow) -> None:
-    workflow.environment = {"LINES_OF_DOS": "a\r\nb", "BASH_FUNC_module%%": "() { :; }"}
-    workflow.write('rule a:\n    output: "a.txt"\n    shell: "touch {output}"\n')
-    assert "Jobs do not get these variables, whose values no job can have: LINES_OF_DOS\n" in workflow.run()
+def test_variables_of_several_lines_are_passed_and_exported_functions_are_not(workflow: Workflow) -> None:
+    workflow.environment = {"LINES": "a\r\n#SBATCH --uid=root", "BASH_FUNC_module%%": "() { :; }"}
+    workflow.write('rule a:\n    output: "a.txt"\n    shell: "printenv LINES > {output}"\n')
+    workflow.run()
+    assert (workflow.directory / "a.txt").read_bytes() == b"a\r\n#SBATCH --uid=root\n"
     [record] = workflow.records()
     script = (Path(record.directory) / ".gpe_job").read_text()
     assert "MARKER=" in script
-    assert "LINES_OF_DOS" not in script
     assert "BASH_FUNC" not in script
 
 

@@ -2,39 +2,80 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error, run_cancellable
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, escape_unprintable, quote_name
+from osprofile.incarnation.context import is_generated_name
+from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.store import JobRecord
 
 
-def forget_jobs(selection: TargetSelection, words: Sequence[str], *, force: bool, json: bool) -> int:
+def forget_jobs(
+    selection: TargetSelection,
+    words: Sequence[str],
+    *,
+    age: float | None,
+    force: bool,
+    files: bool,
+    json: bool,
+) -> int:
     """Delete ended jobs and interrupted submissions from the record; with `json`, print them.
 
-    With `force`, also jobs that have not ended, and all of a target system by its name.
+    With `age`, all jobs that ended so many seconds ago. With `force`, also jobs that have not ended, and all of a
+    target system by its name. With `files`, also their working directories.
     """
-    return run_cancellable(_forget_jobs(selection, words, force=force, json=json))
+    return run_cancellable(_forget_jobs(selection, words, age=age, force=force, files=files, json=json))
 
 
-async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, force: bool, json: bool) -> int:
+async def _forget_jobs(
+    selection: TargetSelection,
+    words: Sequence[str],
+    *,
+    age: float | None,
+    force: bool,
+    files: bool,
+    json: bool,
+) -> int:
     failures = ErrorReporter()
     forgotten = []
     async with CommandSession(selection) as session:
+
+        async def forget_job(record: JobRecord) -> None:
+            _check_deletable(record, force=force)
+            if files:
+                await _delete_files(session, record)
+            session.store.delete_record(record.number)
+            row = rows.JobRow(record.target, record.status, record)
+            forgotten.append(row if record.is_submitted else session.row_from_cut_record(record))
+
+        async def forget_all(records: Iterable[JobRecord]) -> None:
+            for record in records:
+                try:
+                    await forget_job(record)
+                except OSProfileError as error:
+                    failures.report_error(error, "")
+
+        if age is not None:
+            old = session.store.list_old_jobs(time.time() - age)
+            # Nobody named a lost job: it may still run.
+            await forget_all(
+                record
+                for record in old
+                if session.is_selected(record.target) and not (files and record.status.state is JobState.LOST)
+            )
         for word in words:
-            records = _list_target(session, word) if force else []
             try:
-                for record in records or [_find_record(session, session.resolve_key(word))]:
-                    _check_deletable(record, force=force)
-                    session.store.delete_record(record.number)
-                    row = rows.JobRow(record.target, record.status, record)
-                    forgotten.append(row if record.is_submitted else session.row_from_cut_record(record))
+                records = session.store.list_all_jobs(word) if force else []
+                await forget_all(records or [_find_record(session, session.resolve_key(word))])
             except OSProfileError as error:
                 failures.report_error(error, "")
     if json:
@@ -42,9 +83,13 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, forc
     return failures.exit_code
 
 
-def _list_target(session: CommandSession, word: str) -> list[JobRecord]:
-    """Return the jobs of the target system that has this name; none if it is no such name."""
-    return session.store.list_all_jobs(word)
+async def _delete_files(session: CommandSession, record: JobRecord) -> None:
+    """Delete a job's working directory, if it was made for this job. That of a job that may still run is refused."""
+    if record.status.state is JobState.LOST or not record.status.state.is_terminal:
+        message = f"the files of job {quote_name(record.status.job_id)} are kept: it may still run"
+        raise StoreError(message, hint="leave --files out to forget the job alone")
+    if is_generated_name(os.path.basename(record.directory)):
+        await session.open_recorded_target(record.target).delete_path(record.directory)
 
 
 def _find_record(session: CommandSession, word: str) -> JobRecord:

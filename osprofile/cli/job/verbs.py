@@ -610,6 +610,15 @@ def forget(
     force: Annotated[
         bool, Option(("--force",), "Also delete jobs that have not ended; JOB may be a target's name.")
     ] = False,
+    older_than: Annotated[
+        str | None,
+        Option(
+            ("--older-than",), "Delete all jobs that ended so long ago, instead of JOB...; as in 30d.", "TIME"
+        ),
+    ] = None,
+    files: Annotated[
+        bool, Option(("--files",), "Also delete the directories that were made for the jobs.")
+    ] = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
     cluster: ClusterOption = None,
@@ -628,17 +637,29 @@ def forget(
     takes the name in the column PROFILE, for all jobs of that target system. A submission in progress
     is never deleted.
 
+    --files also deletes the working directories that were made for the jobs, with all that the jobs wrote there; it
+    keeps those of lost jobs, which may still run, and directories that were chosen at the submission.
+
     Exit codes: 0 all jobs are deleted; 1 a job has not ended; 2 a job is not known.
 
     Examples:
+      incarnate job forget --older-than 30d --files
       incarnate job forget 12069-304973-7d90afd1
       incarnate job forget --force slurm@old.example.org
       incarnate job forget /var/tmp/ada/1732-55
     """
     from osprofile.cli.job import removal
+    from osprofile.cli.job.quantities import parse_duration
 
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return removal.forget_jobs(selection, _require_jobs(jobs), force=force, json=json)
+    age = parse_duration("--older-than", older_than)
+    if age is None:
+        jobs = _require_jobs(jobs)
+    elif jobs:
+        raise common.UsageError(
+            "--older-than selects the jobs by itself", hint="leave JOB out, or this option"
+        )
+    return removal.forget_jobs(selection, jobs, age=age, force=force, files=files, json=json)
 
 
 def _select_target(

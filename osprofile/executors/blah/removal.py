@@ -56,7 +56,9 @@ class JobRemover:
         try:
             while self._ended_jobs:
                 await self._remove_proxy(self._ended_jobs.pop())
-            while records := self._target.store.list_due_removals(self._target.name, time.time(), _BATCH_SIZE):
+            while records := self._target.store.list_due_removals(
+                self._target.name, time.time(), _BATCH_SIZE
+            ):
                 for record in records:
                     await self._remove_path(record.directory)
                     self._target.store.delete_record(record.number)

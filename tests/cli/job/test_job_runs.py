@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import signal
+import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +20,6 @@ from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import PATIENCE, template
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.cli.job.conftest import Machine
 
 ENDS = [
@@ -609,6 +610,32 @@ def test_what_is_over_can_be_forgotten(machine: Machine) -> None:
     (forgotten,) = machine.run_json("forget", running)
     assert (forgotten["id"], forgotten["state"]) == (running, "REMOVED")
     assert machine.run_json("list") == []
+
+
+def test_old_jobs_are_forgotten_with_their_files(machine: Machine, tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen"
+    ids = [machine.submit("true"), machine.submit("true"), machine.submit("sleep", "100")]
+    ids.append(machine.submit("--context", f"WORKING_DIRECTORY={chosen}", "true"))
+    for job_id in (*ids[:2], ids[3]):
+        assert machine.run("job", "wait", job_id).code == 0
+    directories = {job["id"]: Path(job["directory"]) for job in machine.run_json("list", "--all")}
+    store = Store(default_store_path())
+    (record,) = [record for record in store.list_all_jobs() if record.status.job_id == ids[1]]
+    store.close()
+    with contextlib.closing(sqlite3.connect(default_store_path())) as db, db:
+        db.execute("UPDATE job SET state = 'LOST' WHERE number = ?", (record.number,))
+    assert machine.run("job", "forget", "--older-than", "1h", "--files").code == 0
+    assert all(directory.exists() for directory in directories.values())
+    forgotten = machine.run_json("forget", "--older-than", "0s", "--files")
+    assert {job["id"] for job in forgotten} == {ids[0], ids[3]}
+    assert [path.exists() for path in map(directories.get, ids)] == [False, True, True, True]
+    assert {job["id"] for job in machine.run_json("list", "--all")} == {ids[1], ids[2]}
+    refused = machine.run("job", "forget", "--files", ids[1], ids[2])
+    assert refused.code == 1
+    assert f"the files of job {ids[1]} are kept: it may still run" in refused.err
+    both = machine.run("job", "forget", "--older-than", "1h", ids[1])
+    assert (both.code, "leave JOB out" in both.err) == (2, True)
+    assert machine.run("job", "abort", ids[2]).code == 0
 
 
 def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
