@@ -285,21 +285,31 @@ class JobPoller:
             jobs = [j for j, w in self._watched.items() if w.watched_since < began_at]
         # The reader returns the same object for a job whose line has not changed.
         changes = [
-            s
+            (j, s)
             for j in jobs
-            if (s := statuses.get(j)) is not None and (s is not last_statuses.get(j) or j in unreported)
+            if (s := self._find_listed(j, statuses)) is not None
+            and (j in unreported or s is not self._find_listed(j, last_statuses))
         ]
-        changes = [s for s in changes if s.state is not JobState.LOST and s.job_id in self._watched]
-        for status in changes:
-            self._report_status(status, timestamp)
+        changes = [(j, s) for j, s in changes if s.state is not JobState.LOST and j in self._watched]
+        for job_id, status in changes:
+            self._report_status(status._replace(job_id=job_id), timestamp)
         return bool(changes)
+
+    def _find_listed(self, job_id: str, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
+        """Return what a list says of a job: its line, or that of its array while this waits as a whole; else None."""
+        status, watched = statuses.get(job_id), self._watched.get(job_id)
+        if status is None and watched is not None and watched.array_id is not None:
+            whole = statuses.get(watched.array_id)
+            if whole is not None and whole.state in _WAITING_STATES and watched.grace.aborted_at is None:
+                return whole
+        return status
 
     def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], began_at: float) -> list[str]:
         """Return the jobs to query one by one: not listed, or listed as LOST. The others are not missing."""
         missing = {
             job_id
             for job_id in self._watched
-            if (status := statuses.get(job_id)) is None or status.state is JobState.LOST
+            if (status := self._find_listed(job_id, statuses)) is None or status.state is JobState.LOST
         }
         jobs = self._watched
         self.clear_missing(j for j, w in jobs.items() if w.grace.missing is not None and j not in missing)

@@ -55,6 +55,14 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
 }
 gpe_show() { # ID: of a job, or of an array, whose tasks it prints; gpe_word is ended if all have ended
   gpe_job_dir "$1" && [ -d "$gpe_dir/.gpe_tasks" ] || { gpe_status "$1"; return; }
+  if [ -e "$gpe_dir/.gpe_waiting" ] && [ ! -e "$gpe_dir/.gpe_removed" ] && gpe_leader "$1"; then
+    gpe_status "$1" # a line for all tasks; those have their own that are removed, or held by themselves
+    for gpe_d in "$gpe_dir"/.gpe_tasks/*/.gpe_[hr]e[lm]*; do
+      [ ! -e "$gpe_d" ] || { gpe_d=${gpe_d%/*} && gpe_status "$1_${gpe_d##*/}"; }
+    done
+    gpe_word=waiting
+    return
+  fi
   gpe_whole=ended
   for gpe_d in "$gpe_dir"/.gpe_tasks/*; do
     gpe_status "$1_${gpe_d##*/}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import re
 import shutil
 import sqlite3
@@ -899,3 +900,32 @@ def test_an_array_is_removed_on_this_machine(load: Callable[[str], Profile]) -> 
             await target.delete_path(await target.find_job_directory(array))
 
     asyncio.run(main())
+
+
+def test_an_array_that_waits_as_a_whole_on_this_machine(load: Callable[[str], Profile]) -> None:
+    """Its tasks have the state of its one line, but for those that have a line of their own."""
+    start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 3600))
+
+    async def main() -> None:
+        async with TargetSystem(load(""), timing=QUICK) as target:
+            array = await target.submit(shell("exit 0", array="1-4", start_time=start))
+
+            async def reach(*states: str) -> None:
+                while [s.state for s in (await target.task_statuses(array)).values()] != [*states]:
+                    await asyncio.sleep(0.05)
+
+            await reach("QUEUED", "QUEUED", "QUEUED", "QUEUED")
+            await target.hold(array)
+            await reach("HELD", "HELD", "HELD", "HELD")
+            assert (await target.status(array)).state is JobState.HELD
+            await target.resume(array)
+            await target.abort(f"{array}_2")
+            await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
+            directory = await target.find_job_directory(array)
+            await asyncio.sleep(2 * QUICK.grace_period)
+            await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
+            await target.abort(array)
+            assert (await target.wait(array)).state is JobState.REMOVED
+            await target.delete_path(directory)
+
+    asyncio.run(asyncio.wait_for(main(), 60))

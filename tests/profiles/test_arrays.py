@@ -30,6 +30,9 @@ def linux(target_of: Callable[[str], Target]) -> Target:
 def tasks(job: Job) -> dict[int, Status]:
     """Give the state of each task, by its index."""
     found = job.target.statuses("", JOB_ID=job.id)
+    if (whole := found.pop(job.id, None)) is not None:  # it waits, with all tasks that have no line of their own
+        names = (f"{job.id}_{path.name}" for path in (job.directory / ".gpe_tasks").iterdir())
+        found = {name: found.get(name, whole) for name in names}
     assert all(name.rpartition("_")[0] == job.id for name in found)
     return {int(name.rpartition("_")[2]): status for name, status in found.items()}
 
@@ -353,3 +356,22 @@ def test_a_task_runs_once(linux: Target) -> None:
         assert task.wait(30) == 1
     assert {(s.state, s.exit) for s in wait_for(job, all_ended).values()} == {("DONE", 3)}
     assert job.read("begun") == "begun\n"
+
+
+def test_an_array_that_waits_as_a_whole_is_one_line(linux: Target) -> None:
+    """A hundred thousand lines took half a minute of each query, and all other jobs waited for it."""
+    job = linux.start(**script("exit 0"), ARRAY="1-2000", START_TIME=in_seconds(3600))
+    until(job.directory / ".gpe_waiting")
+    assert set(linux.statuses()) == {job.id}
+    linux.ok("ABORT", JOB_ID=f"{job.id}_7")
+    linux.ok("HOLD", JOB_ID=f"{job.id}_9")
+    found = {name.removeprefix(job.id): status.state for name, status in linux.statuses().items()}
+    assert found == {"": "QUEUED", "_7": "REMOVED", "_9": "HELD"}
+    linux.ok("HOLD", JOB_ID=job.id)
+    assert linux.statuses("", JOB_ID=job.id)[job.id].state == "HELD"
+    linux.ok("RESUME", JOB_ID=job.id)
+    assert linux.statuses()[job.id].state == "QUEUED"
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert states(tasks(job)) == {"REMOVED"}
+    linux.statuses()
+    assert linux.statuses() == {}
