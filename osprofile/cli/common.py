@@ -202,7 +202,9 @@ def print_failure(error: Exception) -> int:
         # This clause comes first since BrokenPipeError is an OSError.
         _discard_output()
     elif isinstance(error, OSError):
-        print_message(f"incarnate: {error.filename or 'output'}: {error.strerror}")
+        # An error without a file's name comes from writing the output, unless it has no number either.
+        subject = f"{error.filename or 'output'}: " if error.errno else ""
+        print_message(f"incarnate: {subject}{error.strerror or error}")
         _discard_output()
     elif isinstance(error, UnicodeEncodeError):  # a word that is not UTF-8 has surrogates
         print_message(f"incarnate: {quote_value(str(error.object))} is not valid UTF-8")

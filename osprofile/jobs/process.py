@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import pwd
+import re
 import signal
 import subprocess
 import threading
@@ -32,6 +33,12 @@ KILL_GRACE: Final = 2.0
 _READ_SIZE: Final = 256 * 1024
 _EXIT_CHECK_INTERVAL: Final = 0.02
 """Seconds between two checks whether a killed process group is gone."""
+_COMMAND_FUNCTION: Final = re.compile(
+    r"BASH_FUNC_(?:\[|awk|basename|cat|cd|chmod|command|cp|cut|date|dirname|echo|env|false|find|flock|getconf|grep|head"
+    r"|hostname|id|kill|ln|ls|mkdir|mktemp|mv|namei|nice|printf|ps|pwd|read|rm|rmdir|sed|seq|setsid|sleep|sort|stat"
+    r"|tail|tee|test|touch|tr|true|umask|uname|uniq|wait|wc|xargs)(?:%%|\(\))\Z"
+)
+"""The variables by which bash exports functions with names of commands that profiles use (variables.c, BASHFUNC_PREFIX)."""
 _TERMINATION_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -74,14 +81,16 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
     return await task
 
 
-def get_environment() -> dict[str, str] | None:
-    """Return an environment with the user's HOME, which scripts need and a service may lack; None: this process's."""
-    if os.environ.get("HOME"):
-        return None
-    try:
-        return {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir}
-    except KeyError:  # a user id without a name, as in a container
-        return None
+def get_environment() -> dict[str, str]:
+    """Return this process's environment for scripts: with the user's HOME, and with the system's own commands.
+
+    A service may lack HOME. A function that bash exports takes the place of a command where sh is bash.
+    """
+    environment = {name: value for name, value in os.environ.items() if not _COMMAND_FUNCTION.match(name)}
+    if not os.path.isabs(environment.get("HOME", "")):
+        with contextlib.suppress(KeyError):  # a user id without a name, as in a container
+            environment["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+    return environment
 
 
 async def run_process(

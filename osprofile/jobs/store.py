@@ -286,9 +286,9 @@ def default_store_path() -> str:
     if path := os.environ.get("OSPROFILE_STORE"):
         return path
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    if state.startswith("~"):
+    if not os.path.isabs(state):
         hint = "set HOME to your home directory, or OSPROFILE_STORE to a file"
-        raise StoreError("the record of the jobs has no place: there is no HOME", hint=hint)
+        raise StoreError(f"the record of the jobs has no place: {state} is no absolute path", hint=hint)
     return os.path.join(state, "osprofile", "jobs.db")
 
 

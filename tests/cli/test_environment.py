@@ -53,9 +53,24 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
         monkeypatch.delenv(name, raising=False)
     assert main.run_command_line(["job", "list"]) == 1
     assert capfd.readouterr().err == (
-        "incarnate: the record of the jobs has no place: there is no HOME\n"
+        "incarnate: the record of the jobs has no place: ~/.local/state is no absolute path\n"
         "    hint: set HOME to your home directory, or OSPROFILE_STORE to a file\n"
     )
+
+
+def test_a_relative_home() -> None:
+    """The record of the jobs would be another one in each directory."""
+    ended = run("job", "list", HOME="rel", XDG_STATE_HOME=None, OSPROFILE_STORE=None)
+    assert (ended.code, ended.out) == (1, "")
+    assert "rel/.local/state is no absolute path\n" in ended.err
+
+
+def test_too_few_file_descriptors() -> None:
+    words = ["sh", "-c", 'ulimit -n 10; exec "$@"', "sh", *COMMAND, "job", "submit", "-p", "linux", "true"]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.returncode != 0
+    assert "Too many open files" in ended.stderr
+    assert "None" not in ended.stderr
 
 
 def test_a_home_in_which_no_job_has_a_link(tmp_path: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import re
 import shutil
 import sqlite3
+import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -911,7 +911,7 @@ def test_an_array_that_waits_as_a_whole_on_this_machine(load: Callable[[str], Pr
             array = await target.submit(shell("exit 0", array="1-4", start_time=start))
 
             async def reach(*states: str) -> None:
-                while [s.state for s in (await target.task_statuses(array)).values()] != [*states]:
+                while [s.state for s in (await target.task_statuses(array)).values()] != [*states]:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
 
             await reach("QUEUED", "QUEUED", "QUEUED", "QUEUED")

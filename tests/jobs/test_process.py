@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import time
 from typing import TYPE_CHECKING
 
@@ -122,3 +123,19 @@ def test_the_end_of_the_event_loop_ends_it(here: Path) -> None:
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(ScriptError, match="no-such-shell"):
         asyncio.run(run_process(("no-such-shell",), b"", 60))
+
+
+def test_functions_that_take_the_place_of_commands_are_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where sh is bash, a function that bash exports would run instead of cd, in START and in the job."""
+    monkeypatch.setenv("BASH_FUNC_cd%%", "() { echo not here; }")
+    monkeypatch.setenv("BASH_FUNC_printf%%", "() { echo not this; }")
+    monkeypatch.setenv("BASH_FUNC_module%%", "() { echo module $*; }")
+    result = asyncio.run(run_process(["bash", "-s"], b"cd / && printf %s $PWD && module load x", None))
+    assert result.stdout == b"/module load x\n"
+
+
+@pytest.mark.parametrize("home", [None, "", "relative"])
+def test_scripts_have_the_home_of_the_user(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+    monkeypatch.delenv("HOME") if home is None else monkeypatch.setenv("HOME", home)
+    result = asyncio.run(run_process(SH, b"printf %s $HOME", None))
+    assert result.stdout.decode() == pwd.getpwuid(os.getuid()).pw_dir

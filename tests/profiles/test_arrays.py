@@ -30,7 +30,9 @@ def linux(target_of: Callable[[str], Target]) -> Target:
 def tasks(job: Job) -> dict[int, Status]:
     """Give the state of each task, by its index."""
     found = job.target.statuses("", JOB_ID=job.id)
-    if (whole := found.pop(job.id, None)) is not None:  # it waits, with all tasks that have no line of their own
+    if (
+        whole := found.pop(job.id, None)
+    ) is not None:  # it waits, with all tasks that have no line of their own
         names = (f"{job.id}_{path.name}" for path in (job.directory / ".gpe_tasks").iterdir())
         found = {name: found.get(name, whole) for name in names}
     assert all(name.rpartition("_")[0] == job.id for name in found)
