@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.clock import Clock
     from osprofile.jobs.end_files import EndFileWatcher
+    from osprofile.jobs.grace_period import MissingPeriod
     from osprofile.jobs.recorder import StatusRecorder
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store
@@ -69,7 +70,7 @@ class JobWatcher:
             scripts,
             timing,
             self.handle_event,
-            recorder.record_missing,
+            self._record_missing,
             self._log_is_reliable,
             on_answer=recorder.flush,
             count_awaited_jobs=self._end_waiters.__len__,
@@ -82,6 +83,9 @@ class JobWatcher:
         """By job id, how many calls run ABORT for the job now."""
         self._deferred_ends: dict[str, JobEvent] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._searches: set[asyncio.Task[None]] = set()
+        self._sought_directories: set[str] = set()
+        """The working directories of missing jobs for which FIND_JOB was run."""
         self._streams: set[EventStream] = set()
 
     def start(self) -> None:
@@ -101,9 +105,10 @@ class JobWatcher:
         """Stop watching: streams end, and the callers of `wait_for_end` are cancelled."""
         if self._end_files is not None:
             self._end_files.close()
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._searches]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.clear()
         self.update_arrays()
         self._recorder.flush()
@@ -416,6 +421,26 @@ class JobWatcher:
             return last_status._replace(state=JobState.UNKNOWN)
         return last_status
 
+    def _record_missing(self, jobs: Mapping[str, MissingPeriod | None]) -> None:
+        self._recorder.record_missing(jobs)
+        if self._scripts.has_find_template and (
+            missing := [j for j, period in jobs.items() if period is not None]
+        ):
+            search = asyncio.get_running_loop().create_task(self._restore_links(missing))
+            self._searches.add(search)
+            search.add_done_callback(self._searches.discard)
+
+    async def _restore_links(self, job_ids: Iterable[str]) -> None:
+        """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
+        for job_id in job_ids:
+            record = self._store.find_job(self._target, job_id)
+            whole = None if record is None else self._store.find_whole_job(record)
+            if whole is None or whole.directory[:1] != "/" or whole.directory in self._sought_directories:
+                continue
+            self._sought_directories.add(whole.directory)
+            with contextlib.suppress(OSProfileError):  # the next query tells as much
+                await self._scripts.find_submitted_job(whole.directory, "")
+
     def handle_missing_job(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
         """Record that a job was queried and nobody knows it; return its current status."""
         record = self._store.find_job(self._target, job_id)
@@ -423,7 +448,7 @@ class JobWatcher:
         end = grace.resolve_missing_job(
             job_id, reported_status, now=self._clock.monotonic(), grace_period=self._timing.grace_period
         )
-        self._recorder.record_missing({job_id: grace.missing})
+        self._record_missing({job_id: grace.missing})
         if end is not None:
             self.handle_event(JobEvent(self._clock.next_timestamp(), end))
         return self.get_current_status(job_id, reported_status)

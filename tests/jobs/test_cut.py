@@ -8,6 +8,7 @@ import shutil
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,10 +24,10 @@ from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from types import FrameType
     from typing import Any
 
+    from osprofile.profile.model import Profile
     from tests.jobs.conftest import Toy
 
 OURS = os.path.dirname(osprofile.jobs.__file__)
@@ -307,3 +308,28 @@ def test_two_processes_with_one_key(toy: Toy, tmp_path: Path) -> None:
     assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 8
     assert len({file.read_text() for file in tmp_path.glob("id.*")}) == 1
     assert len(toy.submissions) == 1
+
+
+def test_a_link_that_could_not_be_made_is_made_up_for(
+    load: Callable[[str], Profile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home without space: the job runs, and is found by its directory when there is room again."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    links = home / ".gpe" / "jobs" / "made"
+    links.mkdir(parents=True)
+    links.chmod(0o500)
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(load(""), store=store, timing=QUICK) as target:
+            job_id = await target.submit(JOB)
+            record = store.find_job(target.name, job_id)
+            assert record is not None
+            (links / job_id).unlink(missing_ok=True)  # root may write there all the same
+            links.chmod(0o700)
+            end = await asyncio.wait_for(target.wait(job_id), 30)
+            assert (end.state, end.exit_code) == (JobState.DONE, 3)
+            assert (links / job_id).resolve() == Path(record.directory).resolve()
+
+    asyncio.run(main())
