@@ -77,6 +77,8 @@ _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
+_MAX_ERROR_LINES: Final = 20
+"""Lines of a script's output that an error message has: the output may be a list of all jobs."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
 _JOB_ID_FILE: Final = ".gpe_job_id"
 """START writes the job's id to this file in the working directory."""
@@ -645,7 +647,10 @@ def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> S
 
 def _build_failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:
     # Some batch systems print errors to stdout.
-    output = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace")
+    lines = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace").splitlines()
+    if len(lines) > _MAX_ERROR_LINES:
+        lines[_MAX_ERROR_LINES:] = ["..."]
+    output = "\n".join(lines)
     message = f"{label} failed (exit status {result.exit_code})"
     message += f": {output}" if output else " without output"
     return ScriptFailedError(message, template=template, exit_status=result.exit_code, output=output)

@@ -267,7 +267,7 @@ async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[
     try:
         if live:
             answer.states |= await session.open_recorded_target(name).statuses(live)
-        if session.store.list_interrupted_submissions(name):
+        if not job_ids and session.store.list_interrupted_submissions(name):  # they have no ids yet
             recovered = await session.open_recorded_target(name).recover_submissions(resubmit=False)
             ids = [r.job_id for r in recovered if r.job_id is not None]
             if ids:

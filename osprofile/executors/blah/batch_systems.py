@@ -139,7 +139,11 @@ class BatchSystem:
             except ScriptCutError:
                 raise
             except OSProfileError:
-                store.set_key(target_name, native_id, key.removeprefix(_REMOVING_PREFIX) or None)
+                record = store.find_job(target_name, native_id)
+                if (
+                    record is not None and record.key
+                ):  # else the client was told meanwhile that the job has ended
+                    store.set_key(target_name, native_id, key.removeprefix(_REMOVING_PREFIX))
                 raise
         self.finish_job(native_id)
 

@@ -488,6 +488,7 @@ def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
     assert [line[:3] for line in lines[1:]] == [
         [here, "here", "RUNNING"], *([job_id, "here@far", "RUNNING?"] for job_id in there)
     ]  # fmt: skip
+    assert machine.run("job", "list", here).err == ""  # only the targets of these jobs are asked
     ended = machine.run("job", "list", "--json")
     assert [(job["state"], job["stale"]) for job in json.loads(ended.out)] == [
         ("RUNNING", False), ("RUNNING", True), ("RUNNING", True),

@@ -152,3 +152,23 @@ def test_several_questions_for_one_end_have_one_answer(home: Path) -> None:
             assert {answer[2] for answer in answers} == {"4"}, answers
 
     site.run(work)
+
+
+def test_a_cancel_beside_a_status_that_tells_the_end(home: Path) -> None:
+    """The cancel of an ended job succeeds, and the same ad is a new job."""
+    site = Site(home, 3600)
+
+    async def work(client: GridManager) -> None:
+        text = site.job("exit 1", JobDirectory="home_bl_1")
+        for _ in range(5):
+            job_id = await client.submit(text)
+            await asyncio.sleep(0.5)
+            _, cancel, _ = await asyncio.gather(
+                client.ask("BLAH_JOB_STATUS", job_id),
+                client.ask("BLAH_JOB_CANCEL", job_id),
+                client.ask("BLAH_JOB_STATUS", job_id),
+            )
+            assert cancel[0] == "0", cancel
+            assert await client.submit(text) != job_id
+
+    site.run(work)
