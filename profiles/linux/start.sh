@@ -1,7 +1,7 @@
 if [ ! -s .gpe_job_id ]; then
   exec 3> .gpe_lock && gpe_rc=75 && flock 3 3>&3 || exit 73 # one submission at a time; ksh passes only what a command names
   if [ ! -s .gpe_job_id ] && set -C && { printf '' > .gpe_submitting; } 2> /dev/null; then set +C # -C: two cannot make the mark
-    [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting; printf '%s\n' "$gpe_job" > .gpe_job || { rm -f .gpe_submitting; exit 73; } # submit in a session of its own: what ends this shell does not cut it off
+    [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting; printf '%s\n' "$gpe_job" > .gpe_job && : > .gpe_answer && : > .gpe_error && : > .gpe_started || { rm -f .gpe_submitting; exit 73; } # submit in a session of its own: what ends this shell does not cut it off
     setsid sh -c '
 gpe_umask=$1 gpe_pattern=$2 gpe_last=; shift 2
 (umask "$gpe_umask"; "$@" .gpe_job) > .gpe_answer 2> .gpe_error; gpe_rc=$?

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -810,3 +811,33 @@ def test_storages() -> None:
     paths = {name: storage_path(linux, name, context) for name in linux.storages}
     assert paths == {"ROOT": "/", "HOME": "/home/me", "USPACE": "/var/tmp/me/1"}
     assert storage_path(linux, "HOME", {**context, "HOME_ROOT": "/users"}) == "/users/me"
+
+
+FULL_DISK = """
+mount -t tmpfs -o size=$1k tmpfs "$2" || exit
+id=$(sh "$3/start") 2> /dev/null || exit 0
+dd if=/dev/zero of="$2/fill" bs=4096 2> /dev/null
+: > "$2/job/go"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  sleep 0.3
+  state=$(sed "s/JOB-ID/$id/" "$3/status" | sh)
+  case $state in *running*) ;; *) break ;; esac
+done
+[ ! -e "$2/job/ran" ] || printf 'ran: %s\\n' "$state"
+"""
+
+
+@pytest.mark.parametrize("size", [12, 20, 24, 28, 32, 36, 48, 64])
+def test_the_end_of_a_program_that_has_run_is_told_on_a_full_disk(linux: Target, size: int) -> None:
+    """The room for the end is taken before the program begins; a job for which there is none does not run it."""
+    disk = linux.root / "disk"
+    disk.mkdir(parents=True)
+    text = ": > ran; until [ -e go ]; do sleep 0.1; done; echo lots > big; exit 7"
+    (linux.root / "start").write_text(linux.script("START", directory=disk / "job", **script(text)))
+    (linux.root / "status").write_text(
+        linux.script("GET_JOB_STATUS", JOB_ID="1-1-00000000").replace("1-1-00000000", "JOB-ID")
+    )
+    words = ["unshare", "-rm", "sh", "-c", FULL_DISK, "sh", str(size), str(disk), str(linux.root)]
+    done = subprocess.run(words, env=linux.env, capture_output=True, text=True, check=True)
+    assert done.stdout == "" or (done.stdout.startswith("ran: ") and " exited exit=7 " in done.stdout)
+    assert done.stdout or size < 48
