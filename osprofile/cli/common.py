@@ -200,12 +200,12 @@ def print_failure(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         # The reader has gone, as with `| head`: print nothing, nor let Python when it closes stdout.
         # This clause comes first since BrokenPipeError is an OSError.
-        _discard_output()
+        discard_output()
     elif isinstance(error, OSError):
         # An error without a file's name comes from writing the output, unless it has no number either.
         subject = f"{error.filename or 'output'}: " if error.errno else ""
         print_message(f"incarnate: {subject}{error.strerror or error}")
-        _discard_output()
+        discard_output()
     elif isinstance(error, UnicodeEncodeError):  # a word that is not UTF-8 has surrogates
         print_message(f"incarnate: {quote_value(str(error.object))} is not valid UTF-8")
         return UsageError.exit_code
@@ -219,7 +219,7 @@ def print_failure(error: Exception) -> int:
     return INTERNAL_ERROR
 
 
-def _discard_output() -> None:
+def discard_output() -> None:
     """Discard what could not be written: Python would try to write it again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -8,7 +8,6 @@ import shutil
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +23,7 @@ from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import FrameType
     from typing import Any
 
@@ -330,6 +330,8 @@ def test_a_link_that_could_not_be_made_is_made_up_for(
             links.chmod(0o700)
             end = await asyncio.wait_for(target.wait(job_id), 30)
             assert (end.state, end.exit_code) == (JobState.DONE, 3)
-            assert (links / job_id).resolve() == Path(record.directory).resolve()
+            directories[links / job_id] = record.directory
 
+    directories: dict[Path, str] = {}
     asyncio.run(main())
+    assert all(os.path.realpath(link) == os.path.realpath(there) for link, there in directories.items())

@@ -103,14 +103,25 @@ async def _submit_job(
         except asyncio.CancelledError:
             common.print_message(_describe_interruption(session, target, key))
             raise
-        if not json:
-            common.print_result(job.job_id)
+        if not (wait and json):
+            _print_submitted_job(session, job, json=json)
         if wait:
             codes = await waiter.await_jobs(session, [job], ErrorReporter(), time_limit=None, json=json)
             return codes[job.job_id]
+    return 0
+
+
+def _print_submitted_job(session: CommandSession, job: JobReference, *, json: bool) -> None:
+    job_id = job.job_id
+    try:
         if json:
             rows.print_rows([session.build_submitted_row(job)], json=True)
-    return 0
+        else:
+            common.print_result(job_id)
+    except OSError as error:
+        common.discard_output()
+        message = f"job {job_id} was submitted, but its id cannot be printed: {error.strerror}"
+        raise OSProfileError(message, hint="do not submit it again: incarnate job list has it") from None
 
 
 def open_target(session: CommandSession, description: JobDescription) -> TargetSystem:

@@ -77,6 +77,8 @@ _TEXT_ENTRY: Final = re.compile(
     r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])(?! Job disconnected, attempting)[^\n]*+"
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
+_CUT_ENTRY: Final = re.compile(r"(?<!\n\.\.\.)\n(?=[0-9]{3} \([0-9]+\.[0-9]+\.[0-9]+\) )")
+"""The end of an entry without its last line, behind which another begins: its writer was killed, or the disk was full."""
 MAX_PARTIAL_ENTRY: Final = 1024 * 1024
 """Bytes of an unfinished entry that are kept; only its start is used."""
 
@@ -180,7 +182,7 @@ class EntryParser(StatelessLineParser):
         """Return the fields of whole entries, which are XML if the text ends with an element."""
         if text.endswith("</c>"):
             return self._element_reader.parse_elements(text)
-        entries: list[EntryFields] = _TEXT_ENTRY.findall(f"\n...{text}")
+        entries: list[EntryFields] = _TEXT_ENTRY.findall(_CUT_ENTRY.sub("\n...\n", f"\n...{text}"))
         return entries
 
     def convert_all_matches(self, matches: list[EntryFields]) -> str:

@@ -456,6 +456,21 @@ def test_the_record_goes_before_the_environment_s_profile(machine: Machine) -> N
     assert machine.run("job", "status", job_id, OSPROFILE_PROFILE="slurm").code == 0
 
 
+def test_a_job_whose_id_cannot_be_printed(machine: Machine) -> None:
+    """Whoever takes this for a refusal must not submit it again."""
+    for words in ([], ["--json"]):
+        with open("/dev/full", "wb") as full:
+            process = machine.start("job", "submit", "-p", "here", *words, "true", stdout=full)
+            _, err = process.communicate(timeout=PATIENCE)
+        [job] = machine.run_json("list")
+        assert (
+            process.returncode,
+            f"job {job['id']} was submitted, but its id cannot be printed" in err,
+        ) == (1, True)
+        assert machine.run("job", "wait", job["id"]).code == 0
+        assert machine.run("job", "forget", job["id"]).code == 0
+
+
 # Lists
 
 

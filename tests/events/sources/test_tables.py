@@ -351,6 +351,13 @@ CASES = {
         condor("005", body="\t(1) Normal termination (return value 7)\n\t\tUsr 0\n"),
         "012.003.000 8 7",
     ),
+    "condor ended, behind entries that were cut": Case(
+        "condor",
+        "005 (011.003.000) 2020-02-03 10:00:00 Job terminated.\n"
+        + "001 (012.003.000) 2020-02-03 10:00:00 Job executing on host: <1.2\n"
+        + condor("005", body="\t(1) Normal termination (return value 7)\n"),
+        "012.003.000 2 0, 012.003.000 8 7",
+    ),
     "condor killed": Case(
         "condor",
         condor("005", body="\t(0) Abnormal termination (signal 9)\n\t(0) No core file\n"),
@@ -359,7 +366,9 @@ CASES = {
     "condor aborted": Case("condor", condor("009", body="\tvia condor_rm\n"), "012.003.000 4 0"),
     "condor image size": Case("condor", condor("006"), ""),
     "condor an entry in an entry": Case(
-        "condor", condor("028", body="\n000 (001.000.000) 2020-02-03 10:00:00 Job submitted\n"), ""
+        "condor",
+        condor("028", body="\n000 (001.000.000) 2020-02-03 10:00:00 Job submitted\n"),
+        "001.000.000 1 0",
     ),
     "condor no end of the entry": Case(
         "condor", condor("000") + "001 (012.003.000) 2020-02-03 10:00:00 x\n", "012.003.000 1 0"
