@@ -8,8 +8,9 @@ if [ "$#" -gt 0 ]; then # INDEX: a task, for which the leader of the array's ses
 else
   gpe_list=$(printf '%s\n' "${gpe_array%%%*}" | tr , '\n' | awk -F '[-:]' '{
     last = NF > 1 ? $2 : $1; step = NF > 2 ? $3 : 1
+    if ($1 + 0 > last + 0) exit 1
     for (i = $1 + 0; i <= last + 0; i += step) if (!seen[i]++) { if (++n > 100000) exit 1; print i }
-  }') && [ -n "$gpe_list" ] || { printf 'START: ARRAY %s has no task, or more than 100000\n' "$gpe_array" >&2; exit 1; }
+  }') && [ -n "$gpe_list" ] || { printf 'START: ARRAY %s has an empty range, or more than 100000 tasks\n' "$gpe_array" >&2; exit 1; }
   mkdir -p .gpe_tasks && (umask 077; cd .gpe_tasks && printf '%s\n' "$gpe_list" | xargs mkdir -p --) || exit 1
 fi
 gpe_run_tasks() { # at most so many at a time; a task that is held when its turn comes is tried again

@@ -138,7 +138,7 @@ def test_no_tasks_or_too_many_are_refused(linux: Target, array: str) -> None:
     directory = linux.directory()
     done = linux.run("START", directory=directory, ARRAY=array)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"ARRAY {array} has no task" in done.stderr
+    assert f"ARRAY {array} has an empty range, or more than 100000 tasks" in done.stderr
     assert linux.find(directory) == ""
 
 

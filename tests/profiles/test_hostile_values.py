@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 from typing import TYPE_CHECKING
@@ -11,8 +12,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from osprofile.errors import IncarnationError
+import osprofile
+from osprofile import javaregex
+from osprofile.errors import IncarnationError, ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
+from osprofile.jobs.arrays import parse_array
 from tests.hunting import rounds
 from tests.profiles.conftest import exports, quoted
 
@@ -340,3 +344,41 @@ def test_a_cluster_is_plain_or_refused(batch: Batch) -> None:
                 done = target.sh(text)
                 assert (done.returncode, done.stdout) == (0, "7\n")
                 assert (batch.directory / "sbatch.cluster").read_text() == value
+
+
+@pytest.mark.parametrize("profile", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
+def test_what_a_profile_takes_for_an_array_python_reads_as_well(profile: str) -> None:
+    """The shell and the batch system read the value a second time: a form that only they know would be other tasks."""
+    field = osprofile.load(profile).global_fields["ARRAY"]
+    assert field.pattern_text is not None
+    pattern = javaregex.compile(field.pattern_text)
+    random.seed(7)
+    parts = [
+        "0",
+        "1",
+        "1-3",
+        "7",
+        "08",
+        "12",
+        "-",
+        "-",
+        ":",
+        ",",
+        "%",
+        " ",
+        "+",
+        "0x1",
+        "1e3",
+        "\u0663",
+        "\n",
+    ]
+    values = {"".join(random.choices(parts, k=random.randint(1, 8))) for _ in range(20_000)}
+    taken = [value for value in values if pattern.matches(value)]
+    assert len(taken) > 20
+    for value in taken:
+        reason = ""
+        try:
+            parse_array(value)
+        except ValueRefusedError as error:
+            reason = str(error)
+        assert not reason or "has no index" in reason or "too many tasks" in reason, value

@@ -354,7 +354,7 @@ CASES = {
     "condor ended, behind entries that were cut": Case(
         "condor",
         "005 (011.003.000) 2020-02-03 10:00:00 Job terminated.\n"
-         "001 (012.003.000) 2020-02-03 10:00:00 Job executing on host: <1.2\n"
+        "001 (012.003.000) 2020-02-03 10:00:00 Job executing on host: <1.2\n"
         + condor("005", body="\t(1) Normal termination (return value 7)\n"),
         "012.003.000 2 0, 012.003.000 8 7",
     ),
