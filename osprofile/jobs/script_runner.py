@@ -288,6 +288,16 @@ class ScriptRunner:
         script = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         return self._parse_job_status(job_id, await self._run_script(STATUS_TEMPLATE, script))
 
+    async def query_tasks(self, array_id: str) -> dict[int, JobStatus]:
+        """Return the statuses of an array's tasks by index, as one query for the array prints them."""
+        text = await self._run_script(STATUS_TEMPLATE, self._render_script(STATUS_TEMPLATE, JOB_ID=array_id))
+        tasks = {}
+        for status in self._single_job_reader.read_statuses(text).values():
+            index = self.find_task_index(array_id, status.job_id)
+            if index is not None:
+                tasks[index] = status
+        return dict(sorted(tasks.items()))
+
     async def query_jobs(
         self, job_ids: Iterable[str], array_ids: Mapping[str, str] = _NO_ARRAYS
     ) -> dict[str, JobStatus | OSProfileError]:

@@ -352,13 +352,17 @@ class TargetSystem:
     async def task_statuses(self, job_id: str) -> dict[int, JobStatus]:
         """Return the statuses of an array's tasks by index, queried now unless the array's end is recorded.
 
-        Raises `JobNotFoundError` for a job that is no array, or that is not recorded.
+        Those of an array that is not recorded are queried in any case. Raises `JobNotFoundError` for a job that is no array.
         """
         job_id = self._get_full_job_id(job_id)
         await self.status(job_id)
         tasks = self.store.list_tasks(self.name, job_id)
         if not tasks:
-            message = f"job {quote_name(job_id)} is not recorded as an array"
+            if self.store.find_job(self.name, job_id) is None and (
+                found := await self._scripts.query_tasks(job_id)
+            ):
+                return found
+            message = f"job {quote_name(job_id)} is not an array"
             raise JobNotFoundError(message, hint="submit it with a value for ARRAY")
         return {
             task.array_index: self.get_cached_status(task.status.job_id) or task.status

@@ -353,7 +353,7 @@ def test_what_a_profile_takes_for_an_array_python_reads_as_well(profile: str) ->
     assert field.pattern_text is not None
     pattern = javaregex.compile(field.pattern_text)
     random.seed(7)
-    parts = [*"0 1 1-3 7 08 12 - - : , % + 0x1 1e3 \u0663".split(), " ", "\n"]
+    parts = [*["0", "1", "1-3", "7", "08", "12", "-", "-", ":", ",", "%", "+", "0x1", "1e3", "٣"], " ", "\n"]
     values = {"".join(random.choices(parts, k=random.randint(1, 8))) for _ in range(20_000)}
     taken = [value for value in values if pattern.matches(value)]
     assert len(taken) > 20

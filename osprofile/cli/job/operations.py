@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
 import sys
 import time
@@ -34,7 +35,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
@@ -78,10 +79,27 @@ async def _show_status(
 ) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection, record_needed=False) as session:
-        job_rows = await _query_rows(session, find_jobs(session, job_ids, failures), failures)
+        jobs = find_jobs(session, job_ids, failures)
+        job_rows = await _query_rows(session, jobs, failures)
+        if unfolds:
+            job_rows = await _add_unrecorded_tasks(job_rows, {job.target.name: job.target for job in jobs})
         if job_rows or json:
             _print_rows(job_rows, unfolds=unfolds, json=json)
     return failures.exit_code
+
+
+async def _add_unrecorded_tasks(
+    job_rows: Iterable[JobRow], targets: Mapping[str, TargetSystem]
+) -> list[JobRow]:
+    """Return the rows with those of the tasks of arrays that were not submitted here behind them."""
+    unfolded = []
+    for row in job_rows:
+        unfolded.append(row)
+        if row.record is None:
+            with contextlib.suppress(OSProfileError):  # it is no array
+                tasks = await targets[row.target].task_statuses(row.status.job_id)
+                unfolded += [JobRow(row.target, status) for status in tasks.values()]
+    return unfolded
 
 
 async def _control_jobs(

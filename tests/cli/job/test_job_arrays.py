@@ -48,6 +48,15 @@ def test_its_tasks(machine: Machine, array: str, words: tuple[str, ...]) -> None
     assert lines[2].split()[2:5] == ["here", "DONE", "3"]
 
 
+def test_tasks_of_an_array_that_is_not_in_the_record(machine: Machine, array: str) -> None:
+    words = ("job", "status", "--profile", "here", "--store", str(machine.root / "other.db"), "--tasks")
+    lines = [line.split() for line in machine.run(*words, array).out.splitlines()[1:]]
+    assert [line[0] for line in lines] == [array, *(f"{array}_{i}" for i in range(1, 5))]
+    assert lines[2][1:4] == ["here", "DONE", "3"]
+    other = machine.submit("--wait", "true")
+    assert len(machine.run(*words, other).out.splitlines()) == 2
+
+
 def test_a_task_is_a_job(machine: Machine, array: str) -> None:
     assert machine.run("job", "wait", f"{array}_2").code == 3
     assert machine.run("job", "wait", f"{array}_4").code == 137
