@@ -713,6 +713,9 @@ class Store:
             ):
                 if is_wrong:
                     raise OSError(number, os.strerror(number), path)
+            if not stat.S_ISREG(file.st_mode):  # opening a named pipe would wait for a reader
+                message = f"the record of the jobs, {path}, is not a regular file"
+                raise StoreError(message, hint="give another file")
             if file.st_uid != os.geteuid():  # the scripts in it are run
                 message = f"the record of the jobs, {path}, belongs to another user"
                 raise StoreError(message, hint="give another file")

@@ -551,8 +551,22 @@ class TargetSystem:
     async def _control_job(self, template: str, job_id: str, **fields: str) -> None:
         try:
             await self._scripts.control_job(template, job_id, **fields)
+        except ScriptFailedError as error:
+            if self.store.find_job(self.name, job_id) is None and await self._is_unknown(job_id):
+                raise JobNotFoundError(error.output or error.message) from None
+            raise
         finally:  # a script that failed may have changed the job nevertheless
             self._poller.schedule_poll(immediately=True)
+
+    async def _is_unknown(self, job_id: str) -> bool:
+        """Return whether the batch system is certain that it does not know a job."""
+        try:
+            await self._query_job(job_id)
+        except JobNotFoundError:
+            return True
+        except OSProfileError:
+            pass
+        return False
 
     # Files
 

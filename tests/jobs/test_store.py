@@ -719,3 +719,9 @@ def test_the_record_of_another_user_is_refused(tmp_path: Path) -> None:
     os.chown(path, 65534, 65534)
     with pytest.raises(StoreError, match="belongs to another user"):
         Store(str(path))
+
+
+def test_a_named_pipe_is_no_record(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "jobs.db")
+    with pytest.raises(StoreError, match=r"jobs\.db, is not a regular file"):
+        Store(str(tmp_path / "jobs.db"))

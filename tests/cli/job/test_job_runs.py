@@ -429,7 +429,7 @@ def test_a_wrong_target_is_answered_with_the_right_one(machine: Machine) -> None
     job_id = machine.run("job", "submit", "-p", "here", "--host", "near", "true").out.strip()
     machine.add("empty", template("HOLD", "echo no such job >&2; exit 1\n"))
     ended = machine.run("job", "hold", "-p", "empty", job_id)
-    assert ended.code == 1
+    assert ended.code == 2
     assert "no such job" in ended.err
     assert "this id is recorded for --profile here --host near" in ended.err
 
