@@ -1,8 +1,7 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_PROCESSES>
-<SH_TASKS>
+# abort.sh PROFILE ID: ends all processes of a job: TERM, and after five seconds KILL. Exit status 1: there are none, it
+# has ended, or they cannot be killed.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 ended() { printf 'ABORT: job %s %s\n' "$id" "$1" >&2; exit 1; }
 note() { # DIRECTORY: false if the job, or task, has ended. The note of another ABORT is left alone: the job may have ended by that one.
   if [ -e "$1/.gpe_exit_status" ]; then return 1

@@ -1,5 +1,8 @@
-path='<PATH/'/'\\''>' root='<USPACE_ROOT/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+# delete.sh PROFILE ROOT PATH: removes a file, or a directory with its contents. Exit status 1: it is the home, the root
+# of the working directories, or one that these are in; or it cannot be removed.
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
+root=$2
+path=$3
 # Neither the home nor the root of the working directories, nor this user's part of it, nor what any of them is in,
 # however it is spelled. A link to one of them is only a link.
 user=$root/$(id -un)

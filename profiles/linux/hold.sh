@@ -1,8 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_PROCESSES>
-<SH_TASKS>
+# hold.sh PROFILE ID: stops all processes of a job. Exit status 1: it has none.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 if gpe_waits "$id"; then # when its turn comes, it does not begin
   : > "$gpe_dir/.gpe_held" || exit
   [ -e "$gpe_dir/.gpe_session" ] || exit 0

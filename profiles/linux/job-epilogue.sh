@@ -14,5 +14,5 @@ gpe_status=$?
 # 137: for the batch system, too, this is no exit status of the program
 [ ! -s .gpe_setup ] || { printf 'SITE_SETUP of the profile ended with exit status %s, before the program began: see .gpe_job.out\n' "$gpe_status" > .gpe_failed; gpe_status=137; }
 <SH_MEASURE>
-printf '%-3s\n' "$gpe_status" 1<> .gpe_exit_status.new && mv -f .gpe_exit_status.new .gpe_exit_status; "${gpe_measure:-:}"
+printf '%s\n' "$gpe_status" > .gpe_exit_status.new && mv -f .gpe_exit_status.new .gpe_exit_status; "${gpe_measure:-:}"
 exit "${gpe_exit:-$gpe_status}"

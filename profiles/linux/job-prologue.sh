@@ -11,7 +11,7 @@ fi
 <SH_ARRAY>
 command exec > .gpe_job.out 2>&1 && trap 'gpe_status=$?; [ -e .gpe_exit_status ] || echo "$gpe_status" > .gpe_exit_status' EXIT || kill -s KILL "$$"
 rm -f "${gpe_task:+../../}.gpe_job_id.$gpe_me" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit .gpe_failed .gpe_usage
-printf '   \n' > .gpe_exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
+printf '0\n' > .gpe_exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
 export GPE_JOB_ID="$gpe_me" GPE_WORKING_DIRECTORY GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_NODES="${gpe_nodes:-}" GPE_QUEUE="${gpe_queue:-}" GPE_PROJECT="${gpe_project:-}"
 export GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
 [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"

@@ -1,8 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_PROCESSES>
-<SH_TASKS>
+# resume.sh PROFILE ID: continues all processes of a held job. Exit status 1: it has none.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 if gpe_waits "$id"; then
   # what would begin it is stopped
   case $gpe_state in T | t) printf 'RESUME: job %s has not begun, and its array is held as a whole: resume %s\n' "$id" "${id%_*}" >&2; exit 1 ;; esac

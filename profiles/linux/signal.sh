@@ -1,8 +1,8 @@
-id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_PROCESSES>
-<SH_TASKS>
+# signal.sh PROFILE ID SIGNAL: sends a signal to the processes of a job's program, not to the job's own shell. Exit
+# status 1: it does not run.
+id=$2
+signal=$3
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 gpe_find_leaders "$id"
 gpe_job_dir "$id" || :
 ! gpe_waits "$id" && [ ! -e "$gpe_dir/.gpe_waiting" ] || { printf 'SIGNAL: job %s has not begun\n' "$id" >&2; exit 1; }

@@ -1,9 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_RECORD>
-<SH_PROCESSES>
-<SH_TASKS>
+# usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 usage() { # ID: of a job or a task: what it took, or what its processes take now
   gpe_find_leaders "$1"
   gpe_job_dir "$1" || :

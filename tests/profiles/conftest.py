@@ -14,14 +14,16 @@ import pytest
 
 from osprofile import javaregex
 from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern, parse_job_id
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from osprofile.incarnation.static_scripts import StaticScriptFile
     from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
 
@@ -77,7 +79,16 @@ class Target:
         found = incarnate(
             self.profile, template, fields=fields, variation=variation, context=context, strict=True
         )
+        self.deploy(found.static_scripts)
         return found.text
+
+    def deploy(self, programs: Iterable[StaticScriptFile]) -> None:
+        """Install programs in the home, unless they are there."""
+        home = str(self.home)
+        missing = [p for p in programs if not os.path.exists(p.path.replace('"$HOME"', home))]
+        if missing:
+            script = deployment_script(missing)
+            subprocess.run(["sh", "-c", script], env={**os.environ, "HOME": home}, check=True)
 
     def directory(self) -> Path:
         self.started += 1

@@ -1,8 +1,10 @@
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_RECORD>
-<SH_PROCESSES>
-<SH_STATUS>
+# get-job-status.sh PROFILE [ID]: prints the state of a job; without ID, that of all jobs that have not ended, and once
+# that of each job that has. Exit status 1: the job is not known.
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
+if [ "$#" -gt 1 ]; then
+  gpe_show "$2" || { printf 'GET_JOB_STATUS: unknown job %s\n' "$2" >&2; exit 1; }
+  exit 0
+fi
 set --
 for link in "$gpe_jobs"/live/*; do
   # another machine's job, or one of a file system that is away, has a link to a directory that is not there
