@@ -82,7 +82,7 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
     """Generate the cases that a profile lacks.
 
     Each template and variation gets a case with a name that ends with `.default`, and if it has settable
-    fields, one with `.hostile`. Raises `InvalidProfileError` for an error in a body.
+    fields, one with `.hostile`. What is only run by other scripts has none. Raises `InvalidProfileError` for an error in a body.
     """
     name_pool = _NamePool(suite.cases)
     existing_kinds = {
@@ -110,7 +110,9 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
 def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the template, variation and kind of each case; add to `skipped` what has no plan."""
     for template in profile.templates.values():
-        for variation in template.invocations:
+        for variation, invocation in template.invocations.items():
+            if invocation.is_program:
+                continue
             try:
                 plan = get_plan(profile, template.name, variation, None)
             except NotFoundError as error:  # the default application, or a part of START

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 TOOLS = [
-    "awk", "cat", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mv", "namei",
+    "awk", "cat", "chmod", "cmp", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mktemp", "mv", "namei",
     "printf", "rm", "sed", "setsid", "sh", "sleep", "sort", "tail", "tee", "touch", "wc", "xargs", "yes",
 ]  # fmt: skip
 SBATCH = """#!/bin/sh
