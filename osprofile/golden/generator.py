@@ -13,7 +13,7 @@ from osprofile.golden.cases import CASE_NAME, Case
 from osprofile.golden.checker import incarnate_case
 from osprofile.incarnation.context import working_directory
 from osprofile.incarnation.field_rules import FieldRule, format_number
-from osprofile.incarnation.plan import get_plan
+from osprofile.incarnation.plan import PROGRAMS_TEMPLATE, get_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -82,7 +82,7 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
     """Generate the cases that a profile lacks.
 
     Each template and variation gets a case with a name that ends with `.default`, and if it has settable
-    fields, one with `.hostile`. What is only run by other scripts has none. Raises `InvalidProfileError` for an error in a body.
+    fields, one with `.hostile`. The programs have none. Raises `InvalidProfileError` for an error in a body.
     """
     name_pool = _NamePool(suite.cases)
     existing_kinds = {
@@ -110,9 +110,7 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
 def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the template, variation and kind of each case; add to `skipped` what has no plan."""
     for template in profile.templates.values():
-        for variation, invocation in template.invocations.items():
-            if invocation.is_program:
-                continue
+        for variation in () if template.name == PROGRAMS_TEMPLATE else template.invocations:
             try:
                 plan = get_plan(profile, template.name, variation, None)
             except NotFoundError as error:  # the default application, or a part of START

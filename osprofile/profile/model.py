@@ -238,11 +238,6 @@ class Invocation(NamedTuple):
         """The location of the element."""
         return self.element.location
 
-    @property
-    def is_program(self) -> bool:
-        """Whether it is a static script without arguments: other Bodies run it, by `<BIN:FILE_NAME>`."""
-        return self.static_script is not None and not self.static_script.arguments.text
-
 
 @final
 class Template(NamedTuple):
