@@ -13,7 +13,7 @@ from osprofile.golden.cases import CASE_NAME, Case
 from osprofile.golden.checker import incarnate_case
 from osprofile.incarnation.context import working_directory
 from osprofile.incarnation.field_rules import FieldRule, format_number
-from osprofile.incarnation.plan import PROGRAMS_TEMPLATE, get_plan
+from osprofile.incarnation.plan import PROGRAM_VARIATION, get_plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -110,7 +110,7 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
 def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the template, variation and kind of each case; add to `skipped` what has no plan."""
     for template in profile.templates.values():
-        for variation in () if template.name == PROGRAMS_TEMPLATE else template.invocations:
+        for variation in [name for name in template.invocations if name != PROGRAM_VARIATION]:
             try:
                 plan = get_plan(profile, template.name, variation, None)
             except NotFoundError as error:  # the default application, or a part of START

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, final
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.body import compile_replacement, parse_body
 from osprofile.incarnation.field_rules import apply_tags, derive_value, get_derived_base
-from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS, PROGRAMS_TEMPLATE
+from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
 from osprofile.source import SourceText
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _JOB_TEMPLATES: Final = frozenset(
 _PURPOSES: Final[dict[str, Purpose]] = {
     **dict.fromkeys(_JOB_TEMPLATES, "jobs"),
     **dict.fromkeys(("LIST", "DELETE"), "files"),
-    **dict.fromkeys(("LIST_NODES", "LIST_QUEUES", BIN_TEMPLATE, PROGRAMS_TEMPLATE, "SHELL"), "the machine"),
+    **dict.fromkeys(("LIST_NODES", "LIST_QUEUES", BIN_TEMPLATE, "SHELL"), "the machine"),
 }
 
 

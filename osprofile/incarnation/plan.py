@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from osprofile.source import SourceText
 
 BIN_TEMPLATE = "BIN"
-PROGRAMS_TEMPLATE = "PROGRAMS"
-"""Static scripts that other templates run, by `<BIN:FILE_NAME>`; it is nobody's request."""
+PROGRAM_VARIATION = "PROGRAM"
+"""A static script that the template's other variations run, by `<BIN:FILE_NAME>`: nobody runs it by itself."""
 BIN_FIELDS = {
     "STATIC_SCRIPT": frozenset({"FILE_NAME"}),
     "RUN_STATIC_SCRIPT": frozenset({"TARGET", "ARGUMENTS"}),

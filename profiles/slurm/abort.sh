@@ -1,5 +1,6 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
-<SH_STATE>
+# abort.sh PROFILE[@CLUSTER] ID: cancels a job. Exit status 1: it has ended, or Slurm refuses.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 state=$(gpe_state "$id") || exit
 case $state in
 *PENDING* | *CONFIGURING* | *RE[QS]* | *SPECIAL_EXIT* | *RUNNING* | *SUSPENDED* | *STOPPED* | *SIGNALING* | *STAGE_OUT*) ;;
@@ -7,6 +8,4 @@ case $state in
 esac
 scancel "$id" || exit
 # not before: only what the batch system has taken is a removal
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1>
-<SH_JOB_DIR>
 gpe_note_removal "$id"

@@ -1,9 +1,18 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1>
-<SH_SQUEUE>
-<SH_JOB_DIR>
-<SH_RECORD>
-<SH_EXPLAIN>
+# get-job-status.sh PROFILE[@CLUSTER] [ID]: prints the state of a job; without ID, that of all jobs of this user that Slurm
+# still knows, with one call of squeue. Exit status 1: the job is not known; 2: Slurm does not answer.
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
+if [ "$#" -eq 1 ]; then
+  jobs=$(gpe_squeue -u "$(id -u)")
+  rc=$?
+  if [ "$rc" -eq 0 ]; then
+    shown=$(printf '%s\n' "$jobs" | gpe_show '') && { gpe_explain "$shown"; exit; }
+    [ -n "$jobs" ] || exit 0
+    rc=1 # it answers, but not about jobs
+  fi
+  [ -z "$jobs" ] || printf '%s\n' "$jobs" >&2
+  exit "$rc"
+fi
+id=$2
 if jobs=$(gpe_squeue -j "$id" 2>&1); then
   known=y error="no job $id is known to Slurm" shown=$(printf '%s\n' "$jobs" | gpe_show "$id")
   [ -z "$shown" ] || shown=$(gpe_explain "$shown")

@@ -1,5 +1,5 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
-<SH_STATE>
+# hold.sh PROFILE[@CLUSTER] ID: holds a waiting job. Exit status 1: it does not wait, or Slurm refuses.
+id=$2
 state=$(gpe_state "$id") || exit
 case $state in *PENDING*)
   words=$(scontrol hold "$id" 2>&1) || case $words in

@@ -1,5 +1,5 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
-<SH_STATE>
+# resume.sh PROFILE[@CLUSTER] ID: releases a held job, continues a suspended one. Exit status 1: Slurm refuses.
+id=$2
 state=$(gpe_state "$id") || exit
 gpe_do() { # ACTION: for an array, Slurm fails if a task has ended
   words=$(scontrol "$1" "$id" 2>&1) || case $words in *'already finished'*) ;; *) printf '%s\n' "$words" >&2; exit 1 ;; esac

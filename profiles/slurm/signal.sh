@@ -1,5 +1,6 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
-<SH_STATE>
+# signal.sh PROFILE[@CLUSTER] ID SIGNAL: sends a signal to all processes of a job. Exit status 1: it does not run.
+id=$2
+signal=$3
 state=$(gpe_state "$id") || exit
 case $state in
 *RUNNING*) ;;

@@ -1,8 +1,6 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1>
-<SH_SQUEUE>
-<SH_JOB_DIR>
-<SH_RECORD>
+# usage.sh PROFILE[@CLUSTER] ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 known=$(gpe_squeue -j "$id" 2> /dev/null | gpe_show "$id")
 running=$(printf '%s\n' "$known" | awk '$2 ~ /^(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT)/ { print $1 }')
 steps='' accounts=''

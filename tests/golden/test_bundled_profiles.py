@@ -18,7 +18,7 @@ from osprofile.golden.files import read_file
 from osprofile.golden.generator import HOSTILE_VALUES, generate_cases
 from osprofile.golden.writer import format_cases_file
 from osprofile.incarnation.field_rules import check_value
-from osprofile.incarnation.plan import PROGRAMS_TEMPLATE, get_plan
+from osprofile.incarnation.plan import PROGRAM_VARIATION, get_plan
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
@@ -66,7 +66,7 @@ def test_each_script_has_a_default_case_and_a_hostile_one_where_a_request_can_se
     profile, cases = BUNDLED.load(name), CASES[name].cases.values()
     having = {(c.template, c.variation, c.name.rpartition(".")[2]): c for c in cases}
     for template in profile.templates.values():
-        for variation in () if template.name == PROGRAMS_TEMPLATE else template.invocations:
+        for variation in template.invocations.keys() - {PROGRAM_VARIATION}:
             plan = get_plan(profile, template.name, variation, None)
             default = having[template.name, variation, "default"]
             assert set(default.fields) == plan.settable & {*plan.required}

@@ -430,9 +430,9 @@ def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:
 
     def run(template: str, variation: str = "", **fields: str) -> str:
         context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": "c1"}
-        done = slurm.sh(
-            incarnate(slurm.profile, template, variation=variation, fields=fields, context=context).text
-        )
+        found = incarnate(slurm.profile, template, variation=variation, fields=fields, context=context)
+        slurm.deploy(found.static_scripts)
+        done = slurm.sh(found.text)
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
@@ -467,8 +467,9 @@ def test_actions_on_a_cluster_of_several(slurm: Target, commands: Commands, job:
     def run(template: str, state: str, **fields: str) -> None:
         (commands.directory / "squeue.out").write_text(f"CLUSTER: c1_a\n{job} {state}\n")
         context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": "c1_a"}
-        script = incarnate(slurm.profile, template, fields={"JOB_ID": job, **fields}, context=context).text
-        done = slurm.sh(script)
+        found = incarnate(slurm.profile, template, fields={"JOB_ID": job, **fields}, context=context)
+        slurm.deploy(found.static_scripts)
+        done = slurm.sh(found.text)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), template
 
     run("HOLD", "PENDING")

@@ -1,0 +1,1 @@
+case $1 in *@*) export SLURM_CLUSTERS="${1#*@}" ;; esac
