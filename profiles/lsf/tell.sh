@@ -1,3 +1,5 @@
+gpe_tell() ( # ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: LSF does not answer
+id=$1
 if jobs=$(gpe_bjobs "$id" 2>&1); then
   gpe_explain "$(printf '%s\n' "$jobs" | gpe_show)"
   exit
@@ -20,3 +22,4 @@ case $record in '' | *exited*)
 esac
 [ -n "$record" ] || { printf '%s\n' "$jobs" >&2; exit 1; }
 printf '%s\n' "$record"
+)

@@ -1,7 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-<SH_RECORD>
+# usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 # 3 second(s)|2.0 second(s)|200 Mbytes
 jobs=$(LC_ALL=C bjobs -a -noheader -o "jobid jobindex stat run_time cpu_used max_mem delimiter='|'" "$id" 2>&1 | awk -F'|' '
 NF == 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
