@@ -1,5 +1,5 @@
-id='<JOB_ID/'/'\\''>'
-<SH_QSTAT>
+# hold.sh PROFILE ID: holds a waiting job, suspends a running one. Exit status 1: Grid Engine refuses.
+id=$2
 held() { # the tasks of an array may have several states
   [ -n "$state" ] || return
   for one in $state; do

@@ -1,5 +1,5 @@
-id='<JOB_ID/'/'\\''>'
-<SH_QSTAT>
+# resume.sh PROFILE ID: releases a held job, continues a suspended one, clears an error. Exit status 1: it is still held.
+id=$2
 state=$(gpe_state "$id") || exit
 words=
 # qmod's exit code tells nothing

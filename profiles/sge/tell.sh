@@ -1,3 +1,5 @@
+gpe_tell() ( # ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: qstat fails
+id=$1
 jobs=$(gpe_qstat) || exit 2
 jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
 told=$jobs
@@ -39,3 +41,4 @@ $2 ~ /^ended/ { account[$1] = $0; next }
 END { for (one in account) if (!(one in told)) print account[one] }')
 [ -n "$told" ] || { printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" "${words:-the accounting does not know it either}" >&2; exit 1; }
 gpe_explain "$told"
+)

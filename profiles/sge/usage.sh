@@ -1,9 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_QSTAT>
-<SH_JOB_DIR>
-<SH_QACCT>
-<SH_RECORD>
+# usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows; 2: qstat fails.
+id=$2
+gpe_jobs=${HOME:?}/.gpe/jobs/$1
 jobs=$(gpe_qstat) || exit 2
 running=$(printf '%s\n' "$jobs" | awk -v id="$id" '($1 == id || index($1, id ".") == 1) && $2 !~ /q/ { print $1 }')
 if [ -n "$running" ]; then
