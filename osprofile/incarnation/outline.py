@@ -40,7 +40,7 @@ _JOB_TEMPLATES: Final = frozenset(
 _PURPOSES: Final[dict[str, Purpose]] = {
     **dict.fromkeys(_JOB_TEMPLATES, "jobs"),
     **dict.fromkeys(("LIST", "DELETE"), "files"),
-    **dict.fromkeys(("LIST_NODES", "LIST_QUEUES", BIN_TEMPLATE, "SHELL"), "the machine"),
+    **dict.fromkeys(("LIST_NODES", "LIST_QUEUES", "QSTAT", BIN_TEMPLATE, "SHELL"), "the machine"),
 }
 
 

@@ -450,7 +450,8 @@ class _PlanCompiler:
             raise InvalidProfileError(
                 [Problem("OSP301", message, use.location, suggest_names(use.name, scripts))]
             )
-        return self.add_joined_texts(use.name, self.compile_script_path(scripts[use.name]))
+        script = scripts[use.name]
+        return self.add_joined_texts(use.name, self.compile_script_path(script, f" of {script.file_name}"))
 
     def compile_script_path(self, script: StaticScript, suffix: str = "") -> CompiledText:
         """Add a file to deploy; compile its path, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2)."""

@@ -1,10 +1,16 @@
-id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_QSTAT>
-<SH_JOB_DIR>
-<SH_RECORD>
-<SH_EXPLAIN>
-<SH_SHOW>
-<SH_RELEASE>
-<SH_TELL>
-gpe_tell "$id"
+# get-job-status.sh QSTAT PROFILE [IDS]: prints the states of jobs; without IDS, those of this user's jobs that have not ended.
+# QSTAT is the program qstat.sh. Exit status 1: none of the jobs is known; 2: PBS does not answer.
+gpe_jobs=${HOME:?}/.gpe/jobs/$2
+if [ "$#" -gt 2 ]; then
+  set -f # a task is 12[3]
+  # shellcheck disable=SC2086
+  gpe_tell $3
+else
+  jobs=$(gpe_qstat 2>&1)
+  rc=$?
+  case $rc in
+  0) gpe_release "$jobs"; printf '%s\n' "$jobs" | gpe_show '' "$(id -un)" || : ;;
+  35 | 153) ;; # all have ended meanwhile
+  *) printf '%s\n' "$jobs" >&2; exit "$rc" ;;
+  esac
+fi

@@ -1,6 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-<SH_QSTAT>
-<SH_STATE>
+# hold.sh QSTAT PROFILE ID: holds a waiting job, or an array. Exit status 1: it does not wait; else that of qhold.
+# QSTAT is the program qstat.sh.
+id=$3
 gpe_state "$id" || exit
 case $id in *\[[0-9]*) printf 'HOLD: job %s is a task: PBS holds whole arrays only\n' "$id" >&2; exit 1 ;; esac
 case $state in

@@ -1,3 +1,6 @@
+# qstat.sh [ID...]: prints a line ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY|REASON for each of these
+# jobs, and behind that of an array one for each of its tasks, including finished ones if the server keeps a history; without
+# ID, for this user's jobs that have not ended. The exit status of an error is that of qstat.
 gpe_qstat() {
   # -E: all of them in one request
   gpe_us=$(printf '\037') # no value that qstat prints holds this one
@@ -45,3 +48,10 @@ gpe_qstat() {
     job["resources_used.walltime"] "," job["resources_used.cput"] "," job["resources_used.mem"] "," job["depend"] "|" job["comment"]
 }'
 }
+gpe_live() {
+  gpe_ids=$(qselect -u "$(id -un)") || return
+  set -f
+  # shellcheck disable=SC2086
+  [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
+}
+if [ "$#" -gt 0 ]; then gpe_qstat "$@"; else gpe_live; fi

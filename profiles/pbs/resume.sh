@@ -1,6 +1,6 @@
-id='<JOB_ID/'/'\\''>'
-<SH_QSTAT>
-<SH_STATE>
+# resume.sh QSTAT PROFILE ID: releases a job or an array, continues a suspended one. Exit status 1: it is neither; else that of qrls or qsig.
+# QSTAT is the program qstat.sh.
+id=$3
 gpe_state "$id" || exit
 case $state:$id in
 H:*\[[0-9]*) printf 'RESUME: job %s is a task: PBS releases whole arrays only\n' "$id" >&2; exit 1 ;;

@@ -1,6 +1,7 @@
-id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
-<SH_QSTAT>
-<SH_STATE>
+# signal.sh QSTAT PROFILE ID SIGNAL: sends a signal to all processes of a job. Exit status 1: it does not run; else that of qsig.
+# QSTAT is the program qstat.sh.
+id=$3
+signal=$4
 gpe_state "$id" || exit
 # of an array, the tasks that run
 ids=$(gpe_qstat "$id" | awk -F'|' '$3 == "R" { print $1 }')

@@ -1,3 +1,6 @@
+# qstat.sh [ID...]: prints a line ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY|REASON for each of these
+# jobs and tasks; without ID, for this user's jobs that have not ended. Slurm has no qselect, and its qstat always reads all
+# jobs. The exit status of an error is that of qstat.
 gpe_qstat() {
   # each task of an array; Slurm's qstat has no -t
   gpe_text=$(if command -v qselect > /dev/null; then qstat -f -t "$@"; else qstat -f "$@"; fi 2>&1)
@@ -51,3 +54,10 @@ END {
   for (array in whole) if (!(array in told)) print array "|" owner[array] "|" whole[array] "|||||" holds[array] "||"
 }'
 }
+gpe_live() {
+  command -v qselect > /dev/null || { gpe_qstat; return; }
+  gpe_ids=$(qselect -u "$(id -un)" -s EHQRTW) || return
+  # shellcheck disable=SC2086
+  [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
+}
+if [ "$#" -gt 0 ]; then gpe_qstat "$@"; else gpe_live; fi

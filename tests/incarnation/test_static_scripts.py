@@ -60,6 +60,16 @@ def test_a_static_script_is_run_with_its_arguments() -> None:
     assert list(found.fields) == ["PATH"]
 
 
+def test_a_body_names_the_paths_of_several_static_scripts() -> None:
+    other = template_of("OTHER", static("true\n", "true.sh"))
+    found = incarnate(
+        profile(template_of("RUN", invocation("<BIN:ls.sh> <BIN:true.sh>")), LIST, other, BIN), "RUN"
+    )
+    paths = [script.path for script in found.static_scripts]
+    assert found.text == " ".join(paths)
+    assert ["ls." in paths[0], "true." in paths[1]] == [True, True]
+
+
 def test_a_body_names_the_path_of_a_static_script() -> None:
     runner = template_of("RUN", invocation("sh <BIN:ls.sh> -- /; cat <BIN:ls.sh/bin/BIN> # <BIN:ls.sh>"))
     found = incarnate(profile(runner, LIST, BIN), "RUN")
