@@ -63,7 +63,7 @@ def read_with_texts(path: Path) -> str:
 
     def include(match: re.Match[str]) -> str:
         name, before, file, after = match.groups()
-        text = (path.parent / file).read_text(encoding="utf-8")
+        text = "".join((path.parent / name).read_text(encoding="utf-8") for name in file.split())
         text = text.removesuffix("\n") if name == "idb:Value" else text
         return f"<{name}{before}{after}>{cdata(text)}</{name}>"
 

@@ -21,6 +21,7 @@ gpe_enlist() {
   read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe_host
   # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
   { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
+  gpe_enlisting=$!
   [ -z "$gpe_dependency" ] || gpe_after; [ -z "$gpe_start_time" ] || gpe_until
 }
 gpe_begin() {
@@ -61,5 +62,6 @@ gpe_watch_walltime() {
   done
 }
 gpe_end() { # called twice: the process of this number may be another one by then
+  [ -z "${gpe_enlisting:-}" ] || wait "$gpe_enlisting" 2> /dev/null # else the link might come after DELETE
   [ -z "${gpe_watch:-}" ] || ! gpe_stat "$gpe_watch" || [ "$gpe_parent" != "$$" ] || kill "$gpe_watch" 2> /dev/null
 }
