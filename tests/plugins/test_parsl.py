@@ -287,7 +287,7 @@ def test_a_query_that_fails_ends_no_job(make: Make, tmp_path: Path, caplog: pyte
     shell = tmp_path / "shell"
     shell.write_text(
         f"cd {tmp_path}\ncat > script.$$\n"
-        "if [ -e broken ] && grep -q 'gpe_show\\|gpe_status' script.$$; then echo no daemon >&2; exit 1; fi\n"
+        "if [ -e broken ] && grep -q get-job-status script.$$; then echo no daemon >&2; exit 1; fi\n"
         ". ./script.$$\n"
     )
     provider = make(write_profile(tmp_path, f"sh {shell}"))
@@ -311,7 +311,7 @@ def test_a_query_that_fails_ends_no_job(make: Make, tmp_path: Path, caplog: pyte
 def test_one_query_tells_all_jobs(make: Make, tmp_path: Path) -> None:
     shell = tmp_path / "shell"
     shell.write_text(
-        f'script=$(cat)\ncase $script in *gpe_show* | *gpe_status*) echo >> {tmp_path}/queries;; esac\neval "$script"\n'
+        f'script=$(cat)\ncase $script in *get-job-status*) echo >> {tmp_path}/queries;; esac\neval "$script"\n'
     )
     provider = make(write_profile(tmp_path, f"sh {shell}"))
     ids = [provider.submit("sleep 1000", 1) for _ in range(5)]

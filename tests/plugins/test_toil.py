@@ -478,7 +478,7 @@ def test_shutdown_removes_all_jobs(make: Make, mark: str) -> None:
 def test_one_query_tells_all_jobs(make: Make, tmp_path: Path, place: Path) -> None:
     shell = tmp_path / "shell"
     shell.write_text(
-        f'script=$(cat)\ncase $script in *gpe_show* | *gpe_status*) echo >> {tmp_path}/queries;; esac\neval "$script"\n'
+        f'script=$(cat)\ncase $script in *get-job-status*) echo >> {tmp_path}/queries;; esac\neval "$script"\n'
     )
     batch_system = make(write_profile(tmp_path, f"sh {shell}"))
     ids = {batch_system.issueBatchJob("until [ -e go ]; do sleep 0.1; done", describe()) for _ in range(10)}

@@ -37,7 +37,7 @@ _STATUS_NUMBERS: Final = {
 _REASONS: Final[dict[EndCause | None, str]] = {c: c.lower() for c in EndCause if c is not EndCause.SIGNAL}
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
 _MAX_USAGE: Final = 2**62
-"""Seconds; an integer of a ClassAd has 64 bits."""
+"""Seconds, or bytes; an integer of a ClassAd has 64 bits."""
 
 
 def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
@@ -66,7 +66,7 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
         # Not RemoteWallClockTime: HTCondor would add it to the time that it has counted itself.
         if status.cpu_time is not None and 0 <= status.cpu_time < _MAX_USAGE:
             ad["RemoteUserCpu"] = round(status.cpu_time)
-        if status.max_memory is not None:
+        if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
         if reason := join_lines(status.reason) or _REASONS.get(status.cause):
             ad["ExitReason"] = reason
