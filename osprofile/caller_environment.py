@@ -20,6 +20,11 @@ _LOGIN_VARIABLE: Final = re.compile(
 )
 
 
+def is_variable_name(name: str) -> bool:
+    """Return whether a shell can export a variable of this name."""
+    return _VARIABLE_NAME.fullmatch(name) is not None
+
+
 def is_job_variable(name: str) -> bool:
     """Return whether a variable belongs to the job that the caller may itself be, or is an option for sbatch."""
     return _JOB_VARIABLE.fullmatch(name) is not None
@@ -35,5 +40,5 @@ def copy_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environment.items()
-        if _VARIABLE_NAME.fullmatch(name) and not is_callers_variable(name)
+        if is_variable_name(name) and not is_callers_variable(name)
     }

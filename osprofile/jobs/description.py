@@ -5,12 +5,12 @@ Every executor uses `build_request`, so that values are quoted in one place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, final
 
+from osprofile.caller_environment import is_variable_name
 from osprofile.errors import IncarnationError, ValueRefusedError, quote_name
 from osprofile.incarnation.field_rules import DIGITS_HINT, MAX_INTEGER
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
@@ -21,7 +21,6 @@ OWN_FILE_PREFIX: Final = ".gpe_"
 """Prefix of the names of osprofile's own files in a job's working directory."""
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
-_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _BOOLEAN_FIELDS: Final = frozenset({"EXCLUSIVE", "REQUEUE"})
 _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -212,7 +211,7 @@ def format_exports(environment: Mapping[str, str]) -> str:
     """
     lines = []
     for name, value in environment.items():
-        if not _VARIABLE_NAME.match(_require_text("ENVIRONMENT", name)):
+        if not is_variable_name(_require_text("ENVIRONMENT", name)):
             message = f"field ENVIRONMENT: {quote_name(name)} is not a name of an environment variable"
             hint = "letters, digits and _, with no digit first"
             raise ValueRefusedError(message, field="ENVIRONMENT", hint=hint)

@@ -287,29 +287,34 @@ class JobPoller:
         changes = [
             (j, s)
             for j in jobs
-            if (s := self._find_listed(j, statuses)) is not None
-            and (j in unreported or s is not self._find_listed(j, last_statuses))
+            if (s := statuses.get(j) or self._find_waiting_array(j, statuses)) is not None
+            and (
+                j in unreported
+                or s is not (last_statuses.get(j) or self._find_waiting_array(j, last_statuses))
+            )
         ]
         changes = [(j, s) for j, s in changes if s.state is not JobState.LOST and j in self._watched]
         for job_id, status in changes:
-            self._report_status(status._replace(job_id=job_id), timestamp)
+            # What is said of a waiting array is said of each task that has no line of its own.
+            own = status if status.job_id == job_id else status._replace(job_id=job_id)
+            self._report_status(own, timestamp)
         return bool(changes)
 
-    def _find_listed(self, job_id: str, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
-        """Return what a list says of a job: its line, or that of its array while this waits as a whole; else None."""
-        status, watched = statuses.get(job_id), self._watched.get(job_id)
-        if status is None and watched is not None and watched.array_id is not None:
-            whole = statuses.get(watched.array_id)
-            if whole is not None and whole.state in _WAITING_STATES and watched.grace.aborted_at is None:
-                return whole
-        return status
+    def _find_waiting_array(self, job_id: str, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
+        """Return the line of a task's array if this waits as a whole; else None."""
+        watched = self._watched.get(job_id)
+        if watched is None or watched.array_id is None or watched.grace.aborted_at is not None:
+            return None
+        whole = statuses.get(watched.array_id)
+        return whole if whole is not None and whole.state in _WAITING_STATES else None
 
     def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], began_at: float) -> list[str]:
         """Return the jobs to query one by one: not listed, or listed as LOST. The others are not missing."""
         missing = {
             job_id
             for job_id in self._watched
-            if (status := self._find_listed(job_id, statuses)) is None or status.state is JobState.LOST
+            if (status := statuses.get(job_id) or self._find_waiting_array(job_id, statuses)) is None
+            or status.state is JobState.LOST
         }
         jobs = self._watched
         self.clear_missing(j for j, w in jobs.items() if w.grace.missing is not None and j not in missing)

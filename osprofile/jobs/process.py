@@ -34,9 +34,9 @@ _READ_SIZE: Final = 256 * 1024
 _EXIT_CHECK_INTERVAL: Final = 0.02
 """Seconds between two checks whether a killed process group is gone."""
 _COMMAND_FUNCTION: Final = re.compile(
-    r"BASH_FUNC_(?:\[|awk|basename|cat|cd|chmod|command|cp|cut|date|dirname|echo|env|false|find|flock|getconf|grep|head"
-    r"|hostname|id|kill|ln|ls|mkdir|mktemp|mv|namei|nice|printf|ps|pwd|read|rm|rmdir|sed|seq|setsid|sleep|sort|stat"
-    r"|tail|tee|test|touch|tr|true|umask|uname|uniq|wait|wc|xargs)(?:%%|\(\))\Z"
+    rb"BASH_FUNC_(?:\[|awk|basename|cat|cd|chmod|command|cp|cut|date|dirname|echo|env|false|find|flock|getconf|grep|head"
+    rb"|hostname|id|kill|ln|ls|mkdir|mktemp|mv|namei|nice|printf|ps|pwd|read|rm|rmdir|sed|seq|setsid|sleep|sort|stat"
+    rb"|tail|tee|test|touch|tr|true|umask|uname|uniq|wait|wc|xargs)(?:%%|\(\))\Z"
 )
 """The variables by which bash exports functions with names of commands that profiles use (variables.c, BASHFUNC_PREFIX)."""
 _TERMINATION_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -81,13 +81,17 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
     return await task
 
 
-def get_environment() -> dict[str, str]:
-    """Return this process's environment for scripts: with the user's HOME, and with the system's own commands.
+def get_environment() -> dict[str, str] | None:
+    """Return an environment for scripts: with the user's HOME, and with the system's own commands; None: this process's.
 
     A service may lack HOME. A function that bash exports takes the place of a command where sh is bash.
     """
-    environment = {name: value for name, value in os.environ.items() if not _COMMAND_FUNCTION.match(name)}
-    if not os.path.isabs(environment.get("HOME", "")):
+    functions = [os.fsdecode(name) for name in os.environb if _COMMAND_FUNCTION.match(name)]
+    has_home = os.path.isabs(os.environ.get("HOME", ""))
+    if has_home and not functions:
+        return None
+    environment = {name: value for name, value in os.environ.items() if name not in functions}
+    if not has_home:
         with contextlib.suppress(KeyError):  # a user id without a name, as in a container
             environment["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
     return environment

@@ -291,12 +291,13 @@ class ScriptRunner:
     async def query_tasks(self, array_id: str) -> dict[int, JobStatus]:
         """Return the statuses of an array's tasks by index, as one query for the array prints them."""
         text = await self._run_script(STATUS_TEMPLATE, self._render_script(STATUS_TEMPLATE, JOB_ID=array_id))
-        tasks = {}
-        for status in self._single_job_reader.read_statuses(text).values():
-            index = self.find_task_index(array_id, status.job_id)
-            if index is not None:
-                tasks[index] = status
-        return dict(sorted(tasks.items()))
+        tasks = self._find_tasks(array_id, self._single_job_reader.read_statuses(text).values())
+        return {index: tasks[index] for index in sorted(tasks)}
+
+    def _find_tasks(self, array_id: str, statuses: Iterable[JobStatus]) -> dict[int, JobStatus]:
+        """Return those of some statuses that are of an array's tasks, by index; none for any other job."""
+        indices = ((self.find_task_index(array_id, status.job_id), status) for status in statuses)
+        return {index: status for index, status in indices if index is not None}
 
     async def query_jobs(
         self, job_ids: Iterable[str], array_ids: Mapping[str, str] = _NO_ARRAYS
@@ -357,8 +358,8 @@ class ScriptRunner:
         similar = [
             s for j, s in statuses.items() if j.startswith(start) and not j[len(start) :][:1].isalnum()
         ]
-        if tasks := [s for s in similar if self.find_task_index(job_id, s.job_id) is not None]:
-            return summarize_tasks(job_id, tasks)
+        if tasks := self._find_tasks(job_id, similar):
+            return summarize_tasks(job_id, tasks.values())
         return next((s for s in similar if s.job_id.startswith(job_id)), None)
 
     async def _query_batch(
@@ -412,10 +413,8 @@ class ScriptRunner:
         statuses = self._single_job_reader.read_statuses(text)
         if not statuses or job_id in statuses:
             return statuses.get(job_id)
-        tasks = [
-            status for status in statuses.values() if self.find_task_index(job_id, status.job_id) is not None
-        ]
-        return summarize_tasks(job_id, tasks) if tasks else next(iter(statuses.values()))
+        tasks = self._find_tasks(job_id, statuses.values())
+        return summarize_tasks(job_id, tasks.values()) if tasks else next(iter(statuses.values()))
 
     async def query_usage(self, job_id: str) -> Mapping[str, JobStatus]:
         """Return what a job took, by USAGE: a status for it, or one for each task, of which only the usage counts.

@@ -143,6 +143,9 @@ _ALL_TARGETS: Final = """
 ) SELECT name FROM next WHERE name IS NOT NULL)
 """
 # DISTINCT would read all jobs; this reads one entry of an index for each target.
+_OLD_CONDITION: Final = (
+    f"target IN {_ALL_TARGETS} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
+)
 _BY_ID_OR_ARRAY: Final = """
 number IN (SELECT number FROM job WHERE target = ? AND job_id = ?
   UNION ALL SELECT number FROM job WHERE target = ? AND array_id = ?)
@@ -646,8 +649,7 @@ class Store:
 
     def list_old_jobs(self, before: float) -> list[JobRecord]:
         """Return the jobs of all targets that ended before a time (s since 1970), oldest first; arrays without tasks."""
-        ended = f"{_match_target(None)} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
-        return self._select_records(ended, (before,))
+        return self._select_records(_OLD_CONDITION, (before,))
 
     def list_tasks(self, target: str, array_id: str) -> list[JobRecord]:
         """Return the tasks of an array, by index; none for any other job."""
@@ -658,8 +660,7 @@ class Store:
 
         A call deletes about _PRUNE_BATCH_SIZE jobs and tasks, so that no other process waits long.
         """
-        condition = f"{_match_target(None)} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
-        old = f"SELECT number, target, job_id FROM job WHERE {condition} LIMIT {_PRUNE_BATCH_SIZE}"  # noqa: S608  # constants
+        old = f"SELECT number, target, job_id FROM job WHERE {_OLD_CONDITION} LIMIT {_PRUNE_BATCH_SIZE}"  # noqa: S608  # constants
         with self._convert_errors():
             if self._db.execute(old, (before,)).fetchone() is None:
                 return 0  # without the lock

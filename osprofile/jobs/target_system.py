@@ -355,13 +355,13 @@ class TargetSystem:
         Those of an array that is not recorded are queried in any case. Raises `JobNotFoundError` for a job that is no array.
         """
         job_id = self._get_full_job_id(job_id)
+        if self.store.find_job(self.name, job_id) is None:
+            with contextlib.suppress(OSProfileError):  # that of `status` is told
+                if found := await self._scripts.query_tasks(job_id):
+                    return found
         await self.status(job_id)
         tasks = self.store.list_tasks(self.name, job_id)
         if not tasks:
-            if self.store.find_job(self.name, job_id) is None and (
-                found := await self._scripts.query_tasks(job_id)
-            ):
-                return found
             message = f"job {quote_name(job_id)} is not an array"
             raise JobNotFoundError(message, hint="submit it with a value for ARRAY")
         return {
@@ -432,9 +432,8 @@ class TargetSystem:
                 elif job_id in self.monitor:
                     result[job_id] = self._watcher.get_current_status(job_id, listed.get(job_id))
                 elif (end := self._find_recorded_end(job_id)) is not None:
-                    result[job_id] = (
-                        end  # another caller was told it meanwhile, and watches the job no longer
-                    )
+                    # Another caller was told it meanwhile, and watches the job no longer.
+                    result[job_id] = end
         return {j: answer for j, id_ in full_ids.items() if (answer := result[id_]) is not None}
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
-from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error, run_cancellable
+from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, escape_unprintable, quote_name
 from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.state import JobState
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.store import JobRecord
 
 
-def forget_jobs(
+async def forget_jobs(
     selection: TargetSelection,
     words: Sequence[str],
     *,
@@ -33,18 +33,6 @@ def forget_jobs(
     With `age`, all jobs that ended so many seconds ago. With `force`, also jobs that have not ended, and all of a
     target system by its name. With `files`, also their working directories.
     """
-    return run_cancellable(_forget_jobs(selection, words, age=age, force=force, files=files, json=json))
-
-
-async def _forget_jobs(
-    selection: TargetSelection,
-    words: Sequence[str],
-    *,
-    age: float | None,
-    force: bool,
-    files: bool,
-    json: bool,
-) -> int:
     failures = ErrorReporter()
     forgotten = []
     async with CommandSession(selection) as session:

@@ -650,6 +650,7 @@ def forget(
     """
     from osprofile.cli.job import removal
     from osprofile.cli.job.quantities import parse_duration
+    from osprofile.cli.job.session import run_cancellable
 
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     age = parse_duration("--older-than", older_than)
@@ -659,7 +660,8 @@ def forget(
         raise common.UsageError(
             "--older-than selects the jobs by itself", hint="leave JOB out, or this option"
         )
-    return removal.forget_jobs(selection, jobs, age=age, force=force, files=files, json=json)
+    work = removal.forget_jobs(selection, jobs, age=age, force=force, files=files, json=json)
+    return run_cancellable(work)
 
 
 def _select_target(

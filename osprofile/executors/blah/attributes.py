@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+from osprofile.caller_environment import is_variable_name
 from osprofile.errors import AttributeRefusedError, ClassAdError, quote_value
 from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import Literal, parse_expression
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from osprofile.errors import IncarnationError
 
 _URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @final
@@ -125,7 +125,7 @@ def _make_environment_reader(parse: Callable[[str], dict[str, str]]) -> Callable
         if variables is None:
             return None
         # `getenv = true` in a submit file sends functions of bash, which no shell can export.
-        for variable in [v for v in variables if not _VARIABLE_NAME.match(v)]:
+        for variable in [v for v in variables if not is_variable_name(v)]:
             quoted = quote_value(variable, 40)
             ad.warnings.append(f"{name}: no shell can export a variable {quoted}; it is left out")
             del variables[variable]

@@ -140,9 +140,8 @@ class BatchSystem:
                 raise
             except OSProfileError:
                 record = store.find_job(target_name, native_id)
-                if (
-                    record is not None and record.key
-                ):  # else the client was told meanwhile that the job has ended
+                # Without a key, the client was told meanwhile that the job has ended.
+                if record is not None and record.key:
                     store.set_key(target_name, native_id, key.removeprefix(_REMOVING_PREFIX))
                 raise
         self.finish_job(native_id)
