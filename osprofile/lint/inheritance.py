@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.incarnation import field_rules
+from osprofile.lint.profile_view import is_alone_on_line
 from osprofile.lint.requirements import REQUIRED_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import JOB_DIRECTIVES, Profile
@@ -61,10 +62,14 @@ def _check_batch_system(view: ProfileView) -> Iterator[Problem]:
 
 
 def _has_lines_from(view: ProfileView, name: str, documents: Sequence[Document]) -> bool:
-    """Return whether a line of a template's scripts is a fixed field that one of these documents declares."""
-    declared = {name for document in documents for name in document.global_fields}
-    texts = (text for text in view.texts if text.template.name == name)
-    return any(field.name in declared for text in texts for field, _ in view.list_fixed_lines(text))
+    """Return whether a line of a template's scripts is a fixed field that one of these documents declares, quoted or not."""
+    declared = {n for d in documents for n, field in d.global_fields.items() if field.value is not None}
+    bodies = (text.body for text in view.texts if text.template.name == name)
+    return any(
+        replacement.name in declared and is_alone_on_line(body.source.text, replacement)
+        for body in bodies
+        for replacement in body.replacements
+    )
 
 
 def _check_prologue(profile: Profile) -> Iterator[Problem]:

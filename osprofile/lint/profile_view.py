@@ -15,6 +15,7 @@ from osprofile.errors import InvalidProfileError, JavaRegexError
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, JOB_SCRIPT_PARTS
+from osprofile.javaregex import parse_literal_replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 DIRECTIVE_TEMPLATES: Final = JOB_SCRIPT_PARTS[:2]
 _TASK_ID_TEMPLATE: Final = "TASK_ID"
+_WHOLE_VALUE_PATTERNS: Final = (r"(?s)^(.+)\z", r"(?s)^.+\z")
+"""The FROM of text that stands in a script only if the field has a value."""
 
 
 @final
@@ -142,9 +145,7 @@ class ProfileView:
         for replacement in text.body.replacements:
             if end is not None and replacement.start >= end:
                 return
-            begins = source[: replacement.start].endswith("\n") or not replacement.start
-            ends = source[replacement.end : replacement.end + 1] in {"", "\n"}
-            if begins and ends and replacement.pattern is None:
+            if is_alone_on_line(source, replacement) and replacement.pattern is None:
                 field = self.find_field(text, replacement.name)
                 if field is not None and (value := field.value_source) is not None:
                     yield field, value
@@ -225,7 +226,7 @@ class ProfileView:
             return
         fixed_text = self._get_fixed_text(text, replacement)
         if fixed_text is None:
-            script.append_placeholder(Placeholder(text, replacement))
+            self._append_variable_text(script, text, replacement)
             return
         declared = self.profile.find_field(text.template, replacement.name)
         value = declared.find_child("Value") if declared is not None else None
@@ -234,6 +235,20 @@ class ProfileView:
             return
         for char in fixed_text:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)
+
+    @staticmethod
+    def _append_variable_text(script: ShellScript, text: TemplateText, replacement: Replacement) -> None:
+        """Add the placeholder of a value, with the text that TO puts around it if there is a value."""
+        around = _split_conditional_text(replacement)
+        if around is None:
+            script.append_placeholder(Placeholder(text, replacement))
+            return
+        value = replacement._replace(pattern=None, replacement=None)
+        for position, literal in enumerate(around):
+            if position:
+                script.append_placeholder(Placeholder(text, value))
+            for char in literal:  # each has the location of the replacement
+                script.append_literal(char, text.body.source, replacement.start)
 
     def _get_fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
         """Return the fixed text of a replacement, or None if it may vary."""
@@ -245,6 +260,27 @@ class ProfileView:
             return bodies.compile_replacement(text.body, replacement)(value)
         except (InvalidProfileError, JavaRegexError):
             return None
+
+
+def is_alone_on_line(text: str, replacement: Replacement) -> bool:
+    """Return whether a line of a body's text is one replacement."""
+    begins = not replacement.start or text[replacement.start - 1] == "\n"
+    return begins and text[replacement.end : replacement.end + 1] in {"", "\n"}
+
+
+def _split_conditional_text(replacement: Replacement) -> list[str] | None:
+    r"""Return the texts around the value in `<X/(?s)^(.+)\z/text $1 text>`; None for any other replacement.
+
+    Only shell text that is complete in itself: no directive, and as many quotes in it as close.
+    """
+    target = replacement.replacement or ""
+    if replacement.pattern not in _WHOLE_VALUE_PATTERNS or target.startswith("#"):
+        return None
+    texts = [parse_literal_replacement(part) for part in target.split("$1")]
+    whole = "".join(part or "" for part in texts)
+    if None in texts or whole.count("'") % 2 or whole.count('"') % 2:
+        return None
+    return [part or "" for part in texts]
 
 
 def get_replaceable_text(invocation: Invocation) -> SourceText | None:

@@ -47,7 +47,7 @@ _SAFE_CHARS: Final[dict[QuoteContext, CharSet]] = {
     "here-document": ~CharSet.from_chars("$`\\"),
     "literal-here-document": ANY,
     "comment": ~CharSet.from_chars("\n"),
-    "arithmetic": DIGIT,
+    "arithmetic": DIGIT | CharSet.from_chars("-"),
     "after-dollar": WORD,
     "dollar-single": ~CharSet.from_chars("'\\"),
     "shell-dependent": ~CharSet.from_chars("\"$`\\}'"),

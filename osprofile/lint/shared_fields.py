@@ -8,7 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.incarnation import field_rules
-from osprofile.incarnation.plan import BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_SCRIPT_PARTS, merge_declaration
+from osprofile.incarnation.plan import (
+    BIN_TEMPLATE,
+    DEFAULT_APPLICATION,
+    JOB_SCRIPT_PARTS,
+    PROGRAM_VARIATION,
+    merge_declaration,
+)
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -42,7 +48,10 @@ def _group_templates(view: ProfileView) -> Iterator[list[Template]]:
 
 def _append_bin(view: ProfileView, group: list[Template]) -> list[Template]:
     bin_template = view.profile.templates.get(BIN_TEMPLATE)
-    has_static_script = any(i.static_script for t in group for i in t.invocations.values())
+    # A program's path has none of BIN's fields but FILE_NAME, which the engine supplies.
+    has_static_script = any(
+        i.static_script for t in group for n, i in t.invocations.items() if n != PROGRAM_VARIATION
+    )
     return [*group, bin_template] if has_static_script and bin_template is not None else group
 
 

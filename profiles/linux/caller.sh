@@ -1,7 +1,9 @@
-# sbatch takes options from SBATCH_..., and the job would inherit those of a job that submits it: neither is requested
-# shellcheck disable=SC2046
-unset gpe_v $(GPE_KEPT=$gpe_kept awk 'BEGIN {
-  for (name in ENVIRON)
-    if (name ~ /^((SBATCH|SLURM|SLURMD|SRUN|PBS|LSB|SGE|PMI|PMIX|OMPI_COMM)_[A-Za-z0-9_]*|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES)$/ &&
-      name !~ "^(" ENVIRON["GPE_KEPT"] ")$") print name
-}')
+drop_variables() { # unsets the variables of the caller that would change the job: sbatch takes options from SBATCH_..., and the job would inherit those of a job that submits it
+  own='SLURM_(CONF|CLUSTERS)|PBS_(CONF_FILE|DEFAULT|EXEC|HOME|SERVER)'
+  own="$own|SGE_(ARCH|CELL|CLUSTER_NAME|EXECD_PORT|QMASTER_PORT|ROOT)"
+  # shellcheck disable=SC2046
+  unset gpe_v $(GPE_KEPT=$own${keep:+|$keep} awk 'BEGIN {
+    others = "^((SBATCH|SLURM|SLURMD|SRUN|PBS|LSB|SGE|PMI|PMIX|OMPI_COMM)_[A-Za-z0-9_]*|(CUDA|ROCR)_VISIBLE_DEVICES)$"
+    for (name in ENVIRON) if (name ~ others && name !~ "^(" ENVIRON["GPE_KEPT"] ")$") print name
+  }')
+}

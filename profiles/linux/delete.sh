@@ -7,7 +7,7 @@ path=$3
 # however it is spelled. A link to one of them is only a link.
 user=$root/$(id -un)
 # shellcheck disable=SC3013  # every sh of Linux has -ef
-[ -L "$path" ] || for kept in "$HOME" "$root" "$user" "$(cd -P -- "$HOME" && pwd)" "$(cd -P -- "$root" && pwd)" "$(cd -P -- "$user" && pwd)"; do
+[ -L "$path" ] || for kept in "$HOME" "$root" "$user" "$(readlink -f -- "$HOME")" "$(readlink -f -- "$root")" "$(readlink -f -- "$user")"; do
   while :; do
     [ ! "$path" -ef "${kept:-/}" ] || { printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${kept:-/}" >&2; exit 1; }
     [ -n "${kept#/}" ] || break

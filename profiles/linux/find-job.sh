@@ -1,20 +1,33 @@
-: "$gpe_umask" # is for START
-gpe_fail() { printf 'FIND_JOB: %s\n' "$1" >&2; exit 75; }
-exec 3> .gpe_lock && flock 3 3>&3 || exit 1 # waits for a submission that is under way
-if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
-  gpe_id=$(gpe_find 3>&-) || gpe_fail "the batch system cannot be asked for the job of $gpe_d"
-  if [ -n "$gpe_id" ]; then
-    printf '%s\n' "$gpe_id" | LC_ALL=C grep -Ex -e "$gpe_id_pattern" > .gpe_found || gpe_fail "the batch system told $gpe_id, which is not a job id"
+# find-job.sh --profile NAME --directory PATH --id-pattern ERE [COMMAND...]: prints the id of the job that was submitted in
+# a directory, or nothing. It waits for a submission that is under way. If one was interrupted and there is no job, it is
+# given up: should its job begin later, it runs nothing. Exit status 75: the batch system cannot be asked.
+main() { # COMMAND...
+  [ -d "$directory" ] || exit 0 # there never was a START
+  enter_directory
+  exec 3> .gpe_lock && flock 3 3>&3 || exit 1
+  if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
+    id=$(find_job "$@" 3>&-) || fail "the batch system cannot be asked for the job of $directory"
+    settle "$id"
+  fi
+  [ -s .gpe_job_id ] || exit 0
+  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe_job_id) || fail "$directory/.gpe_job_id does not contain a job id"
+  ln -sfn -- "$directory" "$gpe_jobs/$id"
+  printf '%s\n' "$id"
+}
+fail() { # MESSAGE
+  printf 'FIND_JOB: %s\n' "$1" >&2
+  exit 75
+}
+settle() { # ID: writes down the id that was found; without one, gives the submission up
+  if [ -n "$1" ]; then
+    printf '%s\n' "$1" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_found ||
+      fail "the batch system told $1, which is not a job id"
     ln .gpe_found .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_found .gpe_job_id || exit 1
     rm -f .gpe_found
   elif [ -s .gpe_submitting ]; then
-    gpe_fail "no job of $gpe_d is found, but $(cat .gpe_submitting) (if there is none, remove $gpe_d/.gpe_submitting)"
+    fail "no job of $directory is found, but $(cat .gpe_submitting) (if there is none, remove $directory/.gpe_submitting)"
   else
-    # given up: a job of this directory that begins from now on runs nothing; one that begins just now takes its id back
+    # a job of this directory that begins from now on runs nothing; one that begins just now takes its id back
     rm .gpe_submitting && sleep 0.2 || exit 1
   fi
-fi
-[ -s .gpe_job_id ] || exit 0
-gpe_id=$(LC_ALL=C grep -Ex -e "$gpe_id_pattern" .gpe_job_id) || gpe_fail "$gpe_d/.gpe_job_id does not contain a job id"
-mkdir -p -- "$gpe_jobs" && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id"
-printf '%s\n' "$gpe_id"
+}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile import Repository, incarnate
+from osprofile.jobs.shell import build_self_contained_script
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,7 @@ def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tm
     path = f"{command.parent}:{os.environ['PATH']}"
     environment = {"HOME": str(tmp_path), "PATH": path, **OPTIONS, **KEPT}
     subprocess.run(
-        [shell, "-s"], input=start.text, env=environment, text=True, capture_output=True, check=False
+        [shell, "-s"], input=build_self_contained_script(start), env=environment, text=True, capture_output=True, check=False
     )
     seen = dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
     assert {name: seen[name] for name in OPTIONS if name in seen} == {}

@@ -43,6 +43,7 @@ def run(target: Target, application: str, **fields: str) -> Job:
     fields = {"EXECUTABLE": sys.executable, "ARGUMENTS": quoted("-I", "-c", DUMP)} | fields
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
     start = incarnate(target.profile, "START", fields=fields, application=application, context=context)
+    target.deploy(start.static_scripts)
     done = target.sh(start.text)
     assert (done.returncode, done.stderr) == (0, ""), done
     job = Job(target, target.job_id(done.stdout), directory)

@@ -173,8 +173,9 @@ def test_a_payload_that_exits_does_not_skip_the_epilogue(linux: Target, reposito
             <osp:ApplicationVersion>2</osp:ApplicationVersion></osp:Application></osp:Profile>"""
     )
     directory = linux.directory()
-    text = incarnate(site, "START", context={"WORKING_DIRECTORY": str(directory)}).text
-    linux.sh(text)
+    start = incarnate(site, "START", context={"WORKING_DIRECTORY": str(directory)})
+    linux.deploy(start.static_scripts)
+    linux.sh(start.text)
     until(directory / ".gpe_exit_status")
     assert (directory / ".gpe_exit_status").read_text() == "5\n"
 

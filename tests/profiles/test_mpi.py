@@ -89,6 +89,7 @@ def test_the_shell_that_starts_the_program_obeys_no_variable(linux: Target, name
         application="MPI",
         context={"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)},
     )
+    linux.deploy(start.static_scripts)
     job = Job(linux, linux.job_id(linux.sh(start.text).stdout), directory)
     assert job.wait().exit == 1
 

@@ -196,7 +196,7 @@ def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Se
     directory = pbs.directory()
     script = pbs.script("START", directory=directory)
     mine = "#PBS -N gpe_job\n#PBS  -P 'a b'\t-v \"A=$(id) ;*,B=\\,\" -W x=\\'\n\n# words\n#PBS -V"
-    assert pbs.sh(script.replace("#PBS -N gpe_job", quoted(mine)[1:-1])).stdout == "1.pbs0\n"
+    assert pbs.sh(script.replace("#PBS -N gpe_job", mine)).stdout == "1.pbs0\n"
     assert server.options(pbs.start(directory))[:9] == [
         *("-N", "gpe_job", "-P", "a b", "-v", r"A=$(id) ;*,B=\,", "-W", "x='", "-V")
     ]

@@ -165,6 +165,7 @@ def several(target: Target, text: str, **fields: str) -> tuple[int | None, str]:
     fields |= {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
     start = incarnate(target.profile, "START", fields=fields, application="Processes", context=context)
+    target.deploy(start.static_scripts)
     done = target.sh(start.text)
     assert (done.returncode, done.stderr) == (0, "")
     job = Job(target, target.job_id(done.stdout), directory)

@@ -266,11 +266,12 @@ OTHER = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <idb:Template>
     <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>{pattern}</idb:Value></idb:Field>
   </idb:Template>
-  <idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[set -- sbatch
-gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
-gpe_job='<JOB_SCRIPT/'/'\\''>'
-<SH_ENTER>
-<SH_START>
+  <idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[
+sh <BIN:submit.sh> --profile '<PROFILE_NAME/'/'\\''>' --directory '<WORKING_DIRECTORY/'/'\\''>' \
+  --id-pattern '<JOB_ID_PATTERN/'/'\\''>' sbatch <<'<JOB_SCRIPT:END>'
+<JOB_SCRIPT>
+# end of the job script
+<JOB_SCRIPT:END>
 ]]></idb:Body></idb:Invocation></idb:Template>
 </osp:Profile>
 """

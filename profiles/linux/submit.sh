@@ -1,0 +1,92 @@
+# submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working directory, and prints
+# the job's id. Repeated in the same directory, it submits nothing and prints the same id.
+#   --profile NAME --directory PATH --id-pattern ERE
+#   --keep ERE            names of further variables that the job inherits, though they are of another job
+#   --after CONDITIONS    the conditions on other jobs, to check them
+#   --not-before TIME     the earliest start, to check it
+# Exit status 73: nothing was done. 75: nobody knows whether there is a job; find-job.sh finds out, then this can be
+# repeated. Any other but 0: there is no job.
+main() { # COMMAND...
+  if [ -n "$in_session" ]; then
+    submit_in_session "$@"
+    exit
+  fi
+  # of a job that submits this one, which is none of its processes
+  unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
+  enter_directory
+  if [ ! -s .gpe_job_id ]; then
+    submit_once "$@"
+  elif ! LC_ALL=C grep -qEx -e "$id_pattern" .gpe_job_id; then
+    fail 1 "$directory/.gpe_job_id does not contain a job id"
+  fi
+  print_id
+}
+fail() { # STATUS MESSAGE
+  printf 'START: %s\n' "$2" >&2
+  exit "$1"
+}
+submit_once() { # COMMAND...: returns when .gpe_job_id has the id of this job, or of one that was submitted meanwhile
+  exec 3> .gpe_lock && flock 3 3>&3 || exit 73 # one submission at a time; ksh passes only what a command names
+  rc=75
+  if [ ! -s .gpe_job_id ] && make_mark; then
+    write_script || { rm -f .gpe_submitting; exit 73; }
+    # in a session of its own: what ends this shell does not cut it off
+    setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" --id-pattern "$id_pattern" \
+      --keep "$keep" --after "$after" --not-before "$not_before" "$@" < /dev/null 3>&3
+    rc=$?
+  fi
+  [ ! -s .gpe_error ] || cat .gpe_error >&2
+  if [ ! -s .gpe_job_id ]; then
+    # it was refused, and said why; or setsid cannot be run. What was killed has said nothing.
+    case $rc in
+    75) ;;
+    126 | 127) exit "$rc" ;;
+    *) [ ! -s .gpe_error ] || exit "$rc" ;;
+    esac
+    fail 75 "whether a job was submitted in $directory is not known: FIND_JOB finds out, then START can be repeated"
+  fi
+  exec 3>&-
+}
+make_mark() { # from here on, only FIND_JOB can tell whether there is a job; false if there is a mark
+  set -C # two cannot make it
+  { printf '' > .gpe_submitting; } 2> /dev/null || return
+  set +C
+}
+write_script() { # the last line shows that it is whole: what writes it may be killed
+  script=$(cat)
+  case $script in *'
+# end of the job script') ;; *) fail 73 'the job script has no end' ;; esac
+  [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting
+  # if there is no room for these, nothing is submitted
+  printf '%s\n' "$script" > .gpe_job && printf '' > .gpe_answer && printf '' > .gpe_error && printf '' > .gpe_started
+}
+submit_in_session() { # COMMAND...: leaves the id in .gpe_job_id, or the reason in .gpe_error
+  (
+    umask "$umask"
+    check_start_time && submit_job "$@" .gpe_job
+  ) > .gpe_answer 2> .gpe_error
+  rc=$?
+  if [ "$rc" -ne 0 ]; then
+    cat .gpe_answer >> .gpe_error
+    [ -s .gpe_error ] || echo "the submission failed ($rc)" > .gpe_error
+    [ "$rc" -ne 75 ] || rc=1 # there is no job
+    exit "$rc"
+  fi
+  last=
+  while read -r line || [ -n "$line" ]; do last=$line; done < .gpe_answer
+  if ! printf '%s\n' "$last" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_started; then
+    { echo 'the batch system answered without a job id:'; cat .gpe_answer; } | tee .gpe_submitting >> .gpe_error
+    exit 75
+  fi
+  # the first to write the id decides: this, or the job itself
+  ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_started .gpe_job_id || exit 75
+}
+check_start_time() { # some batch systems take a day that no month has, as 2027-02-30, for another one
+  [ -z "$not_before" ] || date -d "${not_before%T*} ${not_before#*T}" > /dev/null 2>&1 ||
+    fail 1 "START_TIME $not_before is no time that exists here"
+}
+print_id() { # and makes the link by which the other programs find the directory
+  read -r id < .gpe_job_id && case $id in */* | .*) false ;; esac && ln -sfn -- "$directory" "$gpe_jobs/$id" ||
+    fail 1 "$directory has the job $id, but the link to it cannot be created: START can be repeated"
+  printf '%s\n' "$id"
+}

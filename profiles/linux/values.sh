@@ -1,0 +1,13 @@
+read_values() { # NAME=VALUE... SCRIPT: sets these variables, whose names are the profile's, and script
+  while [ "$#" -gt 1 ]; do
+    eval "${1%%=*}=\${1#*=}"
+    shift
+  done
+  script=$1
+}
+check_processes() { # with nodes, processes and cpus: sets each that is missing, and slots to the processors of a node
+  nodes=${nodes:-1} cpus=${cpus:-1}
+  processes=${processes:-$nodes}
+  [ "$processes" -ge "$nodes" ] || fail 1 "$processes processes cannot fill $nodes nodes"
+  slots=$(((processes + nodes - 1) / nodes * cpus))
+}

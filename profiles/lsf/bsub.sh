@@ -1,0 +1,39 @@
+submit_job() { # NAME=VALUE... SCRIPT: prints the id in bsub's answer, which is a sentence
+  drop_variables
+  nodes='' processes='' cpus='' constraint='' reservation='' mail='' events=''
+  read_values "$@"
+  set --
+  if [ -n "$nodes$processes$cpus" ]; then
+    check_processes
+    set -- -n "$((slots * nodes))" -R "span[ptile=$slots]"
+  fi
+  [ -z "$constraint" ] || set -- "$@" -R "select[$constraint]"
+  [ -z "$reservation" ] || set -- "$@" -U "$reservation"
+  if [ -n "$mail" ]; then # -N: at every end; -Ne: only at one that is no success
+    set -- "$@" -u "$(printf '%s\n' "$mail" | tr , ' ')"
+    case ,$events, in *,begin,*) set -- "$@" -B ;; esac
+    case ,$events, in ,, | *,end,*) set -- "$@" -N ;; *,fail,*) set -- "$@" -Ne ;; esac
+  fi
+  # -ti: a job whose conditions cannot hold any more is ended
+  [ -z "$after" ] || set -- "$@" -w "$(print_conditions)" -ti
+  unset BSUB_QUIET BSUB_STDERR # with these, bsub says nothing, or says it elsewhere
+  answer=$(bsub "$@" < "$script")
+  rc=$?
+  id=$(printf '%s\n' "$answer" | sed -n 's/^Job <\([0-9]*\)> is submitted .*/\1/p' | tail -n 1)
+  if [ "$rc" -eq 0 ] && [ -n "$id" ]; then answer=$id; fi
+  printf '%s\n' "$answer"
+  return "$rc"
+}
+print_conditions() { # as in done(12) && ended(13)
+  list='' kind=''
+  set -f
+  for word in $(printf '%s\n' "$after" | tr ',:' '  '); do
+    case $word in
+    afterok) kind='done' ;;
+    afternotok) kind='exit' ;;
+    afterany) kind='ended' ;;
+    *) list="$list${list:+ && }$kind($word)" ;;
+    esac
+  done
+  printf '%s\n' "$list"
+}

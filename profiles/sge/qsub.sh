@@ -1,0 +1,78 @@
+submit_job() { # NAME=VALUE... SCRIPT: prints the job's id; of an array, without its tasks
+  drop_variables
+  nodes='' processes='' cpus='' memory='' memory_resource='' memory_per='' gpus='' gpu_resource='' gpu_per='' gpu_type=''
+  gpu_type_resource='' constraint='' begin='' exclusive='' mail='' events='' pe='' pe_nodes='' array=''
+  read_values "$@"
+  check_processes
+  # Grid Engine's own output goes nowhere: the job script opens its files itself. The rest is here and not left out,
+  # because sge_request files of the site and of the user may say otherwise.
+  set -- qsub -terse -b n -now n -C '#$' -j y -o /dev/null
+  if [ "$nodes" -gt 1 ]; then
+    [ -n "$pe_nodes" ] || fail 1 "a job on $nodes nodes needs a parallel environment: the field PE_NODES is empty"
+    case $pe_nodes in *%*) pe_nodes=${pe_nodes%%%*}$slots${pe_nodes#*%} ;; esac
+    set -- "$@" -pe "$pe_nodes" "$((slots * nodes))"
+  elif [ "$slots" -gt 1 ]; then
+    [ -n "$pe" ] || fail 1 "a job that takes $slots slots needs a parallel environment: the field PE is empty"
+    set -- "$@" -pe "$pe" "$slots"
+  fi
+  request_resources "$@"
+}
+request_resources() { # QSUB WORD...: adds what the job needs of its machines
+  if [ -n "$memory" ]; then
+    [ "$memory_per" = node ] || memory=$(((memory + slots - 1) / slots))
+    set -- "$@" -l "$memory_resource=${memory}M"
+  fi
+  if [ -n "$gpus" ]; then
+    if [ "$gpu_per" != node ]; then
+      [ "$((gpus % slots))" -eq 0 ] || fail 1 "GPUS: $slots slots on each node cannot share $gpus GPUs evenly"
+      gpus=$((gpus / slots))
+    fi
+    set -- "$@" -l "$gpu_resource=$gpus" ${gpu_type:+-l "$gpu_type_resource=$gpu_type"}
+  fi
+  [ -z "$constraint" ] || set -- "$@" -l "$constraint"
+  [ -z "$begin" ] || set -- "$@" -a "${begin%.}"
+  [ -z "$exclusive" ] || set -- "$@" -l "$exclusive=true"
+  [ -z "$mail" ] || set -- "$@" -M "$mail" -m "${events:-ea}"
+  request_order "$@"
+}
+request_order() { # QSUB WORD...: adds the tasks of an array and the jobs to wait for, and runs it
+  [ -z "$array" ] || make_task_directories
+  case $array in *%*) set -- "$@" -tc "${array#*%}" ;; esac
+  if [ -n "$after" ]; then
+    hold=$(print_hold) || exit
+    set -- "$@" -hold_jid "$hold"
+  fi
+  answer=$("$@" "$script")
+  rc=$?
+  [ -z "$array" ] || answer=$(printf '%s\n' "$answer" | sed 's/^\([0-9]*\)\.[0-9:-]*$/\1/')
+  [ -z "$answer" ] || printf '%s\n' "$answer"
+  return "$rc"
+}
+make_task_directories() { # also of a task that is deleted before it begins
+  range=${array%%%*} last=${array#*-}
+  last=${last%%[:%]*}
+  [ "${range%%-*}" -le "$last" ] || fail 1 "ARRAY: $range ends before it begins" # qsub would exchange them
+  printf '%s\n' "$range" | (
+    umask 077
+    awk -F '[-:]' '{ for (i = $1 + 0; i <= (NF > 1 ? $2 : $1) + 0; i += NF > 2 ? $3 : 1) print ".gpe_tasks/" i }' |
+      xargs mkdir -p --
+  ) || exit 73
+}
+print_hold() { # the numbers of the jobs in DEPENDENCY, which must be of this profile: qsub takes any number
+  list=
+  for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
+    case $word in after*) continue ;; esac
+    gpe_job_dir "$word" && has_job "$word" || fail 1 "DEPENDENCY names $word, which is no job of this profile"
+    list=$list${list:+,}${word%.*} # a task is waited for with its array
+  done
+  printf '%s\n' "$list"
+}
+has_job() { # ID: is it a job, or a task of one? START's directive of an array has its indices
+  case $1 in
+  *.*)
+    sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe_job" | awk -F '[-:]' -v task="${1#*.}" '
+{ known = task >= $1 + 0 && task <= (NF > 1 ? $2 : $1) + 0 && (task - $1) % (NF > 2 ? $3 : 1) == 0 }
+END { exit !known }' ;;
+  *) [ -d "$gpe_dir" ] ;;
+  esac
+}
