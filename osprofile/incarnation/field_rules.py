@@ -89,12 +89,26 @@ def format_minutes(seconds: int) -> str:
 
 DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_duration, "MINUTES": format_minutes}
 """The derived fields `<X:HMS>` and `<X:MINUTES>` of an integer field X in seconds."""
+QUOTED: Final = "QUOTED"
+"""The derived field `<X:QUOTED>` of any field X is its value as one word of a shell, or nothing without a value."""
+QUOTE_ESCAPE: Final = ("'", r"'\\''")
+"""FROM and TO by which a value can stand between single quotes."""
 
 
 def get_derived_base(name: str) -> str | None:
-    """Return X if the name is `X:HMS` or `X:MINUTES`, else None."""
+    """Return X if the name is `X:HMS`, `X:MINUTES` or `X:QUOTED`, else None."""
     base, _, form = name.rpartition(":")
-    return base if base and form in DERIVED_FORMATS else None
+    return base if base and (form in DERIVED_FORMATS or form == QUOTED) else None
+
+
+def is_quoted_form(name: str) -> bool:
+    """Return whether a name is `X:QUOTED`."""
+    return name.endswith(f":{QUOTED}")
+
+
+def quote_word(value: str) -> str:
+    """Return a value as one word of a shell, in single quotes."""
+    return "'" + value.replace("'", r"'\''") + "'"
 
 
 def derive_value(field: Field, name: str, value: str) -> str:
@@ -104,6 +118,8 @@ def derive_value(field: Field, name: str, value: str) -> str:
     """
     if not value:
         return value
+    if is_quoted_form(name):
+        return quote_word(value)
     if not is_integer(value) or len(value) > 19:
         message = f"<{name}> needs whole seconds, and field {field.name} has the value {quote_value(value)}"
         hint = f'give field {field.name} ext:type="integer"'

@@ -11,16 +11,17 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import InvalidProfileError, JavaRegexError
+from osprofile.errors import InvalidProfileError, JavaRegexError, ValueRefusedError
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
+from osprofile.incarnation.body import Replacement
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, JOB_SCRIPT_PARTS
 from osprofile.javaregex import parse_literal_replacement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from osprofile.incarnation.body import Replacement, TemplateBody
+    from osprofile.incarnation.body import TemplateBody
     from osprofile.profile.model import Field, Invocation, Profile, Template
     from osprofile.source import Location, SourceText
 
@@ -236,18 +237,24 @@ class ProfileView:
         for char in fixed_text:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)
 
-    @staticmethod
-    def _append_variable_text(script: ShellScript, text: TemplateText, replacement: Replacement) -> None:
+    def _append_variable_text(
+        self, script: ShellScript, text: TemplateText, replacement: Replacement
+    ) -> None:
         """Add the placeholder of a value, with the text that TO puts around it if there is a value."""
-        around = _split_conditional_text(replacement)
+        around = [""] * 2 if replacement.pattern is None else _split_conditional_text(replacement)
         if around is None:
             script.append_placeholder(Placeholder(text, replacement))
             return
-        value = replacement._replace(pattern=None, replacement=None)
+        value, quote = replacement._replace(pattern=None, replacement=None), ""
+        declared = self.find_field(text, value.name)
+        if field_rules.is_quoted_form(value.name) and declared is not None and declared.name != value.name:
+            pattern, target = field_rules.QUOTE_ESCAPE
+            value, quote = Replacement(declared.name, pattern, target, value.start, value.end), "'"
         for position, literal in enumerate(around):
             if position:
                 script.append_placeholder(Placeholder(text, value))
-            for char in literal:  # each has the location of the replacement
+            # each character has the location of the replacement
+            for char in (quote if position else "") + literal + (quote if position + 1 < len(around) else ""):
                 script.append_literal(char, text.body.source, replacement.start)
 
     def _get_fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
@@ -257,8 +264,10 @@ class ProfileView:
             return None
         try:
             value = field_rules.apply_tags(declared, declared.value)
+            if declared.name != replacement.name:
+                value = field_rules.derive_value(declared, replacement.name, value)
             return bodies.compile_replacement(text.body, replacement)(value)
-        except (InvalidProfileError, JavaRegexError):
+        except (InvalidProfileError, JavaRegexError, ValueRefusedError):
             return None
 
 

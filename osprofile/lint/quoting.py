@@ -117,7 +117,8 @@ def get_placeholder_values(view: ProfileView, placeholder: Placeholder) -> Value
     if declared is None:
         values = value_sets.ANY_VALUES
     elif declared.name != name:
-        values = value_sets.DERIVED_VALUES
+        is_quoted = field_rules.is_quoted_form(name)
+        values = value_sets.ANY_VALUES if is_quoted else value_sets.DERIVED_VALUES
     else:
         values = value_sets.get_field_values(declared)
         if value_sets.is_shell_text(declared, placeholder.replacement):

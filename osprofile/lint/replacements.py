@@ -98,9 +98,11 @@ def _suggest_remedy(view: ProfileView, text: TemplateText, name: str) -> str:
 
 
 def _check_derived(view: ProfileView, text: TemplateText, replacement: Replacement) -> Iterator[Problem]:
-    """Check that the base of `<X:HMS>` is an integer."""
+    """Check that the base of `<X:HMS>` or `<X:MINUTES>` is an integer."""
     base = view.find_field(text, replacement.name)
     if base is None or base.name == replacement.name or base.type == "integer":
+        return
+    if field_rules.is_quoted_form(replacement.name):
         return
     message = f"<{replacement.name}> is computed from field {base.name}, which is not an integer"
     hint = f'give the field at {base.location} ext:type="integer"'

@@ -29,6 +29,19 @@ def test_derived(value: str, hms: str, minutes: str) -> None:
     assert list(found.fields) == ["W"]
 
 
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [("a b", "'a b'"), ("it's", r"'it'\''s'"), ("x\ny", "'x\ny'"), ("$(id)", "'$(id)'"), ("", "")],
+)
+def test_quoted_is_one_word_or_nothing(value: str, word: str) -> None:
+    text = r"a <W:QUOTED>|<W:QUOTED/(?s)^(.+)\z/--w $1 >" + "\n<W:QUOTED>\nend"
+    made = profile(template("T", text, field("W", tag("tag", "x") + default(""))))
+    option = f"--w {word} " if word else ""
+    line = f"{word}\n" if word else ""
+    assert incarnate(made, "T", fields={"W": value}).text == f"a {word}|{option}\n{line}end"
+    assert incarnate(made, "T", fields={"W": "tag"}).text.startswith("a 'x'|")
+
+
 def test_derived_alone_is_a_use_of_its_base() -> None:
     limited = "<idb:Max>3600</idb:Max>"
     made = profile(template("T", "<W:HMS>", field("W", limited + tag("hour", "3600") + default("60"))))
