@@ -37,8 +37,7 @@ def test_quoted_is_one_word_or_nothing(value: str, word: str) -> None:
     text = r"a <W:QUOTED>|<W:QUOTED/(?s)^(.+)\z/--w $1 >" + "\n<W:QUOTED>\nend"
     made = profile(template("T", text, field("W", tag("tag", "x") + default(""))))
     option = f"--w {word} " if word else ""
-    line = f"{word}\n" if word else ""
-    assert incarnate(made, "T", fields={"W": value}).text == f"a {word}|{option}\n{line}end"
+    assert incarnate(made, "T", fields={"W": value}).text == f"a {word}|{option}\n{word}\nend"
     assert incarnate(made, "T", fields={"W": "tag"}).text.startswith("a 'x'|")
 
 
