@@ -1,13 +1,14 @@
 # The options of submit.sh and find-job.sh, which this runs.
 umask=$(umask)
 case $0 in /*) program=$0 ;; *) program=$PWD/$0 ;; esac
-in_session='' profile='' directory='' id_pattern='' keep='' after='' not_before=''
+in_session='' job='' profile='' directory='' id_pattern='' keep='' after='' not_before=''
 while [ "$#" -gt 0 ]; do
   case $1 in
   --in-session) in_session=y umask=$2 ;; # submit.sh runs itself
   --profile) profile=$2 ;;
   --directory) directory=$2 ;;
   --id-pattern) id_pattern=$2 ;;
+  --job) job=$2 ;;
   --keep) keep=$2 ;;
   --after) after=$2 ;;
   --not-before) not_before=$2 ;;

@@ -23,7 +23,7 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
     gpe_word=waiting gpe_why=" reason=$gpe_why"
   else gpe_why=''
   fi
-  if { [ ! -e "$gpe_dir/.gpe_exit_status" ] || { [ -e "$gpe_dir/.gpe_usage" ] && [ ! -s "$gpe_dir/.gpe_usage" ]; }; } && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
+  if [ ! -e "$gpe_dir/.gpe_exit_status" ] && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
     [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_held" ] || gpe_word=held
     case $gpe_word.$gpe_state in
     running.[Tt]) gpe_word=stopped ;;

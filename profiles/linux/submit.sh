@@ -1,6 +1,7 @@
 # submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working directory, and prints
 # the job's id. Repeated in the same directory, it submits nothing and prints the same id.
 #   --profile NAME --directory PATH --id-pattern ERE
+#   --job FILE            the functions of the job script, of which the directory gets a copy
 #   --keep ERE            names of further variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
@@ -11,8 +12,10 @@ main() { # COMMAND...
     submit_in_session "$@"
     exit
   fi
-  # of a job that submits this one, which is none of its processes
+  # of a job that submits this one, which is none of its processes; and what a job script takes for its own
   unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
+  unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime gpe_dependency gpe_start_time
+  unset gpe_profile gpe_begin gpe_enter gpe_end gpe_exit gpe_run_tasks gpe_container gpe_tmp gpe_watch gpe_enlisting
   enter_directory
   if [ ! -s .gpe_job_id ]; then
     submit_once "$@"
@@ -55,8 +58,10 @@ make_mark() { # from here on, only FIND_JOB can tell whether there is a job; fal
 write_script() { # the last line shows that it is whole: what writes it may be killed
   script=$(cat)
   case $script in *'
+gpe_end_job' | *'
 # end of the job script') ;; *) fail 73 'the job script has no end' ;; esac
   [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting
+  [ -z "$job" ] || cp -- "$job" .gpe_job.sh || return
   # if there is no room for these, nothing is submitted
   printf '%s\n' "$script" > .gpe_job && printf '' > .gpe_answer && printf '' > .gpe_error && printf '' > .gpe_started
 }

@@ -154,14 +154,12 @@ def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
 def test_every_other_value_is_carried_or_refused(target_of: Callable[[str], Target], name: str) -> None:
     """In the rendered script the value stands as one word: sh itself gives it back."""
     target = target_of("linux")
-    variable = {"EXECUTABLE": "gpe_executable=", "STDIN": "gpe_stdin=", "STDOUT": "gpe_stdout="}.get(
-        name, "gpe_stderr="
-    )
+    before = "gpe_run -- " if name == "EXECUTABLE" else f"{name}="
     for value in VALUES:
         if refused(target, name, value):
             assert value.startswith(("-", "/dev/tcp/")) or REFUSED.search(value)
             continue
-        assert variable + quoted(value) in target.script("START", **{name: value})
+        assert before + quoted(value) in target.script("START", **{name: value})
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,9 @@ def test_hold_and_resume_reach_every_process(linux: Target) -> None:
     assert linux.ok("HOLD", JOB_ID=job.id) == ""
     assert job.status().state == "HELD"
     pids = processes(session_of(job))
-    assert len(pids) == 5  # the job's shell, the site's, the program and its two children
+    assert len(pids) == 4  # the job's shell, the program and its two children
     stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] for pid in pids]
-    assert stats == ["T"] * 5
+    assert stats == ["T"] * 4
 
     assert linux.ok("RESUME", JOB_ID=job.id) == ""
     assert job.status().state == "RUNNING"
@@ -386,34 +386,14 @@ def test_what_a_job_took(linux: Target, how: str) -> None:
     while (status := linux.statuses("", JOB_ID=job_id)[job_id]).state not in ENDED:
         time.sleep(0.05)
     told = StatusOutputReader(linux.profile).read_statuses(linux.ok("GET_JOB_STATUS", JOB_ID=job_id))[job_id]
-    assert told.max_memory is not None, status
-    assert told.cpu_time is not None
+    assert told.cpu_time is not None, status
     assert told.elapsed is not None
     assert told.ended is not None
     assert began + told.elapsed <= told.ended <= time.time()
-    assert 100 <= told.max_memory / (1 << 20) <= 140
     assert 0.4 <= told.cpu_time <= 0.8
     assert told.elapsed >= 0.9
     usage = StatusOutputReader(linux.profile).read_statuses(linux.ok("USAGE", JOB_ID=job_id))[job_id]
-    assert (usage.cpu_time, usage.max_memory) == (told.cpu_time, told.max_memory)
-
-
-def test_without_fractions_of_a_second_the_end_is_told_in_whole_ones(linux: Target) -> None:
-    """Debian's perl-base has no Time::HiRes."""
-    perl = linux.home / "perl"
-    perl.write_text('#!/bin/sh\nexec /usr/bin/perl -e \'BEGIN { $INC{"Time/HiRes.pm"} = undef }\' "$@"\n')
-    perl.chmod(0o700)
-    job_script = linux.script("START", directory=linux.directory(), **script("sleep 0.3"))
-    began = int(time.time())
-    assert linux.sh(job_script.replace("exec /usr/bin/perl", f"exec {perl}")).returncode == 0
-    (link,) = (linux.home / ".gpe/jobs/linux").glob("*-*-*")
-    job = Job(linux, link.name, link.resolve())
-    job.wait()
-    match = re.fullmatch(
-        r"elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+ ended=([0-9]+)\n", job.read(".gpe_usage")
-    )
-    assert match is not None
-    assert began <= int(match[1]) <= time.time()
+    assert (usage.cpu_time, usage.elapsed) == (told.cpu_time, told.elapsed)
 
 
 def test_what_a_running_job_takes(linux: Target) -> None:

@@ -669,7 +669,6 @@ def test_of_a_short_job_its_own_shell_tells_what_it_took(
     usage = get_usage(pbs.ok("GET_JOB_STATUS", JOB_ID=job.id))
     assert usage["elapsed"] > 0
     assert usage["cpu"] > 0
-    assert usage["memory"] > 1 << 20
     if not nohistory:  # of a job on several nodes PBS tells all, its shell a part
         server.set(job, walltime="01:00:00", cput="02:00:00", mem="99999999kb")
         usage = get_usage(pbs.ok("GET_JOB_STATUS", JOB_ID=job.id))

@@ -59,7 +59,7 @@ ENDED = {
 }  # fmt: skip
 
 
-USAGE = re.compile(" elapsed=[0-9.]+ cpu=[0-9.]+ memory=[0-9]+| ended=[0-9.]+")
+USAGE = re.compile(" (?:elapsed|cpu|memory|ended)=[0-9.]+")
 
 
 def listed(*jobs: dict[str, str]) -> str:

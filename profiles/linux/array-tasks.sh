@@ -1,19 +1,29 @@
-if [ "$#" -gt 0 ]; then # INDEX: a task, for which the leader of the array's session runs this script again
+gpe_begin_array() { # the leader makes the directories of the tasks; a task, run by the leader, notes its session
+  gpe_run_tasks=gpe_run_tasks
+  if [ -n "$gpe_task_index" ]; then
+    gpe_begin_task "$gpe_task_index"
+    return
+  fi
+  gpe_list=$(gpe_print_indices) && [ -n "$gpe_list" ] ||
+    { printf 'START: ARRAY %s has an empty range, or more than 100000 tasks\n' "$gpe_array" >&2; exit 1; }
+  mkdir -p .gpe_tasks && (umask 077; cd .gpe_tasks && printf '%s\n' "$gpe_list" | xargs mkdir -p --) || exit 1
+}
+gpe_print_indices() { # of ARRAY, each once
+  printf '%s\n' "${gpe_array%%%*}" | tr , '\n' | awk -F '[-:]' '{
+    last = NF > 1 ? $2 : $1; step = NF > 2 ? $3 : 1
+    if ($1 + 0 > last + 0) exit 1
+    for (i = $1 + 0; i <= last + 0; i += step) if (!seen[i]++) { if (++n > 100000) exit 1; print i }
+  }'
+}
+gpe_begin_task() { # INDEX
   (set -C; : > ".gpe_tasks/$1/.gpe_session") 2> /dev/null || exit 1 # it has begun already, below an xargs that was killed
   printf '%s\n' "$gpe_id" > ".gpe_tasks/$1/.gpe_session" || { rm -f ".gpe_tasks/$1/.gpe_session"; exit 1; }
   [ ! -e ".gpe_tasks/$1/.gpe_held" ] || { rm -f ".gpe_tasks/$1/.gpe_session"; exit 0; }
   [ ! -e ".gpe_tasks/$1/.gpe_removed" ] && [ ! -e .gpe_removed ] && gpe_leader "$GPE_ARRAY_ID" || exit 0
-  gpe_id=$GPE_ARRAY_ID gpe_task=$1 gpe_task_id=$GPE_JOB_ID gpe_enlist=:
+  gpe_id=$GPE_ARRAY_ID gpe_task=$1 gpe_task_id=$GPE_JOB_ID
   command exec > /dev/null
-else
-  gpe_list=$(printf '%s\n' "${gpe_array%%%*}" | tr , '\n' | awk -F '[-:]' '{
-    last = NF > 1 ? $2 : $1; step = NF > 2 ? $3 : 1
-    if ($1 + 0 > last + 0) exit 1
-    for (i = $1 + 0; i <= last + 0; i += step) if (!seen[i]++) { if (++n > 100000) exit 1; print i }
-  }') && [ -n "$gpe_list" ] || { printf 'START: ARRAY %s has an empty range, or more than 100000 tasks\n' "$gpe_array" >&2; exit 1; }
-  mkdir -p .gpe_tasks && (umask 077; cd .gpe_tasks && printf '%s\n' "$gpe_list" | xargs mkdir -p --) || exit 1
-fi
-gpe_run_tasks() { # at most so many at a time; a task that is held when its turn comes is tried again
+}
+gpe_run_tasks() { # in the leader: at most so many at a time; a task that is held when its turn comes is tried again
   [ -z "${gpe_task:-}" ] || return 0
   command exec > .gpe_job.out 2>&1 || exit 1
   rm -f ".gpe_job_id.$gpe_id"
@@ -22,13 +32,7 @@ gpe_run_tasks() { # at most so many at a time; a task that is held when its turn
   case $gpe_array in *%*) gpe_most=${gpe_array#*%} ;; *) gpe_most=$(getconf _NPROCESSORS_ONLN) || gpe_most=1 ;; esac
   gpe_before='' gpe_n=0
   while [ ! -e .gpe_removed ]; do
-    gpe_ready='' gpe_held=''
-    for gpe_index in $gpe_list; do
-      if [ -e ".gpe_tasks/$gpe_index/.gpe_session" ] || [ -e ".gpe_tasks/$gpe_index/.gpe_removed" ]; then :
-      elif [ -e ".gpe_tasks/$gpe_index/.gpe_held" ]; then gpe_held=y
-      else gpe_ready="$gpe_ready $gpe_index"
-      fi
-    done
+    gpe_find_ready
     # xargs ends when a command exits with 255 or dies of a signal; sh outlives what it runs, because a task has a session of its own
     # shellcheck disable=SC2016,SC2086
     [ -z "$gpe_ready" ] || printf '%s\n' $gpe_ready |
@@ -42,4 +46,12 @@ gpe_run_tasks() { # at most so many at a time; a task that is held when its turn
   done
   exit 0
 }
-gpe_run_tasks=gpe_run_tasks
+gpe_find_ready() { # sets gpe_ready to the tasks that may begin, gpe_held to y if some are held
+  gpe_ready='' gpe_held=''
+  for gpe_index in $gpe_list; do
+    if [ -e ".gpe_tasks/$gpe_index/.gpe_session" ] || [ -e ".gpe_tasks/$gpe_index/.gpe_removed" ]; then :
+    elif [ -e ".gpe_tasks/$gpe_index/.gpe_held" ]; then gpe_held=y
+    else gpe_ready="$gpe_ready $gpe_index"
+    fi
+  done
+}

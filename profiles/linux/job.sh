@@ -1,0 +1,236 @@
+# job.sh: the functions of a job script. It reads this file from its working directory, and shares its shell with lines of
+# the site and of the user: names begin with gpe_. The job's files are in the table of docs/language.md.
+#   gpe_begin_job NAME=VALUE...       takes the directory for this job; the values are exported as GPE_NAME
+#   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, and goes to its directory
+#   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables in its environment
+#   gpe_end_job                       writes down how the program ended, and exits with that
+gpe_begin_job() { # NAME=VALUE...
+  GPE_WORKING_DIRECTORY=$PWD gpe_status='' gpe_uptime=''
+  [ -n "${gpe_id+set}" ] || gpe_set_id
+  gpe_me=${gpe_task_id:-$gpe_id}
+  [ -z "$gpe_id" ] || gpe_claim_directory
+  [ -z "${gpe_array:-}" ] || gpe_enter_task
+  gpe_open_record
+  gpe_export_values "$@"
+  gpe_survive # this shell outlives a signal for the whole job, to record its end
+  "${gpe_begin:-:}"
+  [ -z "$GPE_TMP_DIR" ] || gpe_make_tmp_dir
+  { read -r gpe_uptime gpe_w < /proc/uptime; } 2> /dev/null
+}
+gpe_claim_directory() { # the first job that writes its id is the job of this directory; another one runs nothing
+  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_me" || kill -s KILL "$$"
+  ln ".gpe_job_id.$gpe_me" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] ||
+    mv -f ".gpe_job_id.$gpe_me" .gpe_job_id || kill -s KILL "$$"
+  read -r gpe_first < .gpe_job_id || kill -s KILL "$$"
+  if [ ! -e .gpe_submitting ]; then # FIND_JOB has given this submission up
+    [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe_job_id
+    gpe_first=none
+  fi
+  [ "${gpe_first%%.*}" != "${gpe_id%%.*}" ] || return 0
+  echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2
+  exit 1
+}
+gpe_enter_task() { # of an array: a directory of its own for the files of its end
+  "${gpe_run_tasks:-:}" # linux: the leader of the array's session ends here
+  mkdir -p -- ".gpe_tasks/${gpe_task:?}" && cd -- ".gpe_tasks/$gpe_task" || kill -s KILL "$$"
+  export GPE_ARRAY_ID="$gpe_id" GPE_ARRAY_INDEX="$gpe_task"
+}
+gpe_open_record() { # a job that cannot write here is killed: an exit status would be taken for the program's
+  command exec > .gpe_job.out 2>&1 || kill -s KILL "$$"
+  trap 'gpe_w=$?; [ -e .gpe_exit_status ] || echo "$gpe_w" > .gpe_exit_status' EXIT
+  rm -f "${gpe_task:+../../}.gpe_job_id.$gpe_me" &
+  [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit .gpe_failed .gpe_usage
+  printf '0\n' > .gpe_exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
+  gpe_setup=$PWD/.gpe_setup # not empty: SITE_SETUP has begun, and not ended
+}
+gpe_export_values() { # NAME=VALUE...
+  GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME='' GPE_NODE_FILE='' GPE_TMP_DIR=''
+  for gpe_value in "$@"; do
+    eval "GPE_${gpe_value%%=*}=\${gpe_value#*=}"
+  done
+  GPE_JOB_ID=$gpe_me GPE_NODES=${gpe_nodes:-} GPE_QUEUE=${gpe_queue:-} GPE_PROJECT=${gpe_project:-}
+  export GPE_WORKING_DIRECTORY GPE_JOB_ID GPE_JOB_NAME GPE_NODES GPE_QUEUE GPE_PROJECT
+  export GPE_PROCESSES GPE_CPUS GPE_MEMORY GPE_WALLTIME GPE_CPUTIME
+  [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
+}
+gpe_survive() { # zsh does not know the last one
+  trap : HUP INT QUIT ILL TRAP BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS ABRT
+}
+gpe_write_node_file() { # a line for each process: by gpe_print_nodes, which a batch system has, else this machine's name
+  case $GPE_NODE_FILE in /*) ;; *) GPE_NODE_FILE=$GPE_WORKING_DIRECTORY/$GPE_NODE_FILE ;; esac
+  case ${GPE_NODE_FILE#/dev/shm} in /dev/*) ;; *) GPE_NODE_FILE=$GPE_NODE_FILE${gpe_task:+.$gpe_task} ;; esac
+  export GPE_NODE_FILE
+  (gpe_print_nodes > "$GPE_NODE_FILE") || exit 125
+}
+gpe_make_tmp_dir() {
+  gpe_tmp=$(mktemp -d "$GPE_TMP_DIR/gpe.XXXXXX") || gpe_end_job 125
+  export TMPDIR="$gpe_tmp"
+}
+gpe_begin_site() { # in the site's own shell: what SITE_SETUP and SITE_CLEANUP do to it does not harm the record
+  gpe_survive
+  printf 'SITE_SETUP\n' > "$gpe_setup" || exit 125
+}
+gpe_end_setup() {
+  set +euC
+  : > "$gpe_setup" || exit 125
+}
+gpe_open_program() { # NAME=VALUE...
+  "${gpe_enter:-:}"
+  gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
+  for gpe_value in "$@"; do
+    eval "gpe_${gpe_value%%=*}=\${gpe_value#*=}"
+  done
+  [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
+  gpe_stdin=${gpe_STDIN:-/dev/null} gpe_stdout=${gpe_STDOUT:-stdout} gpe_stderr=${gpe_STDERR:-stderr}
+  gpe_directory=$gpe_DIRECTORY
+  # shellcheck disable=SC3013  # Where SITE_SETUP has gone, the program begins; its files are in the working directory.
+  [ . -ef "${gpe_setup%/*}" ] || gpe_directory=${gpe_directory:-$PWD}
+  command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
+  if [ -n "${gpe_task:-}" ]; then
+    case ${gpe_stdout#/dev/shm} in /dev/*) ;; *) gpe_stdout=$gpe_stdout.$gpe_task ;; esac
+    case ${gpe_stderr#/dev/shm} in /dev/*) ;; *) gpe_stderr=$gpe_stderr.$gpe_task ;; esac
+  fi
+  command exec 2> "$gpe_stderr" < "$gpe_stdin" || exit 125
+  if [ "$gpe_stdout" = "$gpe_stderr" ]; then command exec >&2; else command exec > "$gpe_stdout"; fi || exit 125
+  [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
+  [ -n "${gpe_cputime:-}" ] || return 0
+  # shellcheck disable=SC3045  # every sh of Linux has -t
+  ulimit -S -t "$gpe_cputime"
+  # shellcheck disable=SC3045
+  ulimit -H -t "$((gpe_cputime + 5))" 2> /dev/null || :
+}
+gpe_load_modules() { # MODULES, with blanks between them
+  for gpe_module in $1; do module load "$gpe_module" || exit 125; done
+}
+gpe_run() { # NAME=VALUE... -- PROGRAM ARGUMENT...
+  gpe_read_environment "$@"
+  shift "$gpe_n"
+  eval "exec $gpe_words"' "$@"'
+}
+gpe_read_environment() { # NAME=VALUE... -- PROGRAM...: gpe_words get the words before the program; gpe_n of these are behind them
+  gpe_words='' gpe_mpi='' gpe_n=1
+  while [ "$1" != -- ]; do
+    gpe_quote "$1"
+    gpe_words="$gpe_words $gpe_quoted"
+    case $1 in # what controls mpirun itself
+    PATH=* | LD_LIBRARY_PATH=* | OMPI_* | PRTE_* | PMIX_* | I_MPI_* | MPI[CR]* | HYDRA_* | UCX_* | FI_*)
+      gpe_mpi="$gpe_mpi $gpe_quoted" ;;
+    esac
+    gpe_n=$((gpe_n + 1))
+    shift
+  done
+  if [ -n "$gpe_words" ]; then # variables that a shell would evaluate are not assigned in one
+    gpe_words="env --$gpe_words"
+    # env would take this program for a variable; nice, found before PATH changes, does not
+    case $2 in *=*) gpe_words="$gpe_words $(command -v nice) -n 0 --" ;; esac
+  fi
+  [ -z "${gpe_container:-}" ] || gpe_enter_container
+}
+gpe_enter_container() { # the same directory and environment, in the image gpe_container
+  case $gpe_container in /* | [a-z]*://*) ;; *) gpe_container=$GPE_WORKING_DIRECTORY/$gpe_container ;; esac
+  for gpe_place in "$GPE_WORKING_DIRECTORY" "$PWD" "${gpe_tmp:-}"; do
+    case $gpe_place in
+    *[,:\"\\]* | *'
+'*)
+      printf 'a directory whose name has , : " \\ or a line end cannot be bound in a container: %s\n' "$gpe_place" >&2
+      exit 125 ;;
+    esac
+  done
+  gpe_bind='--bind "$GPE_WORKING_DIRECTORY,$PWD${gpe_tmp:+,$gpe_tmp}" --pwd "$PWD" "$gpe_container"'
+  gpe_words="$gpe_container_command $gpe_bind $gpe_words"
+}
+gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
+  gpe_quoted='' gpe_rest=$1
+  while :; do
+    case $gpe_rest in
+    *\'*) gpe_quoted="$gpe_quoted${gpe_rest%%\'*}'\\''" gpe_rest=${gpe_rest#*\'} ;;
+    *) break ;;
+    esac
+  done
+  gpe_quoted="'$gpe_quoted$gpe_rest'"
+}
+gpe_run_mpi() { # NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun split their arguments again, so it runs a file
+  gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe_tasks/$gpe_task/}.gpe_program
+  gpe_read_environment "$@"
+  shift "$gpe_n"
+  # the variables are set by these words, after the shell that reads them has started: it would obey SHELLOPTS and PS4
+  eval "set -- $gpe_words"' "$@"'
+  (
+    umask 077
+    printf 'exec' > "$gpe_program"
+    for gpe_word in "$@"; do
+      gpe_quote "$gpe_word"
+      printf ' %s' "$gpe_quoted"
+    done >> "$gpe_program"
+  ) || exit 125
+  eval "exec env --$gpe_mpi"' mpirun -n "${GPE_PROCESSES:-1}" sh "$gpe_program"'
+}
+gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: GPE_PROCESSES times; the first that fails gives the exit status
+  [ "${GPE_NODES:-1}" -le 1 ] || gpe_run_mpi "$@"
+  gpe_pids='' gpe_count=0
+  exec 3<&0
+  while [ "$gpe_count" -lt "${GPE_PROCESSES:-1}" ]; do
+    (gpe_run "$@") <&3 3<&- &
+    gpe_pids="$gpe_pids $!" gpe_count=$((gpe_count + 1))
+  done
+  gpe_status=0
+  for gpe_w in $gpe_pids; do
+    wait "$gpe_w"
+    gpe_rc=$?
+    [ "$gpe_rc" -le 255 ] || gpe_rc=$((gpe_rc % 128 + 128)) # of ksh and yash
+    [ "$gpe_status" -ne 0 ] || gpe_status=$gpe_rc
+  done
+  exit "$gpe_status"
+}
+gpe_end_program() { # [STATUS]: after the program's own shell: keeps its exit status
+  gpe_status=${1:-$?}
+  [ "$gpe_status" -le 255 ] || gpe_status=$((gpe_status % 128 + 128)) # ksh and yash tell signal n as 256+n and 384+n
+}
+gpe_leave_site() { # at the end of the site's own shell
+  gpe_w=$?
+  [ -n "$gpe_status" ] || gpe_end_program "$gpe_w"
+  exit "$gpe_status"
+}
+gpe_end_job() { # [STATUS]
+  gpe_w=${1:-$?}
+  [ -n "$gpe_status" ] || gpe_end_program "$gpe_w"
+  "${gpe_end:-:}"
+  if [ -s "$gpe_setup" ]; then # 137: for the batch system, too, this is no exit status of the program
+    printf 'SITE_SETUP of the profile ended with exit status %s, before the program began: see .gpe_job.out\n' \
+      "$gpe_status" > .gpe_failed
+    gpe_status=137
+  fi
+  [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
+  gpe_measure 2> /dev/null
+  printf '%s\n' "$gpe_status" > .gpe_exit_status.new && mv -f .gpe_exit_status.new .gpe_exit_status
+  exit "${gpe_exit:-$gpe_status}"
+}
+gpe_remove_tmp_dir() {
+  rm -rf -- "$gpe_tmp" 2> /dev/null || { chmod -R u+rwx -- "$gpe_tmp"; rm -rf -- "$gpe_tmp"; }
+}
+gpe_measure() { # writes what the program took to .gpe_usage, as words of GET_JOB_STATUS; of what mpirun starts, only the run time
+  gpe_used='' gpe_now=''
+  read -r gpe_now gpe_w < /proc/uptime
+  case $gpe_uptime:$gpe_now in
+  *.??:*.??)
+    gpe_w=$((${gpe_now%.*}${gpe_now#*.} - ${gpe_uptime%.*}${gpe_uptime#*.}))
+    gpe_used="elapsed=$((gpe_w / 100)).$((gpe_w % 100 / 10))$((gpe_w % 10))" ;;
+  esac
+  times > .gpe_exit_status.new # the second line is what its children took: 0m0.010000s 0m0.020000s
+  { read -r gpe_w; read -r gpe_user gpe_system; } < .gpe_exit_status.new
+  if [ ! -e .gpe_program ] && gpe_parse_time "$gpe_user" && gpe_user=$gpe_w && gpe_parse_time "$gpe_system"; then
+    gpe_w=$((gpe_user + gpe_w))
+    gpe_used="$gpe_used cpu=$((gpe_w / 100)).$((gpe_w % 100 / 10))$((gpe_w % 10))"
+  fi
+  gpe_w=$(date +%s.%N)
+  case $gpe_w in *[!0-9.]*) ;; *.?????????) gpe_used="$gpe_used ended=${gpe_w%??????}" ;; esac
+  printf '%s\n' "${gpe_used# }" > .gpe_usage
+}
+gpe_parse_time() { # 1m2.345s: sets gpe_w to the hundredths of a second
+  gpe_w=${1#*m} gpe_m=${1%%m*}
+  gpe_w=${gpe_w%s}00
+  gpe_s=${gpe_w%%[.,]*} gpe_w=${gpe_w#*[.,]}
+  gpe_w=${gpe_w%"${gpe_w#??}"}
+  case $gpe_m$gpe_s$gpe_w in *[!0-9]*) return 1 ;; esac
+  gpe_w=$(((gpe_m * 60 + gpe_s) * 100 + 1$gpe_w - 100)) # 1: 08 is no octal number
+}

@@ -1,0 +1,67 @@
+gpe_task_index=${1:-} # of an array: this script, run once more by the leader of the array's session, is a task
+gpe_set_id() { # a job of this machine leads a session
+  gpe_stat "$$"
+  gpe_boot=00000000
+  { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
+  gpe_id=$$-$gpe_since-${gpe_boot%%-*}
+  gpe_jobs=${HOME:-}/.gpe/jobs/${gpe_profile:-linux}
+  gpe_begin=gpe_begin_session gpe_end=gpe_end_session
+  [ -z "${gpe_array:-}" ] || gpe_begin_array
+  [ -n "${gpe_task:-}" ] || gpe_check_waiting
+  # to START, which may have been killed
+  trap '' PIPE
+  printf '%s\n' "$gpe_id" 2> /dev/null
+  trap - PIPE
+}
+gpe_begin_session() {
+  [ -n "${gpe_task:-}" ] || gpe_enlist
+  [ -n "$GPE_WALLTIME" ] || return 0
+  gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
+  gpe_watch=$!
+  printf '%s\n' "$gpe_watch" > .gpe_watch
+}
+gpe_enlist() { # among the jobs that live, at which GET_JOB_STATUS looks; then waits until the job may begin
+  read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe_host
+  { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
+  gpe_enlisting=$!
+  [ -z "${gpe_dependency:-}" ] || gpe_wait_for_jobs
+  [ -z "${gpe_start_time:-}" ] || gpe_wait_for_time
+}
+gpe_watch_walltime() { # ends the program when its time is over
+  trap '' HUP INT QUIT USR1 USR2
+  gpe_sleep='' gpe_left=$GPE_WALLTIME gpe_step=1
+  trap '[ -z "$gpe_sleep" ] || kill "$gpe_sleep"; exit' TERM
+  # in steps: a signal that arrives as a shell begins may be lost, and must not leave a process behind for hours
+  while [ "$gpe_left" -gt 0 ] && [ ! -e .gpe_exit_status ]; do
+    sleep "$gpe_step" &
+    gpe_sleep=$!
+    wait "$gpe_sleep"
+    gpe_left=$((gpe_left - gpe_step)) gpe_step=$((gpe_step < 30 ? 2 * gpe_step : 60))
+    [ "$gpe_step" -le "$gpe_left" ] || gpe_step=$gpe_left
+  done
+  trap '' TERM
+  [ ! -e .gpe_exit_status ] || exit 0
+  printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe_limit.new && mv -f .gpe_limit.new .gpe_limit
+  gpe_end_processes
+}
+gpe_end_processes() { # TERM, and after five seconds KILL
+  read -r gpe_self < /proc/self/stat
+  gpe_self=${gpe_self%% *} gpe_n=0 gpe_site_parent=
+  [ ! -e "$gpe_setup" ] || gpe_site_parent=$$ # of the site's own shell, which has to clean up
+  while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
+    case $gpe_n in 0 | [5-9]?) gpe_pids=$(gpe_processes "$GPE_JOB_ID" "$$") ;; *) gpe_pids= ;; esac
+    for gpe_p in $gpe_pids; do
+      gpe_stat "$gpe_p" && case $gpe_n:$gpe_p:$gpe_parent in
+      *":$$:"* | *":$gpe_self:"* | *":$gpe_site_parent") ;;
+      0:*) gpe_signal TERM "$gpe_p" ;;
+      [5-9]?:*) gpe_signal KILL "$gpe_p" ;;
+      esac
+    done
+    gpe_n=$((gpe_n + 1))
+    sleep 0.1
+  done
+}
+gpe_end_session() { # the process of this number may be another one by now
+  [ -z "${gpe_enlisting:-}" ] || wait "$gpe_enlisting" 2> /dev/null # else the link might come after DELETE
+  [ -z "${gpe_watch:-}" ] || ! gpe_stat "$gpe_watch" || [ "$gpe_parent" != "$$" ] || kill "$gpe_watch" 2> /dev/null
+}

@@ -1,0 +1,23 @@
+gpe_set_id() {
+  gpe_id=${SGE_TASK_ID:+${JOB_ID:-}}
+  gpe_begin=gpe_check_jobs gpe_end=gpe_explain_end
+  [ -n "${gpe_array:-}" ] || return 0
+  gpe_task=${SGE_TASK_ID:-}
+  gpe_task_id=$gpe_id.$gpe_task
+}
+gpe_check_jobs() { # Grid Engine knows only that other jobs have ended; if not as DEPENDENCY asks, this one ends as a removed one
+  [ -n "${gpe_dependency:-}" ] || return 0
+  gpe_jobs=${HOME:?}/.gpe/jobs/$gpe_profile
+  gpe_check_dependency "$gpe_dependency" || { printf 'DEPENDENCY\n' > .gpe_removed; exit 0; }
+}
+gpe_explain_end() { # Grid Engine would run a job that exits with 99 again, and put one that exits with 100 into its error state
+  case $gpe_status in 99 | 100) gpe_exit=1 ;; esac
+  case $gpe_status:$GPE_CPUTIME in
+  *:) ;;
+  137:* | 152:*) # h_cpu is a limit of the kernel for each process; a parallel environment multiplies it
+    times > .gpe_times
+    awk -v limit="$((GPE_CPUTIME * ${NSLOTS:-1}))" '
+NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); used += t[1] * 60 + t[2] } }
+END { exit used + 0.5 < limit }' .gpe_times && printf 'over its processor time of %s s\n' "$GPE_CPUTIME" > .gpe_limit ;;
+  esac
+}
