@@ -166,7 +166,7 @@ gpe_run_mpi() { # NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun 
   eval "exec env --$gpe_mpi"' mpirun -n "${GPE_PROCESSES:-1}" sh "$gpe_program"'
 }
 gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: GPE_PROCESSES times; the first that fails gives the exit status
-  [ "${GPE_NODES:-1}" -le 1 ] || gpe_run_mpi "$@"
+  [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
   gpe_pids='' gpe_count=0
   exec 3<&0
   while [ "$gpe_count" -lt "${GPE_PROCESSES:-1}" ]; do
