@@ -1,4 +1,5 @@
 drop_variables() { # unsets the variables of the caller that would change the job: sbatch takes options from SBATCH_..., and the job would inherit those of a job that submits it
+  case $(set) in *SBATCH_* | *SLURM* | *SRUN_* | *PBS_* | *LSB_* | *SGE_* | *PMI* | *OMPI_* | *_VISIBLE_DEVICES*) ;; *) return 0 ;; esac
   own='SLURM_(CONF|CLUSTERS)|PBS_(CONF_FILE|DEFAULT|EXEC|HOME|SERVER)'
   own="$own|SGE_(ARCH|CELL|CLUSTER_NAME|EXECD_PORT|QMASTER_PORT|ROOT)"
   # shellcheck disable=SC2046

@@ -6,26 +6,26 @@ main() { # COMMAND...
   enter_directory
   exec 3> .gpe_lock && flock 3 3>&3 || exit 1
   if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
-    id=$(find_job "$@" 3>&-) || fail "the batch system cannot be asked for the job of $directory"
+    id=$(find_job "$@" 3>&-) || fail 75 "the batch system cannot be asked for the job of $directory"
     settle "$id"
   fi
   [ -s .gpe_job_id ] || exit 0
-  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe_job_id) || fail "$directory/.gpe_job_id does not contain a job id"
+  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe_job_id) || fail 75 "$directory/.gpe_job_id does not contain a job id"
   ln -sfn -- "$directory" "$gpe_jobs/$id"
   printf '%s\n' "$id"
 }
-fail() { # MESSAGE
-  printf 'FIND_JOB: %s\n' "$1" >&2
-  exit 75
+fail() { # STATUS MESSAGE
+  printf 'FIND_JOB: %s\n' "$2" >&2
+  exit "$1"
 }
 settle() { # ID: writes down the id that was found; without one, gives the submission up
   if [ -n "$1" ]; then
     printf '%s\n' "$1" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_found ||
-      fail "the batch system told $1, which is not a job id"
+      fail 75 "the batch system told $1, which is not a job id"
     ln .gpe_found .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_found .gpe_job_id || exit 1
     rm -f .gpe_found
   elif [ -s .gpe_submitting ]; then
-    fail "no job of $directory is found, but $(cat .gpe_submitting) (if there is none, remove $directory/.gpe_submitting)"
+    fail 75 "no job of $directory is found, but $(cat .gpe_submitting) (if there is none, remove $directory/.gpe_submitting)"
   else
     # a job of this directory that begins from now on runs nothing; one that begins just now takes its id back
     rm .gpe_submitting && sleep 0.2 || exit 1

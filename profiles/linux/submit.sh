@@ -61,7 +61,7 @@ write_script() { # the last line shows that it is whole: what writes it may be k
 gpe_end_job' | *'
 # end of the job script') ;; *) fail 73 'the job script has no end' ;; esac
   [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting
-  [ -z "$job" ] || cp -- "$job" .gpe_job.sh || return
+  [ -z "$job" ] || cat -- "$job" > .gpe_job.sh || return
   # if there is no room for these, nothing is submitted
   printf '%s\n' "$script" > .gpe_job && printf '' > .gpe_answer && printf '' > .gpe_error && printf '' > .gpe_started
 }
@@ -79,7 +79,9 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe_job_id, or the reason 
   fi
   last=
   while read -r line || [ -n "$line" ]; do last=$line; done < .gpe_answer
-  if ! printf '%s\n' "$last" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_started; then
+  if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_started << END; then
+$last
+END
     { echo 'the batch system answered without a job id:'; cat .gpe_answer; } | tee .gpe_submitting >> .gpe_error
     exit 75
   fi
