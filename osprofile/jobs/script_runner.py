@@ -75,6 +75,8 @@ _MAX_SEVERAL_JOBS: Final = 500
 """For how many it asks: a command line has a limit, and so has the time of a script."""
 _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
+NOTHING_DONE_STATUS: Final = 73
+"""The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
 _MAX_ERROR_LINES: Final = 20
@@ -603,11 +605,18 @@ class ScriptRunner:
             return _check_result(template, label, result, result.exit_code, mark=mark)
 
     async def _deploy_static_scripts(self, limit: float) -> None:
-        """Deploy the static scripts of the profile. Raises `ScriptError`, `ScriptFailedError`."""
+        """Deploy the static scripts of the profile.
+
+        Raises `ScriptError`, or `ScriptFailedError` with NOTHING_DONE_STATUS: the script that needs them has not run.
+        """
         script = deployment_script(static_scripts(self.profile, self.context))
         result = await self._run_in_shell(wrap_script(script), limit, None)
         status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
-        _check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
+        try:
+            _check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
+        except ScriptFailedError as error:
+            error.exit_status = NOTHING_DONE_STATUS
+            raise
 
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""

@@ -28,6 +28,7 @@ from osprofile.errors import (
 )
 from osprofile.jobs.description import build_request, list_differences, list_named_jobs
 from osprofile.jobs.quantities import parse_duration
+from osprofile.jobs.script_runner import NOTHING_DONE_STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -43,8 +44,6 @@ RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
-_NOTHING_DONE_STATUS: Final = 73
-"""START's exit status (EX_CANTCREAT) if it did nothing, because its directory cannot be used."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
 _MIN_BUSY_INTERVAL: Final = 0.05
 _MAX_BUSY_INTERVAL: Final = 1.0
@@ -474,4 +473,4 @@ def _is_other_job(first: JobDescription, other: JobDescription) -> bool:
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:
-    return isinstance(error, ScriptFailedError) and error.exit_status == _NOTHING_DONE_STATUS
+    return isinstance(error, ScriptFailedError) and error.exit_status == NOTHING_DONE_STATUS

@@ -163,13 +163,13 @@ gpe_run_mpi() { # NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun 
       printf ' %s' "$gpe_quoted"
     done >> "$gpe_program"
   ) || exit 125
-  eval "exec env --$gpe_mpi"' mpirun -n "${GPE_PROCESSES:-1}" sh "$gpe_program"'
+  eval "exec env --$gpe_mpi"' mpirun -n "${gpe_processes:-1}" sh "$gpe_program"'
 }
-gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: GPE_PROCESSES times; the first that fails gives the exit status
+gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first that fails gives the exit status
   [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
   gpe_pids='' gpe_count=0
   exec 3<&0
-  while [ "$gpe_count" -lt "${GPE_PROCESSES:-1}" ]; do
+  while [ "$gpe_count" -lt "${gpe_processes:-1}" ]; do
     (gpe_run "$@") <&3 3<&- &
     gpe_pids="$gpe_pids $!" gpe_count=$((gpe_count + 1))
   done

@@ -56,7 +56,7 @@ def test_the_profile_may_come_from_the_environment(
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, name: str) -> None:
-    ended = incarnate("START", "--profile", name)
+    ended = incarnate("START", "--profile", name, "--self-contained")
     assert (ended.code, ended.err) == (0, "")
     assert "hostname" in ended.out
     subprocess.run(["sh", "-n"], input=ended.out, text=True, check=True)
@@ -314,7 +314,7 @@ def test_utf8_in_a_c_locale(site: Path) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(site: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-m", "osprofile", "START", "-p", str(site)],
+        [sys.executable, "-m", "osprofile", "START", "-p", str(site), "--self-contained"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

@@ -51,7 +51,7 @@ def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool
     shown = run("show", "-p", name).stdout.splitlines()
     assert shown[0].startswith(f"profile {name}  {tmp_path}")
     assert shown[1].startswith(f"extends {parent}  {get_bundled_directory()}")
-    started = run("START", "-p", name)
+    started = run("START", "-p", name, "--self-contained")
     assert (started.returncode, started.stderr) == (0, "")
     assert "hostname" in started.stdout
     again = run("new", name, "--extends", parent, "-o", profiles)

@@ -13,17 +13,17 @@ import os
 import shutil
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.jobs.description import JobDescription
 from osprofile.jobs.timing import Timing
-from osprofile.profile.repository import Repository
+from osprofile.profile.repository import Repository, get_bundled_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from osprofile.profile.model import Profile
 
@@ -138,6 +138,7 @@ read -r id < .gpe_job_id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
   </idb:Template>
   <idb:Template name="JOB_PROLOGUE">
     <idb:Invocation name=""><idb:Body><![CDATA[#!/bin/sh
+{functions}
 cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$"
 stdin='<STDIN/'/'\\''>' stdout='<STDOUT/'/'\\''>' stderr='<STDERR/'/'\\''>'
 export GPE_JOB_ID="$TOYJOB" GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_ARRAY_INDEX="$TOYTASK"
@@ -281,6 +282,7 @@ def make_toy(tmp_path: Path, *, has_find_template: bool) -> Iterator[Toy]:
             home=home,
             root=tmp_path / "work",
             look=LOOK[has_find_template],
+            functions=(Path(get_bundled_directory()) / "linux/job.sh").read_text(),
             find_template=FIND_TEMPLATE
             if has_find_template
             else '<idb:Template name="FIND_JOB" ext:absent="true"/>',

@@ -27,8 +27,10 @@ from osprofile.errors import (
     StoreError,
     ValueRefusedError,
 )
+from osprofile.incarnation.static_scripts import deployment_script, static_scripts
 from osprofile.jobs import process, store
 from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON
+from osprofile.jobs.shell import get_shell_command, run_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -527,6 +529,8 @@ def test_working_directories_that_cannot_be(site: FaultySite, directory: str, wo
 
 def test_files_that_cannot_grow(site: FaultySite) -> None:
     """As on a full disk: the job script cannot be written whole, and so nothing is submitted."""
+    deployment = deployment_script(static_scripts(site.profile, {}))
+    assert run_script(get_shell_command(site.profile, {}), deployment).exit_code == 0
     for trap in ("trap '' XFSZ", ""):
         site.replace_command("shell", f'#!/bin/sh\n{trap}\nulimit -f 1\nexec sh "$@"\n')
 

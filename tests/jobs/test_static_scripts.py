@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,8 +127,15 @@ def test_where_they_cannot_be_deployed_nothing_is_done(programs: Profile, toy: T
                 await target.submit(JobDescription(executable="true"))
             assert "\n" not in error.value.message
             assert not toy.submissions
+            assert target.store.list_all_jobs() == []
             (tmp_path / "home/.gpe/bin").unlink()
-            await target.submit(JobDescription(executable="true"))
+            job_id = await target.submit(JobDescription(executable="true"))
+            await target.wait(job_id)
+            shutil.rmtree(tmp_path / "home/.gpe/bin")
+            (tmp_path / "home/.gpe/bin").write_text("in the way")
+        async with TargetSystem(programs, timing=QUICK) as target:
+            with pytest.raises(ScriptFailedError, match="deploying the static scripts failed"):
+                await target.status(job_id)  # it is no unknown job
         assert len(toy.submissions) == 1
 
     asyncio.run(main())
