@@ -86,7 +86,7 @@ class _JobExample:
                 yield name, value
 
     def _is_reserved(self, name: str, value: str) -> bool:
-        """Return whether an amount is asked of the batch system, and not only told to the program, as GPE_NAME."""
+        """Return whether an amount is asked of the batch system, and not only told to the program, as NAME=4."""
         if name not in _RESERVED_FIELDS:
             return True
         texts = []
@@ -96,7 +96,8 @@ class _JobExample:
                     self.profile, "START", fields={name: amount}, application=self.application or None,
                     context=self.context,
                 )  # fmt: skip
-                texts.append(re.sub(rf"\bGPE_{name}=\S*", "", script.text))
+                # the word that ends the job script differs with it
+                texts.append(re.sub(rf"\b{name}=\S*|\bEND_OF_JOB_\w+", "", script.text))
         return len(texts) < 2 or texts[0] != texts[1]
 
     def _accepts(self, name: str, value: str) -> bool:

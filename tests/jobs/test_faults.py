@@ -27,7 +27,8 @@ from osprofile.errors import (
     StoreError,
     ValueRefusedError,
 )
-from osprofile.incarnation.static_scripts import deployment_script, static_scripts
+from osprofile.incarnation.incarnate import static_scripts
+from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs import process, store
 from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON
 from osprofile.jobs.shell import get_shell_command, run_script

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GATED_SHELL = """\
 cd '{root}' || exit 1
 cat > "script.$$" || exit 1
-is_start() {{ grep -q 'setsid setsid' "script.$$"; }}
+is_start() {{ grep -q ' start_session <<' "script.$$"; }}
 if is_start && mv gate-before taken 2> /dev/null; then echo "$$" > pid; mv pid begun; exec sleep 1000; fi
 sh -s < "script.$$"
 status=$?

@@ -159,7 +159,7 @@ def test_what_a_job_took(place: Place) -> None:
     wait_until(lambda: "COMPLETED" in place.ok("sacct", "-nP", "-o", "State", "-j", number))
     cpu, memory = place.ok("sacct", "-nP", "-o", "TotalCPU,MaxRSS", "-j", number).strip().split("|")
     assert cpu == "00:00:00"
-    assert int(memory.removesuffix("K")) > 500
+    assert memory == ""  # without a batch system, that of an ended job is not told
 
 
 def test_ended_jobs_are_forgotten_by_squeue_and_not_by_sacct(place: Place) -> None:

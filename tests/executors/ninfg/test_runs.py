@@ -138,7 +138,7 @@ def test_a_wall_time(machine: Machine) -> None:
         job = client.create(shell("exec sleep 600", max_wall_time="1", **HERE))
         client.wait(job, "ACTIVE")
         (directory,) = machine.directories
-        assert "GPE_WALLTIME='60'" in (directory / ".gpe_job").read_text()
+        assert " WALLTIME=60" in (directory / ".gpe_job").read_text()
         assert client.exit() == 0
 
 

@@ -180,7 +180,7 @@ def test_where_the_program_runs(place: Place) -> None:
     """workingDir: the field DIRECTORY; with a site's older templates the wrapper. Both say `pwd`."""
     text = read_with_texts(Path(__file__).parents[3] / "profiles/linux/profile.xml")
     text, fields = re.subn(r'<idb:Field name="DIRECTORY".*?</idb:Field>', "", text, flags=re.DOTALL)
-    text, values = re.subn(r"gpe_directory='<DIRECTORY/[^>]*>'", "gpe_directory=''", text)
+    text, values = re.subn(r"<DIRECTORY:QUOTED/[^>]*>", "", text)
     assert (fields, values) == (1, 1)
     older = place.root / "profiles/older.xml"
     text = text.replace('name="linux"', 'name="older"', 1)
