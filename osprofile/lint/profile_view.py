@@ -69,9 +69,13 @@ class Placeholder:
 
 @final
 class ShellScript:
-    """The items of one or more texts; see `osprofile.lint.shell`."""
+    """The items of one or more texts; see `osprofile.lint.shell`.
 
-    def __init__(self) -> None:
+    `has_optional_text`: the text that TO puts around a value is in it, as if each value was given.
+    """
+
+    def __init__(self, *, has_optional_text: bool = True) -> None:
+        self.has_optional_text = has_optional_text
         self.items: list[str | Placeholder] = []
         # Of each literal: its first index in `items`, its source, and its offset there.
         self._literal_starts: list[tuple[int, SourceText, int]] = []
@@ -190,9 +194,11 @@ class ProfileView:
     def _list_default_texts(self, name: str) -> list[TemplateText]:
         return [t for t in self.texts if t.template.name == name and not t.invocation.name]
 
-    def assemble_script(self, texts: Sequence[TemplateText]) -> ShellScript:
+    def assemble_script(
+        self, texts: Sequence[TemplateText], *, has_optional_text: bool = True
+    ) -> ShellScript:
         """Join texts; each ends with a line end."""
-        script = ShellScript()
+        script = ShellScript(has_optional_text=has_optional_text)
         for text in texts:
             if text.is_arguments:  # alone they are no command; `:` reads none of them as an option
                 script.append_literal(": ", text.body.source, 0)
@@ -242,7 +248,7 @@ class ProfileView:
     ) -> None:
         """Add the placeholder of a value, with the text that TO puts around it if there is a value."""
         around = [""] * 2 if replacement.pattern is None else _split_conditional_text(replacement)
-        if around is None:
+        if around is None or not script.has_optional_text:
             script.append_placeholder(Placeholder(text, replacement))
             return
         value, quote = replacement._replace(pattern=None, replacement=None), ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os.path
+import re
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,12 @@ _COMMAND_LINE_TEMPLATES: Final = frozenset({"BIN", "SHELL", "EVENTS"})
 
 _CONSTANT_CODES: Final = frozenset({2043, 2050, 2157, 2194})
 """Warnings about a constant where a variable is expected: here the constant is a sample value."""
+
+_KNOWN_TO_EVERY_SHELL: Final = frozenset({3067})
+"""What POSIX does not have, and every sh of Linux has: -O of test."""
+_UNUSED_CODE: Final = 2034
+"""A variable that appears unused. A file that the script reads may use it."""
+_DOT_COMMAND: Final = re.compile(r"(?m)(?:^|[;&|] *)\. ")
 
 _SAMPLE_CONTEXT: Final = {
     "USER_NAME": "user",
@@ -110,6 +117,8 @@ def create_shellcheck_rule(program: str) -> Callable[[ProfileView], list[Problem
             for script in scripts
             for comment in comments_by_text[script.text]
             if comment["code"] not in _CONSTANT_CODES or not script.has_placeholder(comment["line"])
+            if comment["code"] not in _KNOWN_TO_EVERY_SHELL
+            if comment["code"] != _UNUSED_CODE or not _DOT_COMMAND.search(script.text)
         ]
 
     return shellcheck
@@ -119,7 +128,7 @@ def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
     """Yield all scripts of a profile: job scripts, templates, static scripts."""
     for texts, is_job in view.list_script_texts():
         if is_job or not (texts[0].is_arguments or texts[0].template.name in _COMMAND_LINE_TEMPLATES):
-            yield _render_script(view, view.assemble_script(texts))
+            yield _render_script(view, view.assemble_script(texts, has_optional_text=False))
     for _, static_script in view.profile.list_static_scripts():
         script = ShellScript()
         script.append_literal(static_script.body.text + "\n", static_script.body, 0)
@@ -127,14 +136,23 @@ def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
 
 
 def _render_script(view: ProfileView, script: ShellScript) -> RenderedScript:
-    pieces, indices = list[str](), list[int]()
-    for index, item in enumerate(script.items):
-        piece = item if isinstance(item, str) else _sample_replacement(view, item)
-        pieces.append(piece)
-        indices += [index] * len(piece)
+    pieces = [i if isinstance(i, str) else _sample_replacement(view, i) for i in script.items]
+    _omit_empty_lines(script, pieces)
+    indices = [index for index, piece in enumerate(pieces) for _ in piece]
     text = "".join(pieces)
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     return RenderedScript(text, indices or [0], script, starts)
+
+
+def _omit_empty_lines(script: ShellScript, pieces: list[str]) -> None:
+    """Omit the line end of each line that has only replacements, all of them empty, as the engine does."""
+    begin = 0
+    for index, item in enumerate(script.items):
+        if item == "\n":
+            line = script.items[begin:index]
+            if line and not any(isinstance(i, str) for i in line) and not any(pieces[begin:index]):
+                pieces[index] = ""
+            begin = index + 1
 
 
 def _sample_replacement(view: ProfileView, placeholder: Placeholder) -> str:

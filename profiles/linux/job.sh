@@ -137,7 +137,7 @@ gpe_enter_container() { # the same directory and environment, in the image gpe_c
     esac
   done
   gpe_bind='--bind "$GPE_WORKING_DIRECTORY,$PWD${gpe_tmp:+,$gpe_tmp}" --pwd "$PWD" "$gpe_container"'
-  gpe_words="$gpe_container_command $gpe_bind $gpe_words"
+  gpe_words="${gpe_container_command:-} $gpe_bind $gpe_words"
 }
 gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
   gpe_quoted='' gpe_rest=$1
@@ -183,6 +183,7 @@ gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes time
   exit "$gpe_status"
 }
 gpe_end_program() { # [STATUS]: after the program's own shell: keeps its exit status
+  # shellcheck disable=SC2319  # that of the program's shell
   gpe_status=${1:-$?}
   [ "$gpe_status" -le 255 ] || gpe_status=$((gpe_status % 128 + 128)) # ksh and yash tell signal n as 256+n and 384+n
 }

@@ -1,7 +1,11 @@
 # The options of submit.sh and find-job.sh, which this runs.
+# shellcheck disable=SC2034  # the functions above use all of these
 umask=$(umask)
+# shellcheck disable=SC2034
 case $0 in /*) program=$0 ;; *) program=$PWD/$0 ;; esac
+# shellcheck disable=SC2034
 in_session='' job='' profile='' directory='' id_pattern='' keep='' after='' not_before=''
+# shellcheck disable=SC2034
 while [ "$#" -gt 0 ]; do
   case $1 in
   --in-session) in_session=y umask=$2 ;; # submit.sh runs itself

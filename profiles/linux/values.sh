@@ -9,5 +9,6 @@ check_processes() { # with nodes, processes and cpus: sets each that is missing,
   nodes=${nodes:-1} cpus=${cpus:-1}
   processes=${processes:-$nodes}
   [ "$processes" -ge "$nodes" ] || fail 1 "$processes processes cannot fill $nodes nodes"
+  # shellcheck disable=SC2034  # the profile's function uses it
   slots=$(((processes + nodes - 1) / nodes * cpus))
 }

@@ -7,7 +7,7 @@ gpe_set_id() {
 }
 gpe_check_jobs() { # Grid Engine knows only that other jobs have ended; if not as DEPENDENCY asks, this one ends as a removed one
   [ -n "${gpe_dependency:-}" ] || return 0
-  gpe_jobs=${HOME:?}/.gpe/jobs/$gpe_profile
+  gpe_jobs=${HOME:?}/.gpe/jobs/${gpe_profile:-sge}
   gpe_check_dependency "$gpe_dependency" || { printf 'DEPENDENCY\n' > .gpe_removed; exit 0; }
 }
 gpe_explain_end() { # Grid Engine would run a job that exits with 99 again, and put one that exits with 100 into its error state

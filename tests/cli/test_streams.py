@@ -25,7 +25,15 @@ def run(words: str, home: Path, **environment: str) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
-PRINTING = ["--version", "--help", "job", "lint --help", "profiles", "show -p linux", "START -p linux --self-contained"]
+PRINTING = [
+    "--version",
+    "--help",
+    "job",
+    "lint --help",
+    "profiles",
+    "show -p linux",
+    "START -p linux --self-contained",
+]
 
 
 @pytest.mark.parametrize("words", PRINTING)

@@ -41,7 +41,12 @@ def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tm
     path = f"{command.parent}:{os.environ['PATH']}"
     environment = {"HOME": str(tmp_path), "PATH": path, **OPTIONS, **KEPT}
     subprocess.run(
-        [shell, "-s"], input=build_self_contained_script(start), env=environment, text=True, capture_output=True, check=False
+        [shell, "-s"],
+        input=build_self_contained_script(start),
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
     )
     seen = dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
     assert {name: seen[name] for name in OPTIONS if name in seen} == {}
