@@ -39,8 +39,7 @@ def test_the_wheel_from_another_directory(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (ended.returncode, ended.stderr.count("\n")) == (0, 1)
-    assert "static scripts" in ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, "")
     assert "qsub" in ended.stdout
     assert "prefers-color-scheme" in (elsewhere / "page.html").read_text()
     files = {path.name for path in (installed / "osprofile" / "page").iterdir()}

@@ -1,5 +1,6 @@
 """`incarnate render`: turns a template into a script, and prints or runs it."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 from osprofile.cli import common
@@ -84,7 +85,7 @@ def render(
 
         common.print_result(shell.build_self_contained_script(incarnation))
     else:
-        if incarnation.static_scripts:
+        if incarnation.static_scripts and sys.stdout is not None and sys.stdout.isatty():
             message = (
                 "it runs static scripts, which `incarnate deploy --run` writes; --self-contained prints both"
             )

@@ -8,7 +8,8 @@ gpe_check_waiting() { # before the id is told: refuses what can never begin, and
     printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe_waiting || exit 1
   fi
   [ -n "${gpe_start_time:-}" ] || return 0
-  gpe_start=$(date -d "${gpe_start_time%T*} ${gpe_start_time#*T}" +%s) || exit 1
+  gpe_start=$(date -d "${gpe_start_time%T*} ${gpe_start_time#*T}" +%s 2> /dev/null) ||
+    { printf 'START: START_TIME %s is no time that exists here\n' "$gpe_start_time" >&2; exit 1; }
   [ -n "${gpe_dependency:-}" ] || gpe_note_start_time || exit 1
 }
 gpe_note_start_time() { printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe_waiting; }

@@ -48,7 +48,7 @@ def test_spellings_of_wall_times(seconds: int, spelled: tuple[str, ...]) -> None
         "torque": [f"qsub -l walltime={pbs}"],
         "sge": [f"-l h_rt={sge}"],
         "lsf": [f"-W {lsf}"],
-        "linux": [f"GPE_WALLTIME='{seconds}'"],  # the job script waits so long
+        "linux": [f"WALLTIME={seconds}"],  # the job script waits so long
     }
     found = {}
     for name in PROFILES:
@@ -128,7 +128,7 @@ def test_directives_options_and_refusals() -> None:
     assert find("slurm", "OPTIONS") == ("", (), ())
     linux = systems.find_effect(load_profile("linux"), "STDOUT")
     assert linux is not None
-    assert linux.variables == ("gpe_stdout='output'",)
+    assert linux.variables == ("STDOUT='output'",)
 
 
 def test_a_field_whose_values_are_unknown(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def lint_fields(tmp_path: Path, *fields: str, more: str = "", parent: str = "slu
         ("OPTIONS", "--comment=[^;]*", ["OSP622"]),
         ("OPTIONS", "(?s).*", ["OSP621"]),
         ("MODULES", "(?:gcc|openmpi/4)(?: (?:gcc|openmpi/4))*", []),
-        ("MODULES", "[a-z -]*", ["OSP616"]),
+        ("MODULES", "[a-z -]*", ["OSP605"]),
     ],
 )
 def test_the_pattern_of_a_field_that_a_site_opens(

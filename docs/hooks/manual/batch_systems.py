@@ -22,6 +22,7 @@ from osprofile.errors import NotSettableError, UnknownFieldError, ValueRefusedEr
 from osprofile.incarnation.field_rules import is_special_field
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
+from osprofile.jobs.shell import build_self_contained_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -192,9 +193,14 @@ def find_effect(profile: Profile, field: str, sample: str | None = None) -> Effe
     old_shell, old_directives = _split_job(old.job, prefix)
     new_shell, new_directives = _split_job(new.job, prefix)
     directives = tuple(line for line in new_directives if line not in old_directives)
-    changed = [m for m in _ASSIGNMENT.finditer(new_shell) if m[0] not in old_shell]
-    read = dict.fromkeys(m[0] for m in changed if _is_read(m[1], new_shell))
-    others = _ASSIGNMENT.sub("", new_shell) != _ASSIGNMENT.sub("", old_shell)
+    changed = [m for m in _ASSIGNMENT.finditer(_omit_program(new_shell)) if m[0] not in old_shell]
+    functions = _read_job_functions(profile)
+    read = dict.fromkeys(m[0] for m in changed if _is_read(m[1], new_shell + functions))
+    old_rest, new_rest = (_ASSIGNMENT.sub("", _omit_program(s)).split() for s in (old_shell, new_shell))
+    old_program, new_program = (
+        s.partition("gpe_run")[2].partition("\n)\n")[0] for s in (old_shell, new_shell)
+    )
+    others = (old_rest, old_program) != (new_rest, new_program)
     pieces = tuple(_list_pieces(profile, field))
     options = _find_options(profile, old, new, directives)
     told = bool(changed) and not (read or others or directives or options)
@@ -254,12 +260,27 @@ def _render_start(profile: Profile, request: Mapping[str, str]) -> _Start:
     fields = {n: v for n, v in request.items() if n not in of_site}
     found = incarnate(profile, START, fields=fields, context=context, strict=True)
     job = found.job_script or ""
-    return _Start(found.text, job, found.text.replace(job.replace("'", "'\\''"), ""))
+    rest = re.sub(r"\bEND_OF_JOB_\w+", "END", found.text.replace(job, ""))
+    return _Start(build_self_contained_script(found), job, rest)
+
+
+def _read_job_functions(profile: Profile) -> str:
+    """Return the functions of a profile's job scripts, without those for NODE_FILE and for the application Processes."""
+    text = next(s.body.text for _, s in profile.list_static_scripts() if s.file_name == "job.sh")
+    return re.sub(r"(?ms)^[^\n]*\bgpe_(?:print_nodes|run_processes)\(\) \{.*?^\}$", "", text)
+
+
+def _omit_program(shell: str) -> str:
+    """Return the shell code of a job script without the line that runs the program, whose words are not its own."""
+    return re.sub(r"(?ms)\bgpe_run\b.*?^\)$", "", shell)
 
 
 def _is_read(variable: str, script: str) -> bool:
-    """Return whether a script reads a shell variable, other than to give it to the program."""
-    uses = re.findall(rf"\S*\$\{{?{variable}\b", script)
+    """Return whether a script reads a shell variable, other than to give it to the program.
+
+    The words NAME=VALUE of the functions of a job script are the variables GPE_NAME and gpe_NAME.
+    """
+    uses = re.findall(rf"\S*\$\{{?(?:GPE_|gpe_)?{variable}\b", script)
     return any(not re.match(r"(export )?GPE_\w+=", use) for use in uses)
 
 
