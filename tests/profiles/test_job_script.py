@@ -1,0 +1,89 @@
+"""The job script in START's here-document: what stands there is what runs, whole or not at all."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.profiles.conftest import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.profiles.conftest import Job, Target
+
+SHELLS = ["dash", "bash", "ksh", "mksh", "zsh", "yash"]
+ECHO = "import sys; open('told', 'w').write(repr(sys.argv[1:]))"
+
+
+def echo(target: Target, *words: str) -> Job:
+    """Run a program that writes down its arguments."""
+    job = target.start(EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", ECHO, *words))
+    assert job.wait().exit == 0, job.read("stderr")
+    return job
+
+
+def get_delimiter(text: str) -> str:
+    match = re.search(r"<<'(END_OF_JOB_\w+)'\n", text)
+    assert match is not None
+    return match[1]
+
+
+@pytest.mark.parametrize("shell", SHELLS, indirect=True)
+def test_values_stand_in_it_as_they_are(target_of: Callable[..., Target]) -> None:
+    linux = target_of("linux")
+    other = get_delimiter(linux.script("START"))  # of another request
+    words = [
+        "a\nb\n",
+        f"\n{other}\n",
+        "gpe_end_job",
+        "\ngpe_end_job\n",
+        "<JOB_SCRIPT:END>",
+        "\\",
+        "$(touch pwned)",
+        "it's",
+    ]
+    job = echo(linux, *words)
+    assert job.read("told") == repr(words)
+    assert not (job.directory / "pwned").exists()
+
+
+@pytest.mark.parametrize("shell", SHELLS, indirect=True)
+def test_as_long_as_a_program_can_take(target_of: Callable[..., Target]) -> None:
+    linux = target_of("linux")
+    words = ["x" * 98_000] * 10
+    job = linux.start(EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", ECHO, *words))
+    assert job.wait().exit == 0, job.read("stderr")
+    assert len(job.read(".gpe_job")) > 980_000
+    assert job.read("told") == repr(words)
+
+
+@pytest.mark.parametrize("shell", SHELLS, indirect=True)
+def test_a_script_that_is_cut_runs_nothing(target_of: Callable[..., Target]) -> None:
+    """As `incarnate START | ssh host sh` does, when the connection breaks."""
+    linux = target_of("linux")
+    whole = linux.script(
+        "START",
+        EXECUTABLE="/bin/touch",
+        ARGUMENTS=quoted(f"{linux.home}/ran", "x" * 5000),
+        directory=linux.root / "cut",
+    )
+    begin, end = whole.index("#!/bin/sh"), whole.index("\ngpe_end_job\n")
+    for cut in {*range(begin, end, 211), end, end + len("\ngpe_end_jo")}:
+        done = subprocess.run(
+            [linux.shell, "-s"], input=whole[:cut], capture_output=True, text=True, env=linux.env, check=False
+        )
+        assert done.stdout == ""
+        if linux.shell in {"mksh", "yash"}:  # they read no here-document without its end
+            assert done.returncode in {1, 2}
+            assert "here" in done.stderr
+        else:
+            assert done.returncode == 73
+            assert "START: the job script has no end\n" in done.stderr
+    assert not (linux.home / "ran").exists()
+    assert not (linux.root / "cut/.gpe_job_id").exists()
+    assert linux.start(linux.root / "cut").wait().exit == 0
