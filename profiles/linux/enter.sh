@@ -7,7 +7,7 @@ enter_directory() { # makes the working directory, and refuses one that others c
   # shellcheck disable=SC3067  # every sh of Linux has -O
   [ ! -O / ] || user=root
   while read -r mode owner rest; do
-    case $mode in f:) continue ;; esac
+    case $mode in '' | f:) continue ;; esac
     last="$mode $owner $rest"
     case $owner in root | "${user:=$owner}") bad= ;; *) bad=y ;; esac
     case $bad$mode in l* | ?????-??-? | ?????????[tT]) ;; *) unsafe="$unsafe$last, " ;; esac

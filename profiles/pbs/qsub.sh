@@ -1,7 +1,7 @@
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   drop_variables
   [ -z "$after" ] || check_dependency
-  nodes='' processes='' cpus='' memory='' gpus='' constraint='' exclusive='' mail='' events='' select='' place='' alone=''
+  nodes='' processes='' cpus='' memory='' gpus='' gpu_type='' gpu_type_resource='' constraint='' exclusive='' mail='' events='' select='' place='' alone=''
   read_values "$@"
   choose_chunks
   directives=$(read_directives) ||
@@ -13,7 +13,7 @@ submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   # would end. A job that cannot begin ends by a signal, too. -f: no process of qsub stays behind and keeps the lock.
   # The umask is before the directives, which may have another one.
   # shellcheck disable=SC2086,SC2016
-  exec qsub -W "umask=$(umask)" ${directives%"$IFS"} -f -j oe -o /dev/null ${alone:+-l} $alone ${select:+-l} $select \
+  exec qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null ${alone:+-l} $alone ${select:+-l} $select \
     ${place:+-l} $place ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- /bin/sh -c \
     'cd -- "$0" && [ -O . ] && [ ! -L "$0" ] && [ -r .gpe_job ] && exec sh .gpe_job; kill -s KILL $$' "$directory"
 }
@@ -35,5 +35,5 @@ choose_chunks() { # sets select and place: a chunk a node; where the processes d
 }
 print_chunk() { # NODES PROCESSES
   chunk=$1:ncpus=$(($2 * cpus)):mpiprocs=$2:ompthreads=$cpus
-  printf '%s\n' "$chunk${memory:+:mem=${memory}mb}${gpus:+:ngpus=$gpus}${constraint:+:$constraint}"
+  printf '%s\n' "$chunk${memory:+:mem=${memory}mb}${gpus:+:ngpus=$gpus${gpu_type:+:$gpu_type_resource=$gpu_type}}${constraint:+:$constraint}"
 }

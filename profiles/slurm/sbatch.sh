@@ -5,7 +5,6 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
     unset SLURM_CLUSTERS ;;
   esac
   [ -z "$after" ] || check_dependency
-  case $profile in *@*) ;; *) exec "$@" ;; esac
   answer=$("$@")
   rc=$?
   case $answer in [0-9]*) answer=${answer%%;*} ;; esac # ID;CLUSTER
