@@ -333,7 +333,9 @@ def test_a_submission_that_is_cut_off_is_completed(
         f"cd {tmp_path}\ncat > script.$$\n[ -s cuts ] || exec sh script.$$\n"
         "sed -i 1d cuts\nsh script.$$ > lost.$$\nkill -s KILL $$\n"
     )
-    provider = make(write_profile(tmp_path, f"sh {shell}"))
+    profile = write_profile(tmp_path, f"sh {shell}")
+    subprocess.run([sys.executable, "-m", "osprofile", "deploy", "-p", profile, "--run"], check=True)
+    provider = make(profile)
     (tmp_path / "cuts").write_text("START\nFIND_JOB\n")
     job_id = provider.submit("echo run >> runs", 1)
     assert "a submission was cut off" in caplog.text
