@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from paired import Promise, compare, heading, rounds
+from paired import Promise, compare, deploy, heading, rounds
 
 import osprofile
 from osprofile.jobs.shell import wrap_script
@@ -169,6 +169,7 @@ def submit_ad(root: Path) -> bytes:
 def starting(root: Path, jobs: int) -> float:
     """Return the seconds of a shell loop that runs START's scripts for such jobs."""
     profile = osprofile.load("slurm")
+    deploy(profile)
     scripts = Path(tempfile.mkdtemp(dir=root))
     for number in range(jobs):
         start = osprofile.incarnate(

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paired import Promise, compare, heading, rounds
+from paired import Promise, compare, deploy, heading, rounds
 
 import osprofile
 from osprofile.jobs.shell import wrap_script
@@ -52,6 +52,7 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
 
     def loop() -> float:
         scripts = Path(tempfile.mkdtemp(dir=root))
+        deploy(profile)
         for job in descriptions():
             start = osprofile.incarnate(
                 profile,

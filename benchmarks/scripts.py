@@ -18,7 +18,7 @@ import time
 from itertools import count
 from pathlib import Path
 
-from paired import Promise, compare, heading, process, rounds
+from paired import Promise, compare, deploy, heading, process, rounds
 
 import osprofile
 
@@ -71,6 +71,7 @@ def print_breakdown(home: Path, times: int) -> None:
 def compare_begins(home: Path, times: int) -> bool:
     """Compare a job of `linux` with `sh -c`; return whether the promise holds."""
     profile = osprofile.load("linux")
+    deploy(profile)
     numbers = count()
     pipe, script = home / "pipe", home / "start-linux"
     os.mkfifo(pipe)
@@ -100,6 +101,7 @@ def main() -> int:
         sbatch.write_text("#!/bin/sh\necho 12\n")
         sbatch.chmod(0o700)
         os.environ |= {"HOME": directory, "PATH": f"{directory}:/usr/bin:/bin"}
+        deploy(profile)
         script, programs = home / "start", home / "programs"
         programs.write_text("/bin/true\n" * (PROGRAMS - 1))
         start_script, start_programs = (process(["/bin/sh", str(f)]) for f in (script, programs))

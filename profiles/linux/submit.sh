@@ -56,10 +56,11 @@ make_mark() { # from here on, only FIND_JOB can tell whether there is a job; fal
   set +C
 }
 write_script() { # the last line shows that it is whole: what writes it may be killed
+  cat -- "${job:-/dev/null}" > .gpe_job.sh & # beside the next program
   last=$(LC_ALL=C sed -n -e 'w .gpe_job' -e '$p') || return
   case $last in gpe_end_job | '# end of the job script') ;; *) echo 'START: the job script has no end' >&2; return 1 ;; esac
   [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting
-  [ -z "$job" ] || cat -- "$job" > .gpe_job.sh || return
+  wait "$!" || return
   # if there is no room for these, nothing is submitted
   printf '' > .gpe_answer && printf '' > .gpe_error && printf '' > .gpe_started
 }
