@@ -19,6 +19,7 @@ from osprofile.errors import (
     ValueRefusedError,
     quote_value,
 )
+from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.profile.model import TYPE_ATTRIBUTE
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ JOB_SCRIPT: Final = "JOB_SCRIPT"
 """The field with the text of directives, prologue, application and epilogue, which the engine supplies to START."""
 JOB_SCRIPT_END: Final = "JOB_SCRIPT:END"
 """The field with a word that no line of JOB_SCRIPT equals: the delimiter of a here-document with that text."""
+_END_WORD_PREFIX: Final = "END_OF_JOB_"
+END_WORD_PATTERN: Final = rf"\b{_END_WORD_PREFIX}[0-9a-f]{{12}}\b"
+"""The form of the values of JOB_SCRIPT_END, which differ with each request."""
 ENGINE_FIELDS: Final = frozenset({JOB_SCRIPT, JOB_SCRIPT_END})
 """The fields that the engine supplies to START."""
 PROGRAM_PREFIX: Final = "BIN:"
@@ -71,7 +75,7 @@ def choose_end_word(text: str) -> str:
     word, digest = "", text
     while not word or re.search(rf"^\t*{word}$", text, re.MULTILINE):  # <<- removes tabs
         digest = sha256(digest.encode()).hexdigest()
-        word = f"END_OF_JOB_{digest[:12]}"
+        word = f"{_END_WORD_PREFIX}{digest[:12]}"
     return word
 
 
@@ -106,11 +110,6 @@ def is_quoted_form(name: str) -> bool:
     return name.endswith(f":{QUOTED}")
 
 
-def quote_word(value: str) -> str:
-    """Return a value as one word of a shell, in single quotes."""
-    return "'" + value.replace("'", r"'\''") + "'"
-
-
 def derive_value(field: Field, name: str, value: str) -> str:
     """Return the value of the derived field `name` from the value of its base field `field`.
 
@@ -119,7 +118,7 @@ def derive_value(field: Field, name: str, value: str) -> str:
     if not value:
         return value
     if is_quoted_form(name):
-        return quote_word(value)
+        return quote_shell_word(value)
     if not is_integer(value) or len(value) > 19:
         message = f"<{name}> needs whole seconds, and field {field.name} has the value {quote_value(value)}"
         hint = f'give field {field.name} ext:type="integer"'

@@ -44,7 +44,8 @@ def check_inheritance(view: ProfileView) -> Iterator[Problem]:
 def _check_batch_system(view: ProfileView) -> Iterator[Problem]:
     """Report scripts from beyond the document that says what an id of this batch system looks like.
 
-    A script with lines of shell code that come from a nearer document is for this batch system.
+    A script with lines of shell code that come from a nearer document is for this batch system, and so is one that runs
+    a program from there.
     """
     profile = view.profile
     declared = (n for n, d in enumerate(profile.documents) if "JOB_ID_PATTERN" in d.global_fields)
@@ -52,6 +53,8 @@ def _check_batch_system(view: ProfileView) -> Iterator[Problem]:
     for name in BATCH_SYSTEM_TEMPLATES:
         origin = _find_origin(profile, name)
         if origin is None or origin <= number or _has_lines_from(view, name, profile.documents[: number + 1]):
+            continue
+        if _runs_program_from(view, name, number):
             continue
         own, other = profile.documents[number], profile.documents[origin]
         message = f"template {name} is inherited from {other.name}, which describes another batch system"
@@ -70,6 +73,17 @@ def _has_lines_from(view: ProfileView, name: str, documents: Sequence[Document])
         for body in bodies
         for replacement in body.replacements
     )
+
+
+def _runs_program_from(view: ProfileView, name: str, number: int) -> bool:
+    """Return whether a template's scripts run a program (`<BIN:...>`) of the document of that number, or a nearer one."""
+    own = {
+        field_rules.PROGRAM_PREFIX + script.file_name
+        for template, script in view.profile.list_static_scripts()
+        if (origin := _find_origin(view.profile, template.name)) is not None and origin <= number
+    }
+    texts = (text for text in view.texts if text.template.name == name)
+    return any(replacement.name in own for text in texts for replacement in text.body.replacements)
 
 
 def _check_prologue(profile: Profile) -> Iterator[Problem]:

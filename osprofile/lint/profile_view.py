@@ -95,6 +95,11 @@ class ShellScript:
         """Return whether the item at an index is of the Value of a field."""
         return any(index in indices for indices in self._fixed_values)
 
+    def append_text_at(self, text: str, source: SourceText, offset: int) -> None:
+        """Add text whose characters all have the location of one offset: that of a replacement."""
+        for char in text:
+            self.append_literal(char, source, offset)
+
     def append_placeholder(self, placeholder: Placeholder) -> None:
         """Add a placeholder."""
         self.items.append(placeholder)
@@ -240,14 +245,13 @@ class ProfileView:
         if value is not None and value.text == fixed_text:
             script.append_fixed_value(value.source_text)
             return
-        for char in fixed_text:  # each has the location of the replacement
-            script.append_literal(char, text.body.source, replacement.start)
+        script.append_text_at(fixed_text, text.body.source, replacement.start)
 
     def _append_variable_text(
         self, script: ShellScript, text: TemplateText, replacement: Replacement
     ) -> None:
         """Add the placeholder of a value, with the text that TO puts around it if there is a value."""
-        around = [""] * 2 if replacement.pattern is None else _split_conditional_text(replacement)
+        around = ["", ""] if replacement.pattern is None else _split_conditional_text(replacement)
         if around is None or not script.has_optional_text:
             script.append_placeholder(Placeholder(text, replacement))
             return
@@ -256,12 +260,12 @@ class ProfileView:
         if field_rules.is_quoted_form(value.name) and declared is not None and declared.name != value.name:
             pattern, target = field_rules.QUOTE_ESCAPE
             value, quote = Replacement(declared.name, pattern, target, value.start, value.end), "'"
-        for position, literal in enumerate(around):
-            if position:
-                script.append_placeholder(Placeholder(text, value))
-            # each character has the location of the replacement
-            for char in (quote if position else "") + literal + (quote if position + 1 < len(around) else ""):
-                script.append_literal(char, text.body.source, replacement.start)
+        place = text.body.source, replacement.start
+        script.append_text_at(around[0], *place)
+        for literal in around[1:]:
+            script.append_text_at(quote, *place)
+            script.append_placeholder(Placeholder(text, value))
+            script.append_text_at(quote + literal, *place)
 
     def _get_fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
         """Return the fixed text of a replacement, or None if it may vary."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.field_rules import (
     DERIVED_FORMATS,
+    END_WORD_PATTERN,
     FieldRule,
     apply_tags,
     format_number,
@@ -97,7 +98,7 @@ class _JobExample:
                     context=self.context,
                 )  # fmt: skip
                 # the word that ends the job script differs with it
-                texts.append(re.sub(rf"\b{name}=\S*|\bEND_OF_JOB_\w+", "", script.text))
+                texts.append(re.sub(rf"\b{name}=\S*|{END_WORD_PATTERN}", "", script.text))
         return len(texts) < 2 or texts[0] != texts[1]
 
     def _accepts(self, name: str, value: str) -> bool:

@@ -4,7 +4,6 @@ enter_directory() { # makes the working directory, and refuses one that others c
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its path leads through.
   path=$(LC_ALL=C namei -mo -- "$directory")
   user='' unsafe='' last=''
-  # shellcheck disable=SC3067  # every sh of Linux has -O
   [ ! -O / ] || user=root
   while read -r mode owner rest; do
     case $mode in '' | f:) continue ;; esac
@@ -14,7 +13,6 @@ enter_directory() { # makes the working directory, and refuses one that others c
   done << END
 $path
 END
-  # shellcheck disable=SC3067
   case $last in d????-??-?' '*) [ -O . ] || unsafe=$last ;; *) unsafe=${last:-namei failed} ;; esac
   [ -z "$unsafe" ] ||
     fail 73 "$directory is not a safe directory for a job, because others can change this: ${unsafe%, }"

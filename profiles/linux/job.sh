@@ -1,5 +1,5 @@
 # job.sh: the functions of a job script. It reads this file from its working directory, and shares its shell with lines of
-# the site and of the user: names begin with gpe_. The job's files are in the table of docs/language.md.
+# the site and of the user: names begin with gpe_.
 #   gpe_begin_job NAME=VALUE...       takes the directory for this job; the values are exported as GPE_NAME
 #   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, and goes to its directory
 #   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables in its environment
@@ -45,13 +45,18 @@ gpe_open_record() { # a job that cannot write here is killed: an exit status wou
 }
 gpe_export_values() { # NAME=VALUE...
   GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME='' GPE_NODE_FILE='' GPE_TMP_DIR=''
-  for gpe_value in "$@"; do
-    eval "GPE_${gpe_value%%=*}=\${gpe_value#*=}"
-  done
+  gpe_set_values GPE_ "$@"
   GPE_JOB_ID=$gpe_me GPE_NODES=${gpe_nodes:-} GPE_QUEUE=${gpe_queue:-} GPE_PROJECT=${gpe_project:-}
   export GPE_WORKING_DIRECTORY GPE_JOB_ID GPE_JOB_NAME GPE_NODES GPE_QUEUE GPE_PROJECT
   export GPE_PROCESSES GPE_CPUS GPE_MEMORY GPE_WALLTIME GPE_CPUTIME
   [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
+}
+gpe_set_values() { # PREFIX NAME=VALUE...: sets the variables PREFIX and NAME, whose names are the profile's
+  gpe_prefix=$1
+  shift
+  for gpe_value in "$@"; do
+    eval "$gpe_prefix${gpe_value%%=*}=\${gpe_value#*=}"
+  done
 }
 gpe_survive() { # zsh does not know the last one
   trap : HUP INT QUIT ILL TRAP BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS ABRT
@@ -77,9 +82,7 @@ gpe_end_setup() {
 gpe_open_program() { # NAME=VALUE...
   "${gpe_enter:-:}"
   gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
-  for gpe_value in "$@"; do
-    eval "gpe_${gpe_value%%=*}=\${gpe_value#*=}"
-  done
+  gpe_set_values gpe_ "$@"
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   gpe_stdin=${gpe_STDIN:-/dev/null} gpe_stdout=${gpe_STDOUT:-stdout} gpe_stderr=${gpe_STDERR:-stderr}
   gpe_directory=$gpe_DIRECTORY
@@ -215,23 +218,30 @@ gpe_measure() { # writes what the program took to .gpe_usage, as words of GET_JO
   case $gpe_uptime:$gpe_now in
   *.??:*.??)
     gpe_w=$((${gpe_now%.*}${gpe_now#*.} - ${gpe_uptime%.*}${gpe_uptime#*.}))
-    gpe_used="elapsed=$((gpe_w / 100)).$((gpe_w % 100 / 10))$((gpe_w % 10))" ;;
+    gpe_format_seconds "$gpe_w"
+    gpe_used="elapsed=$gpe_w" ;;
   esac
-  times > .gpe_exit_status.new # the second line is what its children took: 0m0.010000s 0m0.020000s
-  { read -r gpe_w; read -r gpe_user gpe_system; } < .gpe_exit_status.new
-  if [ ! -e .gpe_program ] && gpe_parse_time "$gpe_user" && gpe_user=$gpe_w && gpe_parse_time "$gpe_system"; then
-    gpe_w=$((gpe_user + gpe_w))
-    gpe_used="$gpe_used cpu=$((gpe_w / 100)).$((gpe_w % 100 / 10))$((gpe_w % 10))"
+  if [ ! -e .gpe_program ] && gpe_read_cpu_time; then
+    gpe_format_seconds "$gpe_cpu"
+    gpe_used="$gpe_used cpu=$gpe_w"
   fi
   gpe_w=$(date +%s.%N)
   case $gpe_w in *[!0-9.]*) ;; *.?????????) gpe_used="$gpe_used ended=${gpe_w%??????}" ;; esac
   printf '%s\n' "${gpe_used# }" > .gpe_usage
 }
+gpe_format_seconds() { gpe_w=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10)); } # HUNDREDTHS: sets gpe_w, as 12.05
+gpe_read_cpu_time() { # sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in another way
+  # the last line is of the children: 0m0.010000s 0m0.020000s; # because none of this is a word of a usage
+  { echo '#'; times; } > .gpe_usage
+  { read -r gpe_w; read -r gpe_w; read -r gpe_user gpe_system; } < .gpe_usage
+  gpe_parse_time "$gpe_user" && gpe_cpu=$gpe_w && gpe_parse_time "$gpe_system" && gpe_cpu=$((gpe_cpu + gpe_w))
+}
 gpe_parse_time() { # 1m2.345s: sets gpe_w to the hundredths of a second
-  gpe_w=${1#*m} gpe_m=${1%%m*}
-  gpe_w=${gpe_w%s}00
-  gpe_s=${gpe_w%%[.,]*} gpe_w=${gpe_w#*[.,]}
+  case $1 in [0-9]*m[0-9]*[.,][0-9]*s) ;; *) return 1 ;; esac
+  gpe_m=${1%%m*} gpe_w=${1#*m}
+  gpe_s=0${gpe_w%%[.,]*} gpe_w=${gpe_w#*[.,]}
+  gpe_s=${gpe_s#"${gpe_s%??}"} gpe_w=${gpe_w%s}0
   gpe_w=${gpe_w%"${gpe_w#??}"}
   case $gpe_m$gpe_s$gpe_w in *[!0-9]*) return 1 ;; esac
-  gpe_w=$(((gpe_m * 60 + gpe_s) * 100 + 1$gpe_w - 100)) # 1: 08 is no octal number
+  gpe_w=$((gpe_m * 6000 + 1$gpe_s * 100 + 1$gpe_w - 10100)) # 1: 08 is no octal number
 }

@@ -15,9 +15,7 @@ gpe_explain_end() { # Grid Engine would run a job that exits with 99 again, and 
   case $gpe_status:$GPE_CPUTIME in
   *:) ;;
   137:* | 152:*) # h_cpu is a limit of the kernel for each process; a parallel environment multiplies it
-    times > .gpe_times
-    awk -v limit="$((GPE_CPUTIME * ${NSLOTS:-1}))" '
-NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); used += t[1] * 60 + t[2] } }
-END { exit used + 0.5 < limit }' .gpe_times && printf 'over its processor time of %s s\n' "$GPE_CPUTIME" > .gpe_limit ;;
+    gpe_read_cpu_time && [ "$((gpe_cpu + 50))" -ge "$((GPE_CPUTIME * ${NSLOTS:-1} * 100))" ] &&
+      printf 'over its processor time of %s s\n' "$GPE_CPUTIME" > .gpe_limit ;;
   esac
 }

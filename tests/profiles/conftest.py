@@ -74,10 +74,23 @@ class Target:
     environment: dict[str, str] = field(default_factory=dict)
     started: int = 0
 
-    def script(self, template: str, variation: str = "", directory: Path | None = None, **fields: str) -> str:
+    def script(
+        self,
+        template: str,
+        variation: str = "",
+        directory: Path | None = None,
+        application: str | None = None,
+        **fields: str,
+    ) -> str:
         context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory or self.directory())}
         found = incarnate(
-            self.profile, template, fields=fields, variation=variation, context=context, strict=True
+            self.profile,
+            template,
+            fields=fields,
+            variation=variation,
+            application=application,
+            context=context,
+            strict=True,
         )
         self.deploy(found.static_scripts)
         return found.text

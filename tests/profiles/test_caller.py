@@ -27,9 +27,8 @@ KEPT = {
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "torque": "qsub", "lsf": "bsub", "sge": "qsub"}
 
 
-@pytest.mark.parametrize("shell", ["dash", "bash"])
-@pytest.mark.parametrize("profile", COMMANDS)
-def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tmp_path: Path) -> None:
+def list_variables(profile: str, shell: str, tmp_path: Path, options: dict[str, str]) -> dict[str, str]:
+    """Return the environment of the submit command, where the caller has these variables."""
     command = tmp_path / "bin" / COMMANDS[profile]
     command.parent.mkdir()
     command.write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\necho 42\n")
@@ -39,7 +38,7 @@ def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tm
         Repository().load(profile), "START", context={"WORKING_DIRECTORY": str(directory), "USER_NAME": "me"}
     )
     path = f"{command.parent}:{os.environ['PATH']}"
-    environment = {"HOME": str(tmp_path), "PATH": path, **OPTIONS, **KEPT}
+    environment = {"HOME": str(tmp_path), "PATH": path, **options}
     subprocess.run(
         [shell, "-s"],
         input=build_self_contained_script(start),
@@ -48,6 +47,17 @@ def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tm
         capture_output=True,
         check=False,
     )
-    seen = dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
+    return dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
+
+
+@pytest.mark.parametrize("name", [*OPTIONS, "SRUN_DEBUG", "PMIX_RANK", "ROCR_VISIBLE_DEVICES"])
+def test_each_of_the_callers_is_taken_out_where_it_is_the_only_one(name: str, tmp_path: Path) -> None:
+    assert name not in list_variables("slurm", "dash", tmp_path, {name: "1"})
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash"])
+@pytest.mark.parametrize("profile", COMMANDS)
+def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tmp_path: Path) -> None:
+    seen = list_variables(profile, shell, tmp_path, OPTIONS | KEPT)
     assert {name: seen[name] for name in OPTIONS if name in seen} == {}
     assert {name: seen.get(name) for name in KEPT} == KEPT

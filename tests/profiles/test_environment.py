@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import Job, exports, quoted
 
 if TYPE_CHECKING:
@@ -41,10 +40,7 @@ def run(target: Target, application: str, **fields: str) -> Job:
     """Run Python code that prints its environment, with that application; return the ended job."""
     directory = target.directory()
     fields = {"EXECUTABLE": sys.executable, "ARGUMENTS": quoted("-I", "-c", DUMP)} | fields
-    context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
-    start = incarnate(target.profile, "START", fields=fields, application=application, context=context)
-    target.deploy(start.static_scripts)
-    done = target.sh(start.text)
+    done = target.sh(target.script("START", directory=directory, application=application, **fields))
     assert (done.returncode, done.stderr) == (0, ""), done
     job = Job(target, target.job_id(done.stdout), directory)
     assert job.wait().exit == 0, job.read("stderr") + job.read(".gpe_job.out")

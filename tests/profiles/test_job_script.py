@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import quoted
+from tests.profiles.conftest import PROFILES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,3 +87,20 @@ def test_a_script_that_is_cut_runs_nothing(target_of: Callable[..., Target]) -> 
     assert not (linux.home / "ran").exists()
     assert not (linux.root / "cut/.gpe_job_id").exists()
     assert linux.start(linux.root / "cut").wait().exit == 0
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_times_of_each_shell(shell: str) -> None:
+    """What `times` prints, read as hundredths of a second; 0m08.09s is no octal number."""
+    table = {
+        "1m2.345s": "6234",
+        "0m08.09s": "809",
+        "12m59,9s": "77990",
+        "0m0.010000s": "1",
+        "": "",
+        "0m1s": "",
+        "user": "",
+    }
+    read = f'. {PROFILES}/linux/job.sh; for t; do gpe_w=; gpe_parse_time "$t" || gpe_w=; echo "$gpe_w"; done'
+    done = subprocess.run([shell, "-c", read, shell, *table], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [*table.values()]

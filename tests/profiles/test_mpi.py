@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.incarnation.incarnate import incarnate
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import PROFILES, Job, exports, quoted
 from tests.profiles.test_environment import check, run
@@ -82,15 +81,9 @@ def test_special_variables(linux: Target, tmp_path: Path, application: str, fiel
 def test_the_shell_that_starts_the_program_obeys_no_variable(linux: Target, name: str) -> None:
     """With noexec, bash would run nothing and end with 0; an OPTIND of words ends dash."""
     directory = linux.directory()
-    start = incarnate(
-        linux.profile,
-        "START",
-        fields={"EXECUTABLE": "false", "ENVIRONMENT": exports(**{name: "noexec"})},
-        application="MPI",
-        context={"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)},
-    )
-    linux.deploy(start.static_scripts)
-    job = Job(linux, linux.job_id(linux.sh(start.text).stdout), directory)
+    fields = {"EXECUTABLE": "false", "ENVIRONMENT": exports(**{name: "noexec"})}
+    done = linux.sh(linux.script("START", directory=directory, application="MPI", **fields))
+    job = Job(linux, linux.job_id(done.stdout), directory)
     assert job.wait().exit == 1
 
 

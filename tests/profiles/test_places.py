@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import Job, quoted
 
 if TYPE_CHECKING:
@@ -163,10 +162,7 @@ def several(target: Target, text: str, **fields: str) -> tuple[int | None, str]:
     """Run shell text by the application Processes; give the exit code and the output."""
     directory = target.directory()
     fields |= {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
-    context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
-    start = incarnate(target.profile, "START", fields=fields, application="Processes", context=context)
-    target.deploy(start.static_scripts)
-    done = target.sh(start.text)
+    done = target.sh(target.script("START", directory=directory, application="Processes", **fields))
     assert (done.returncode, done.stderr) == (0, "")
     job = Job(target, target.job_id(done.stdout), directory)
     return job.wait().exit, job.read("stdout")

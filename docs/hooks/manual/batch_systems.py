@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from manual.markdown import format_code, format_table
 from manual.profiles import START, list_profiles, load_profile
 from osprofile.errors import NotSettableError, UnknownFieldError, ValueRefusedError
-from osprofile.incarnation.field_rules import is_special_field
+from osprofile.incarnation.field_rules import END_WORD_PATTERN, is_special_field
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.shell import build_self_contained_script
@@ -260,7 +260,7 @@ def _render_start(profile: Profile, request: Mapping[str, str]) -> _Start:
     fields = {n: v for n, v in request.items() if n not in of_site}
     found = incarnate(profile, START, fields=fields, context=context, strict=True)
     job = found.job_script or ""
-    rest = re.sub(r"\bEND_OF_JOB_\w+", "END", found.text.replace(job, ""))
+    rest = re.sub(END_WORD_PATTERN, "END", found.text.replace(job, ""))
     return _Start(build_self_contained_script(found), job, rest)
 
 
