@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paired import Promise, compare, heading, rounds
+from paired import Promise, compare, heading, memory_directory, rounds
 
 import osprofile
 
@@ -88,7 +87,7 @@ def main() -> int:
     heading()
     count = 15 if rounds() < 10 else 41
     delays: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="bench-ends-") as directory:
+    with memory_directory() as directory:
         os.environ["HOME"] = directory
         with osprofile.JobSession("linux") as session:
             promise = Promise("a job's end on this machine is known", "one query", LIMIT)

@@ -10,11 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from paired import Promise, compare, heading, rounds
+from paired import Promise, compare, heading, memory_directory, rounds
 
 PROGRAM = shutil.which("tee") or "/usr/bin/tee"
 PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="bench" extends="linux">
@@ -97,7 +96,7 @@ def main() -> int:
     """Compare and print; 1 where the promise is broken."""
     heading()
     count = rounds()
-    with tempfile.TemporaryDirectory(prefix="bench-ninfg-") as directory:
+    with memory_directory() as directory:
         server = Server(Path(directory))
         promise = Promise("JOB_CREATE to the running executable", "a bare sh -c", 14)
         held = compare(promise, server.run, lambda: bare(server.pipe), count)

@@ -13,12 +13,11 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-import tempfile
 import time
 from itertools import count
 from pathlib import Path
 
-from paired import Promise, compare, deploy, heading, process, rounds
+from paired import Promise, compare, deploy, heading, memory_directory, process, rounds
 
 import osprofile
 
@@ -46,13 +45,15 @@ def print_breakdown(home: Path, times: int) -> None:
     """Print what each program takes by itself that START of `linux` runs before the job's own program."""
     lock, file, link = home / "lock", home / "file", home / "link"
     lock.touch()
-    file.touch()
+    file.write_text("line\n" * 20)
     programs = {
-        "sh": (4, ["/bin/sh", "-c", ":"]),
-        "setsid": (3, ["/usr/bin/setsid", "/bin/true"]),
+        "sh": (2, ["/bin/sh", "-c", ":"]),
+        "setsid": (2, ["/usr/bin/setsid", "/bin/true"]),
         "mkdir": (1, ["/bin/mkdir", "-p", "--", str(home), str(home / "a" / "b")]),
         "namei": (1, ["/usr/bin/namei", "-mo", "--", str(home)]),
         "flock": (1, ["/usr/bin/flock", str(lock), "/bin/true"]),
+        "cat": (1, ["/bin/cat", "--", str(file)]),
+        "sed": (1, ["/bin/sed", "-n", "-e", "$p", str(file)]),
         "ln": (1, ["/bin/ln", "-f", str(file), str(link)]),
     }
     measured = {}
@@ -95,7 +96,7 @@ def main() -> int:
     heading()
     profile = osprofile.load("slurm")
     numbers = count()
-    with tempfile.TemporaryDirectory() as directory:
+    with memory_directory() as directory:
         home = Path(directory)
         sbatch = home / "sbatch"
         sbatch.write_text("#!/bin/sh\necho 12\n")

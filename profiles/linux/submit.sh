@@ -33,9 +33,12 @@ submit_once() { # COMMAND...: returns when .gpe_job_id has the id of this job, o
   rc=75
   if [ ! -s .gpe_job_id ] && make_mark; then
     write_script || { rm -f .gpe_submitting; exit 73; }
-    # in a session of its own: what ends this shell does not cut it off
-    setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" --id-pattern "$id_pattern" \
-      --keep "$keep" --after "$after" --not-before "$not_before" "$@" < /dev/null 3>&3
+    case $1 in
+    start_session) (submit_in_session "$@") < /dev/null ;; # a job of this machine makes its own session
+    *) # in a session of its own: what ends this shell does not cut it off
+      setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" --id-pattern "$id_pattern" \
+        --keep "$keep" --after "$after" --not-before "$not_before" "$@" < /dev/null 3>&3 ;;
+    esac
     rc=$?
   fi
   [ ! -s .gpe_error ] || cat .gpe_error >&2
