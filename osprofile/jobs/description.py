@@ -17,8 +17,8 @@ from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs.quantities import DURATION_HINT, MEMORY_HINT, parse_duration, parse_memory
 
-OWN_FILE_PREFIX: Final = ".gpe_"
-"""Prefix of the names of osprofile's own files in a job's working directory."""
+OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
+"""The names of osprofile's own files in a job's working directory."""
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
 _BOOLEAN_FIELDS: Final = frozenset({"EXCLUSIVE", "REQUEUE"})

@@ -82,7 +82,7 @@ UNKNOWN_JOB_EXIT_STATUS: Final = 1
 _MAX_ERROR_LINES: Final = 20
 """Lines of a script's output that an error message has: the output may be a list of all jobs."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
-_JOB_ID_FILE: Final = ".gpe_job_id"
+_JOB_ID_FILE: Final = ".gpe/id"
 """START writes the job's id to this file in the working directory."""
 _NO_ARRAYS: Final[Mapping[str, str]] = MappingProxyType({})
 _NUMBER: Final = re.compile("[0-9]+")
@@ -516,15 +516,8 @@ class ScriptRunner:
         """Return the working directory of a job; empty if it has none."""
         if not job_id or "/" in job_id or job_id.startswith("."):
             return ""
-        # Older versions kept the links of all profiles in one directory.
-        links = [
-            f"{quote_shell_word(format_link_directory(self.profile, self.context))}/{quote_shell_word(job_id)}",
-            quote_shell_word(job_id),
-        ]
-        script = "".join(
-            f'd="$HOME"/.gpe/jobs/{link}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; exit; }}\n'
-            for link in links
-        )
+        link = f"{format_link_directory(self.profile, self.context)}/{job_id}"
+        script = f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
         return (await self._run_script(START_TEMPLATE, script)).removesuffix("\n")
 
     async def _run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:

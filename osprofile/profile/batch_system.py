@@ -365,7 +365,7 @@ def _own_id_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
     if line.ends_with_script:
         yield "gpe_find() {"
         yield "  gpe_text=$(gpe_rows) || return"
-        yield f"  printf '%s\\n' \"$gpe_text\" | GPE_SCRIPT=$PWD/.gpe_job awk {_awk_option(line)}'"
+        yield f"  printf '%s\\n' \"$gpe_text\" | GPE_SCRIPT=$PWD/.gpe/script awk {_awk_option(line)}'"
         yield 'substr($0, length($0) - length(ENVIRON["GPE_SCRIPT"]) + 1) == ENVIRON["GPE_SCRIPT"] {'
         yield f"  print ${line.columns['id'] + 1}; exit"
         yield "}'"

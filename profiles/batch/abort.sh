@@ -10,8 +10,8 @@ gpe_get_job "$id"
 gpe_is_live || { printf 'ABORT: job %s has already ended, or is unknown\n' "$id" >&2; exit 1; }
 # Before the job is cancelled, because it may write down its end at once.
 gpe_noted=
-if gpe_job_dir "$id" && (umask 077; set -C; printf 'removed\n' > "$gpe_dir/.gpe_removed") 2> /dev/null; then
-  gpe_noted=$gpe_dir/.gpe_removed
+if gpe_job_dir "$id" && (umask 077; set -C; printf 'removed\n' > "$gpe_dir/.gpe/removed") 2> /dev/null; then
+  gpe_noted=$gpe_dir/.gpe/removed
   # it may have ended by itself just before
   if [ -e "$gpe_dir/.gpe_exit_status" ]; then rm -f "$gpe_noted"; printf 'ABORT: job %s has already ended\n' "$id" >&2; exit 1; fi
 fi

@@ -5,9 +5,9 @@ gpe_jobs=${HOME:?}/.gpe/jobs/$1
 ended() { printf 'ABORT: job %s %s\n' "$id" "$1" >&2; exit 1; }
 note() { # DIRECTORY: false if the job, or task, has ended. The note of another ABORT is left alone: the job may have ended by that one.
   if [ -e "$1/.gpe_exit_status" ]; then return 1
-  elif (umask 077; set -C; printf 'removed\n' > "$1/.gpe_removed") 2> /dev/null; then
-    [ ! -e "$1/.gpe_exit_status" ] || { rm -f "$1/.gpe_removed"; return 1; } # by itself, just before
-  elif [ ! -e "$1/.gpe_removed" ]; then
+  elif (umask 077; set -C; printf 'removed\n' > "$1/.gpe/removed") 2> /dev/null; then
+    [ ! -e "$1/.gpe_exit_status" ] || { rm -f "$1/.gpe/removed"; return 1; } # by itself, just before
+  elif [ ! -e "$1/.gpe/removed" ]; then
     printf 'ABORT: job %s: cannot write in %s\n' "$id" "$1" >&2
     exit 1
   fi
@@ -19,21 +19,21 @@ dir=$gpe_dir
 [ ! -e "$dir/.gpe_exit_status" ] || ended 'has already ended'
 if [ -n "$waits" ]; then
   note "$dir" || ended 'has already ended'
-  [ -e "$dir/.gpe_session" ] || exit 0 # when its turn comes, it runs nothing
+  [ -e "$dir/.gpe/session" ] || exit 0 # when its turn comes, it runs nothing
 fi
 gpe_find_leaders "$id"
 leaders=$gpe_leaders
 # shellcheck disable=SC2086
 pids=$(gpe_processes "$id" $leaders)
 live=
-for task in "$dir"/.gpe_tasks/*; do
-  [ ! -d "$task" ] || [ -e "$task/.gpe_exit_status" ] || { [ -e "$task/.gpe_removed" ] && [ ! -e "$task/.gpe_session" ]; } || live=y
+for task in "$dir"/.gpe/tasks/*; do
+  [ ! -d "$task" ] || [ -e "$task/.gpe_exit_status" ] || { [ -e "$task/.gpe/removed" ] && [ ! -e "$task/.gpe/session" ]; } || live=y
 done
 # what the programs of an array left running is no part of it
-[ ! -d "$dir/.gpe_tasks" ] || [ -n "$leaders$live" ] || pids=
+[ ! -d "$dir/.gpe/tasks" ] || [ -n "$leaders$live" ] || pids=
 [ -n "$pids$waits" ] || ended 'has no processes on this machine: it has ended, or never ran here'
 [ ! -d "$dir" ] || note "$dir" || ended 'has already ended'
-for task in "$dir"/.gpe_tasks/*; do
+for task in "$dir"/.gpe/tasks/*; do
   [ ! -d "$task" ] || note "$task" || :
 done
 still_there() { # PID...: is one of them left? It costs much less than a look at all processes of the machine.

@@ -15,13 +15,13 @@ user=$root/$(id -un)
   done
 done
 id=
-[ ! -f "$path/.gpe_job_id" ] || read -r id < "$path/.gpe_job_id"
+[ ! -f "$path/.gpe/id" ] || read -r id < "$path/.gpe/id"
 rm -rf -- "$path" 2> /dev/null || rm -rf -- "$path" || exit # a job that has just ended may write a last file meanwhile
 # a job's id stands for its directory no longer
 case $id in
 '' | */* | .*) ;;
 *)
-  for link in "$gpe_jobs/$id" "$gpe_jobs/live/$id" "${gpe_jobs%/*}/$id"; do
+  for link in "$gpe_jobs/$id" "$gpe_jobs/live/$id"; do
     [ -e "$link" ] || [ ! -L "$link" ] || rm -f -- "$link"
   done ;;
 esac

@@ -19,9 +19,9 @@ gpe_check_dependency() { # CONDITIONS: true if all hold; 1: one can never hold; 
 gpe_find_end() { # ID: sets gpe_found to ok (ended with exit status 0), other (ended otherwise) or nothing; all the tasks of an array must have ended
   gpe_ends=ok
   gpe_job_dir "$1" || :
-  [ ! -e "$gpe_dir/.gpe_removed" ] || gpe_ends=other
-  [ -d "$gpe_dir/.gpe_tasks" ] || { gpe_read_end "$1" "$gpe_dir"; return; }
-  for gpe_of in "$gpe_dir"/.gpe_tasks/*; do
+  [ ! -e "$gpe_dir/.gpe/removed" ] || gpe_ends=other
+  [ -d "$gpe_dir/.gpe/tasks" ] || { gpe_read_end "$1" "$gpe_dir"; return; }
+  for gpe_of in "$gpe_dir"/.gpe/tasks/*; do
     gpe_read_end "$1" "$gpe_of"
     case $gpe_found in '') return ;; other) gpe_ends=other ;; esac
   done
@@ -31,7 +31,7 @@ gpe_read_end() { # ID DIRECTORY: the same of a job or of a task
   gpe_found=
   if [ -e "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2"; then
     gpe_found=other gpe_code=
-    [ -e "$2/.gpe_removed" ] || [ -e "$2/.gpe_limit" ] || { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null
+    [ -e "$2/.gpe/removed" ] || [ -e "$2/.gpe/limit" ] || { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null
     [ "$gpe_code" != 0 ] || gpe_found=ok
   fi
 }

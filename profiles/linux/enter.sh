@@ -1,6 +1,6 @@
 enter_directory() { # makes the working directory, and refuses one that others could change; exit status 73: nothing was done
   umask 077
-  mkdir -p -- "$gpe_jobs" "$directory" && cd -- "$directory" || exit 73
+  mkdir -p -- "$gpe_jobs" "$directory/.gpe" && cd -- "$directory" || exit 73
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its path leads through.
   path=$(LC_ALL=C namei -mo -- "$directory")
   user='' unsafe='' last=''

@@ -4,13 +4,13 @@
 main() { # COMMAND...
   [ -d "$directory" ] || exit 0 # there never was a START
   enter_directory
-  exec 3> .gpe_lock && flock 3 3>&3 || exit 1
-  if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
+  exec 3> .gpe/lock && flock 3 3>&3 || exit 1
+  if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
     id=$(find_job "$@" 3>&-) || fail 75 "the batch system cannot be asked for the job of $directory"
     settle "$id"
   fi
-  [ -s .gpe_job_id ] || exit 0
-  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe_job_id) || fail 75 "$directory/.gpe_job_id does not contain a job id"
+  [ -s .gpe/id ] || exit 0
+  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe/id) || fail 75 "$directory/.gpe/id does not contain a job id"
   ln -sfn -- "$directory" "$gpe_jobs/$id"
   printf '%s\n' "$id"
 }
@@ -20,14 +20,14 @@ fail() { # STATUS MESSAGE
 }
 settle() { # ID: writes down the id that was found; without one, gives the submission up
   if [ -n "$1" ]; then
-    printf '%s\n' "$1" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_found ||
+    printf '%s\n' "$1" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.found ||
       fail 75 "the batch system told $1, which is not a job id"
-    ln .gpe_found .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_found .gpe_job_id || exit 1
-    rm -f .gpe_found
-  elif [ -s .gpe_submitting ]; then
-    fail 75 "no job of $directory is found, but $(cat .gpe_submitting) (if there is none, remove $directory/.gpe_submitting)"
+    ln .gpe/id.found .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.found .gpe/id || exit 1
+    rm -f .gpe/id.found
+  elif [ -s .gpe/submitting ]; then
+    fail 75 "no job of $directory is found, but $(cat .gpe/submitting) (if there is none, remove $directory/.gpe/submitting)"
   else
     # a job of this directory that begins from now on runs nothing; one that begins just now takes its id back
-    rm .gpe_submitting && sleep 0.2 || exit 1
+    rm .gpe/submitting && sleep 0.2 || exit 1
   fi
 }

@@ -2,9 +2,9 @@
 id=$2
 gpe_jobs=${HOME:?}/.gpe/jobs/$1
 if gpe_waits "$id"; then # when its turn comes, it does not begin
-  : > "$gpe_dir/.gpe_held" || exit
-  [ -e "$gpe_dir/.gpe_session" ] || exit 0
-  rm -f "$gpe_dir/.gpe_held" # it began just now
+  : > "$gpe_dir/.gpe/held" || exit
+  [ -e "$gpe_dir/.gpe/session" ] || exit 0
+  rm -f "$gpe_dir/.gpe/held" # it began just now
 fi
 # twice: a process may have started another one just before it was stopped
 for pass in 1 2; do

@@ -1,4 +1,5 @@
-cd -- '<WORKING_DIRECTORY/'/'\\''>' && [ -O . ] && [ ! -L "$PWD" ] && [ -r .gpe_job.sh ] && . ./.gpe_job.sh || kill -s KILL "$$"
+cd -- '<WORKING_DIRECTORY/'/'\\''>' && [ -O . ] && [ -r .gpe/job.sh ] || kill -s KILL "$$"
+. ./.gpe/job.sh
 gpe_begin_job<JOB_NAME:QUOTED/(?s)^(.+)\z/ JOB_NAME=$1><PROCESSES/(?s)^(.+)\z/ PROCESSES=$1><CPUS/(?s)^(.+)\z/ CPUS=$1><MEMORY/(?s)^(.+)\z/ MEMORY=$1><WALLTIME/(?s)^(.+)\z/ WALLTIME=$1><CPUTIME/(?s)^(.+)\z/ CPUTIME=$1><NODE_FILE:QUOTED/(?s)^(.+)\z/ NODE_FILE=$1><TMP_DIR:QUOTED/(?s)^(.+)\z/ TMP_DIR=$1>
 <SITE_SETUP/(?s)^.+\z/( gpe_begin_site>
 <SITE_SETUP>

@@ -5,6 +5,7 @@
 #   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables in its environment
 #   gpe_end_job                       writes down how the program ended, and exits with that
 gpe_begin_job() { # NAME=VALUE...
+  [ ! -L "$PWD" ] || kill -s KILL "$$" # a link in place of the directory that START has checked
   GPE_WORKING_DIRECTORY=$PWD gpe_status='' gpe_uptime=''
   [ -n "${gpe_id+set}" ] || gpe_set_id
   gpe_me=${gpe_task_id:-$gpe_id}
@@ -18,12 +19,12 @@ gpe_begin_job() { # NAME=VALUE...
   { read -r gpe_uptime gpe_w < /proc/uptime; } 2> /dev/null
 }
 gpe_claim_directory() { # the first job that writes its id is the job of this directory; another one runs nothing
-  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_me" || kill -s KILL "$$"
-  ln ".gpe_job_id.$gpe_me" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] ||
-    mv -f ".gpe_job_id.$gpe_me" .gpe_job_id || kill -s KILL "$$"
-  read -r gpe_first < .gpe_job_id || kill -s KILL "$$"
-  if [ ! -e .gpe_submitting ]; then # FIND_JOB has given this submission up
-    [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe_job_id
+  printf '%s\n' "$gpe_id" > ".gpe/id.$gpe_me" || kill -s KILL "$$"
+  ln ".gpe/id.$gpe_me" .gpe/id 2> /dev/null || [ -s .gpe/id ] ||
+    mv -f ".gpe/id.$gpe_me" .gpe/id || kill -s KILL "$$"
+  read -r gpe_first < .gpe/id || kill -s KILL "$$"
+  if [ ! -e .gpe/submitting ]; then # FIND_JOB has given this submission up
+    [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe/id
     gpe_first=none
   fi
   [ "${gpe_first%%.*}" != "${gpe_id%%.*}" ] || return 0
@@ -32,16 +33,16 @@ gpe_claim_directory() { # the first job that writes its id is the job of this di
 }
 gpe_enter_task() { # of an array: a directory of its own for the files of its end
   "${gpe_run_tasks:-:}" # linux: the leader of the array's session ends here
-  mkdir -p -- ".gpe_tasks/${gpe_task:?}" && cd -- ".gpe_tasks/$gpe_task" || kill -s KILL "$$"
+  mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- ".gpe/tasks/$gpe_task" || kill -s KILL "$$"
   export GPE_ARRAY_ID="$gpe_id" GPE_ARRAY_INDEX="$gpe_task"
 }
 gpe_open_record() { # a job that cannot write here is killed: an exit status would be taken for the program's
-  command exec > .gpe_job.out 2>&1 || kill -s KILL "$$"
+  command exec > .gpe/output 2>&1 || kill -s KILL "$$"
   trap 'gpe_w=$?; [ -e .gpe_exit_status ] || echo "$gpe_w" > .gpe_exit_status' EXIT
-  rm -f "${gpe_task:+../../}.gpe_job_id.$gpe_me" &
-  [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit .gpe_failed .gpe_usage
-  printf '0\n' > .gpe_exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
-  gpe_setup=$PWD/.gpe_setup # not empty: SITE_SETUP has begun, and not ended
+  rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" &
+  [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] || rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
+  printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
+  gpe_setup=$PWD/.gpe/setup # not empty: SITE_SETUP has begun, and not ended
 }
 gpe_export_values() { # NAME=VALUE...
   GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME='' GPE_NODE_FILE='' GPE_TMP_DIR=''
@@ -87,7 +88,7 @@ gpe_open_program() { # NAME=VALUE...
   gpe_stdin=${gpe_STDIN:-/dev/null} gpe_stdout=${gpe_STDOUT:-stdout} gpe_stderr=${gpe_STDERR:-stderr}
   gpe_directory=$gpe_DIRECTORY
   # shellcheck disable=SC3013  # Where SITE_SETUP has gone, the program begins; its files are in the working directory.
-  [ . -ef "${gpe_setup%/*}" ] || gpe_directory=${gpe_directory:-$PWD}
+  [ . -ef "${gpe_setup%/.gpe/setup}" ] || gpe_directory=${gpe_directory:-$PWD}
   command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
   if [ -n "${gpe_task:-}" ]; then
     case ${gpe_stdout#/dev/shm} in /dev/*) ;; *) gpe_stdout=$gpe_stdout.$gpe_task ;; esac
@@ -153,7 +154,7 @@ gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
   gpe_quoted="'$gpe_quoted$gpe_rest'"
 }
 gpe_run_mpi() { # NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun split their arguments again, so it runs a file
-  gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe_tasks/$gpe_task/}.gpe_program
+  gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe/tasks/$gpe_task/}.gpe/program
   gpe_read_environment "$@"
   shift "$gpe_n"
   # the variables are set by these words, after the shell that reads them has started: it would obey SHELLOPTS and PS4
@@ -200,19 +201,19 @@ gpe_end_job() { # [STATUS]
   [ -n "$gpe_status" ] || gpe_end_program "$gpe_w"
   "${gpe_end:-:}"
   if [ -s "$gpe_setup" ]; then # 137: for the batch system, too, this is no exit status of the program
-    printf 'SITE_SETUP of the profile ended with exit status %s, before the program began: see .gpe_job.out\n' \
-      "$gpe_status" > .gpe_failed
+    printf 'SITE_SETUP of the profile ended with exit status %s, before the program began: see .gpe/output\n' \
+      "$gpe_status" > .gpe/failure
     gpe_status=137
   fi
   [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
   gpe_measure 2> /dev/null
-  printf '%s\n' "$gpe_status" > .gpe_exit_status.new && mv -f .gpe_exit_status.new .gpe_exit_status
+  printf '%s\n' "$gpe_status" > .gpe/exit_status.new && mv -f .gpe/exit_status.new .gpe_exit_status
   exit "${gpe_exit:-$gpe_status}"
 }
 gpe_remove_tmp_dir() {
   rm -rf -- "$gpe_tmp" 2> /dev/null || { chmod -R u+rwx -- "$gpe_tmp"; rm -rf -- "$gpe_tmp"; }
 }
-gpe_measure() { # writes what the program took to .gpe_usage, as words of GET_JOB_STATUS; of what mpirun starts, only the run time
+gpe_measure() { # writes what the program took to .gpe/usage, as words of GET_JOB_STATUS; of what mpirun starts, only the run time
   gpe_used='' gpe_now=''
   read -r gpe_now gpe_w < /proc/uptime
   case $gpe_uptime:$gpe_now in
@@ -221,19 +222,19 @@ gpe_measure() { # writes what the program took to .gpe_usage, as words of GET_JO
     gpe_format_seconds "$gpe_w"
     gpe_used="elapsed=$gpe_w" ;;
   esac
-  if [ ! -e .gpe_program ] && gpe_read_cpu_time; then
+  if [ ! -e .gpe/program ] && gpe_read_cpu_time; then
     gpe_format_seconds "$gpe_cpu"
     gpe_used="$gpe_used cpu=$gpe_w"
   fi
   gpe_w=$(date +%s.%N)
   case $gpe_w in *[!0-9.]*) ;; *.?????????) gpe_used="$gpe_used ended=${gpe_w%??????}" ;; esac
-  printf '%s\n' "${gpe_used# }" > .gpe_usage
+  printf '%s\n' "${gpe_used# }" > .gpe/usage
 }
 gpe_format_seconds() { gpe_w=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10)); } # HUNDREDTHS: sets gpe_w, as 12.05
 gpe_read_cpu_time() { # sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in another way
   # the last line is of the children: 0m0.010000s 0m0.020000s; # because none of this is a word of a usage
-  { echo '#'; times; } > .gpe_usage
-  { read -r gpe_w; read -r gpe_w; read -r gpe_user gpe_system; } < .gpe_usage
+  { echo '#'; times; } > .gpe/usage
+  { read -r gpe_w; read -r gpe_w; read -r gpe_user gpe_system; } < .gpe/usage
   gpe_parse_time "$gpe_user" && gpe_cpu=$gpe_w && gpe_parse_time "$gpe_system" && gpe_cpu=$((gpe_cpu + gpe_w))
 }
 gpe_parse_time() { # 1m2.345s: sets gpe_w to the hundredths of a second

@@ -18,10 +18,10 @@ gpe_begin_session() {
   [ -n "$GPE_WALLTIME" ] || return 0
   gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
   gpe_watch=$!
-  printf '%s\n' "$gpe_watch" > .gpe_watch
+  printf '%s\n' "$gpe_watch" > .gpe/watch
 }
 gpe_enlist() { # among the jobs that live, at which GET_JOB_STATUS looks; then waits until the job may begin
-  read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe_host
+  read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe/host
   { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
   gpe_enlisting=$!
   [ -z "${gpe_dependency:-}" ] || gpe_wait_for_jobs
@@ -41,7 +41,7 @@ gpe_watch_walltime() { # ends the program when its time is over
   done
   trap '' TERM
   [ ! -e .gpe_exit_status ] || exit 0
-  printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe_limit.new && mv -f .gpe_limit.new .gpe_limit
+  printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe/limit.new && mv -f .gpe/limit.new .gpe/limit
   gpe_end_processes
 }
 gpe_end_processes() { # TERM, and after five seconds KILL

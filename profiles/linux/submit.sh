@@ -17,10 +17,10 @@ main() { # COMMAND...
   unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime gpe_dependency gpe_start_time
   unset gpe_profile gpe_begin gpe_enter gpe_end gpe_exit gpe_run_tasks gpe_container gpe_tmp gpe_watch gpe_enlisting
   enter_directory
-  if [ ! -s .gpe_job_id ]; then
+  if [ ! -s .gpe/id ]; then
     submit_once "$@"
-  elif ! LC_ALL=C grep -qEx -e "$id_pattern" .gpe_job_id; then
-    fail 1 "$directory/.gpe_job_id does not contain a job id"
+  elif ! LC_ALL=C grep -qEx -e "$id_pattern" .gpe/id; then
+    fail 1 "$directory/.gpe/id does not contain a job id"
   fi
   print_id
 }
@@ -28,11 +28,11 @@ fail() { # STATUS MESSAGE
   printf 'START: %s\n' "$2" >&2
   exit "$1"
 }
-submit_once() { # COMMAND...: returns when .gpe_job_id has the id of this job, or of one that was submitted meanwhile
-  exec 3> .gpe_lock && flock 3 3>&3 || exit 73 # one submission at a time; ksh passes only what a command names
+submit_once() { # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile
+  exec 3> .gpe/lock && flock 3 3>&3 || exit 73 # one submission at a time; ksh passes only what a command names
   rc=75
-  if [ ! -s .gpe_job_id ] && make_mark; then
-    write_script || { rm -f .gpe_submitting; exit 73; }
+  if [ ! -s .gpe/id ] && make_mark; then
+    write_script || { rm -f .gpe/submitting; exit 73; }
     case $1 in
     start_session) (submit_in_session "$@") < /dev/null ;; # a job of this machine makes its own session
     *) # in a session of its own: what ends this shell does not cut it off
@@ -41,13 +41,13 @@ submit_once() { # COMMAND...: returns when .gpe_job_id has the id of this job, o
     esac
     rc=$?
   fi
-  [ ! -s .gpe_error ] || cat .gpe_error >&2
-  if [ ! -s .gpe_job_id ]; then
+  [ ! -s .gpe/error ] || cat .gpe/error >&2
+  if [ ! -s .gpe/id ]; then
     # it was refused, and said why; or setsid cannot be run. What was killed has said nothing.
     case $rc in
     75) ;;
     126 | 127) exit "$rc" ;;
-    *) [ ! -s .gpe_error ] || exit "$rc" ;;
+    *) [ ! -s .gpe/error ] || exit "$rc" ;;
     esac
     fail 75 "whether a job was submitted in $directory is not known: FIND_JOB finds out, then START can be repeated"
   fi
@@ -55,47 +55,47 @@ submit_once() { # COMMAND...: returns when .gpe_job_id has the id of this job, o
 }
 make_mark() { # from here on, only FIND_JOB can tell whether there is a job; false if there is a mark
   set -C # two cannot make it
-  { printf '' > .gpe_submitting; } 2> /dev/null || return
+  { printf '' > .gpe/submitting; } 2> /dev/null || return
   set +C
 }
 write_script() { # the last line shows that it is whole: what writes it may be killed
-  cat -- "${job:-/dev/null}" > .gpe_job.sh & # beside the next program
-  last=$(LC_ALL=C sed -n -e 'w .gpe_job' -e '$p') || return
+  cat -- "${job:-/dev/null}" > .gpe/job.sh & # beside the next program
+  last=$(LC_ALL=C sed -n -e 'w .gpe/script' -e '$p') || return
   case $last in gpe_end_job | '# end of the job script') ;; *) echo 'START: the job script has no end' >&2; return 1 ;; esac
-  [ ! -e .gpe_tasks ] && [ ! -e .gpe_waiting ] || rm -rf .gpe_tasks .gpe_waiting
+  [ ! -e .gpe/tasks ] && [ ! -e .gpe/waiting ] || rm -rf .gpe/tasks .gpe/waiting
   wait "$!" || return
   # if there is no room for these, nothing is submitted
-  printf '' > .gpe_answer && printf '' > .gpe_error && printf '' > .gpe_started
+  printf '' > .gpe/answer && printf '' > .gpe/error && printf '' > .gpe/id.told
 }
-submit_in_session() { # COMMAND...: leaves the id in .gpe_job_id, or the reason in .gpe_error
+submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .gpe/error
   (
     umask "$umask"
-    check_start_time && submit_job "$@" .gpe_job
-  ) > .gpe_answer 2> .gpe_error
+    check_start_time && submit_job "$@" .gpe/script
+  ) > .gpe/answer 2> .gpe/error
   rc=$?
   if [ "$rc" -ne 0 ]; then
-    cat .gpe_answer >> .gpe_error
-    [ -s .gpe_error ] || echo "the submission failed ($rc)" > .gpe_error
+    cat .gpe/answer >> .gpe/error
+    [ -s .gpe/error ] || echo "the submission failed ($rc)" > .gpe/error
     [ "$rc" -ne 75 ] || rc=1 # there is no job
     exit "$rc"
   fi
   last=
-  while read -r line || [ -n "$line" ]; do last=$line; done < .gpe_answer
-  if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe_started << END; then
+  while read -r line || [ -n "$line" ]; do last=$line; done < .gpe/answer
+  if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.told << END; then
 $last
 END
-    { echo 'the batch system answered without a job id:'; cat .gpe_answer; } | tee .gpe_submitting >> .gpe_error
+    { echo 'the batch system answered without a job id:'; cat .gpe/answer; } | tee .gpe/submitting >> .gpe/error
     exit 75
   fi
   # the first to write the id decides: this, or the job itself
-  ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_started .gpe_job_id || exit 75
+  ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || exit 75
 }
 check_start_time() { # some batch systems take a day that no month has, as 2027-02-30, for another one
   [ -z "$not_before" ] || date -d "${not_before%T*} ${not_before#*T}" > /dev/null 2>&1 ||
     fail 1 "START_TIME $not_before is no time that exists here"
 }
 print_id() { # and makes the link by which the other programs find the directory
-  read -r id < .gpe_job_id && case $id in */* | .*) false ;; esac && ln -sfn -- "$directory" "$gpe_jobs/$id" ||
+  read -r id < .gpe/id && case $id in */* | .*) false ;; esac && ln -sfn -- "$directory" "$gpe_jobs/$id" ||
     fail 1 "$directory has the job $id, but the link to it cannot be created: START can be repeated"
   printf '%s\n' "$id"
 }

@@ -4,8 +4,8 @@ gpe_jobs=${HOME:?}/.gpe/jobs/$1
 usage() { # ID: of a job or a task: what it took, or what its processes take now
   gpe_find_leaders "$1"
   gpe_job_dir "$1" || :
-  since=$gpe_dir/.gpe_host
-  case $gpe_dir in */.gpe_tasks/*) since=$gpe_dir/.gpe_session ;; esac
+  since=$gpe_dir/.gpe/host
+  case $gpe_dir in */.gpe/tasks/*) since=$gpe_dir/.gpe/session ;; esac
   if [ -z "$gpe_leaders" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || ! since=$(stat -c %Y "$since" 2> /dev/null); then
     gpe_record "$1"
     return
@@ -19,8 +19,8 @@ $1 == "VmHWM:" && $3 == "kB" { memory += $2 }
 END { printf "%s running elapsed=%d cpu=%d.%02d memory=%.0f\n", id, seconds, ticks / 100, ticks % 100, memory * 1024 }'
 }
 gpe_job_dir "$id" || { printf 'USAGE: unknown job %s\n' "$id" >&2; exit 1; }
-if [ -d "$gpe_dir/.gpe_tasks" ]; then
-  for task in "$gpe_dir"/.gpe_tasks/*; do usage "${id}_${task##*/}" || :; done
+if [ -d "$gpe_dir/.gpe/tasks" ]; then
+  for task in "$gpe_dir"/.gpe/tasks/*; do usage "${id}_${task##*/}" || :; done
 else
   usage "$id" || { printf 'USAGE: job %s has not begun, or left nothing\n' "$id" >&2; exit 1; }
 fi

@@ -5,22 +5,22 @@ gpe_check_waiting() { # before the id is told: refuses what can never begin, and
       gpe_job_dir "$gpe_i" && [ -d "$gpe_dir" ] ||
         { printf 'START: DEPENDENCY names %s, which is no job of this profile\n' "$gpe_i" >&2; exit 1; }
     done
-    printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe_waiting || exit 1
+    printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe/waiting || exit 1
   fi
   [ -n "${gpe_start_time:-}" ] || return 0
   gpe_start=$(date -d "${gpe_start_time%T*} ${gpe_start_time#*T}" +%s 2> /dev/null) ||
     { printf 'START: START_TIME %s is no time that exists here\n' "$gpe_start_time" >&2; exit 1; }
   [ -n "${gpe_dependency:-}" ] || gpe_note_start_time || exit 1
 }
-gpe_note_start_time() { printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe_waiting; }
+gpe_note_start_time() { printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe/waiting; }
 gpe_wait_for_jobs() { # until the conditions of DEPENDENCY hold
   gpe_lives=gpe_lives
   while gpe_check_dependency "$gpe_dependency"; gpe_rc=$?; [ "$gpe_rc" -eq 2 ]; do
-    [ ! -e .gpe_removed ] || gpe_never_begin
+    [ ! -e .gpe/removed ] || gpe_never_begin
     sleep 1
   done
   if [ "$gpe_rc" -ne 0 ]; then
-    printf 'DEPENDENCY\n' > .gpe_removed
+    printf 'DEPENDENCY\n' > .gpe/removed
     gpe_never_begin
   fi
   gpe_note_begin
@@ -30,13 +30,13 @@ gpe_never_begin() { # without an exit status: it never ran
   exit 0
 }
 gpe_note_begin() { # the job's time begins now
-  { read -r gpe_i < /proc/uptime && printf '%s\n' "${gpe_i%% *}" > .gpe_begun; } 2> /dev/null || :
-  rm -f .gpe_waiting && touch .gpe_host
+  { read -r gpe_i < /proc/uptime && printf '%s\n' "${gpe_i%% *}" > .gpe/begun; } 2> /dev/null || :
+  rm -f .gpe/waiting && touch .gpe/host
 }
 gpe_wait_for_time() { # until START_TIME
   while gpe_left=$((gpe_start - $(date +%s))) && [ "$gpe_left" -gt 0 ]; do
-    [ -e .gpe_waiting ] || gpe_note_start_time
-    [ ! -e .gpe_removed ] || gpe_never_begin
+    [ -e .gpe/waiting ] || gpe_note_start_time
+    [ ! -e .gpe/removed ] || gpe_never_begin
     sleep "$((gpe_left < 60 ? gpe_left : 60))"
   done
   gpe_note_begin
@@ -44,15 +44,15 @@ gpe_wait_for_time() { # until START_TIME
 gpe_lives() { # ID DIRECTORY: can the job, or the task with this directory, leave a record later?
   gpe_i=$1
   case $2 in
-  */.gpe_tasks/*)
-    if [ -s "$2/.gpe_session" ]; then read -r gpe_i < "$2/.gpe_session"
-    elif gpe_i=${1%_*}; [ -e "$2/.gpe_removed" ] || [ -e "${2%/.gpe_tasks/*}/.gpe_removed" ]; then return 1
+  */.gpe/tasks/*)
+    if [ -s "$2/.gpe/session" ]; then read -r gpe_i < "$2/.gpe/session"
+    elif gpe_i=${1%_*}; [ -e "$2/.gpe/removed" ] || [ -e "${2%/.gpe/tasks/*}/.gpe/removed" ]; then return 1
     fi ;;
   esac
   gpe_leader "$gpe_i" && return
   # does its program go on without a leader, or does it run on another machine that shares this home directory?
-  case $2 in */.gpe_tasks/*) gpe_i=${1%_*}_${2##*/} ;; esac
+  case $2 in */.gpe/tasks/*) gpe_i=${1%_*}_${2##*/} ;; esac
   gpe_other=$gpe_host
-  { read -r gpe_other < "${2%/.gpe_tasks/*}/.gpe_host"; } 2> /dev/null
+  { read -r gpe_other < "${2%/.gpe/tasks/*}/.gpe/host"; } 2> /dev/null
   [ "$gpe_other" != "$gpe_host" ] || [ -n "$(gpe_processes "$gpe_i")" ]
 }

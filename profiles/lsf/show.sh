@@ -2,8 +2,8 @@ gpe_show() {
   GPE_JOBS=$gpe_jobs GPE_OLD=${gpe_jobs%/*} awk -F'|' '
 function first(file, line) { line = ""; getline line < file; close(file); return line }
 function removed(dir) {
-  dir = $1 ($2 > 0 ? "/.gpe_tasks/" $2 : "")
-  return first(ENVIRON["GPE_JOBS"] "/" dir "/.gpe_removed") first(ENVIRON["GPE_OLD"] "/" dir "/.gpe_removed") != ""
+  dir = $1 ($2 > 0 ? "/.gpe/tasks/" $2 : "")
+  return first(ENVIRON["GPE_JOBS"] "/" dir "/.gpe/removed") first(ENVIRON["GPE_OLD"] "/" dir "/.gpe/removed") != ""
 }
 NF < 6 { next }
 {

@@ -5,9 +5,9 @@ if jobs=$(gpe_bjobs "$id" 2>&1); then
   exit
 fi
 case $jobs in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
-if gpe_job_dir "$id" && [ -e "$gpe_dir/.gpe_job" ]; then
+if gpe_job_dir "$id" && [ -e "$gpe_dir/.gpe/script" ]; then
   # an array, by its tasks. Those that were removed before they began have left nothing.
-  tasks=$(sed -n '/^[^#]/q; s/^#BSUB -J ".*\[\(.*\)\].*/\1/p' "$gpe_dir/.gpe_job" | tr , '\n' |
+  tasks=$(sed -n '/^[^#]/q; s/^#BSUB -J ".*\[\(.*\)\].*/\1/p' "$gpe_dir/.gpe/script" | tr , '\n' |
     sed 's/^\([0-9]*\)-\([0-9]*\):\([0-9]*\)$/\1 \3 \2/; s/-/ /; s/^[0-9]*$/& &/' | xargs -r -L 1 seq |
     while read -r i; do gpe_record "${id}[$i]" || :; done)
   [ -z "$tasks" ] || { printf '%s\n' "$tasks"; exit; }

@@ -11,5 +11,5 @@ check_dependency() { # without a history, PBS takes a job whose condition can ne
   done
 }
 may_run() { # ID DIRECTORY
-  [ ! -e "$2/.gpe_removed" ] && [ ! -e "$2/.gpe_limit" ]
+  [ ! -e "$2/.gpe/removed" ] && [ ! -e "$2/.gpe/limit" ]
 }

@@ -15,7 +15,7 @@ submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   # shellcheck disable=SC2086,SC2016
   exec qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null ${alone:+-l} $alone ${select:+-l} $select \
     ${place:+-l} $place ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- /bin/sh -c \
-    'cd -- "$0" && [ -O . ] && [ ! -L "$0" ] && [ -r .gpe_job ] && exec sh .gpe_job; kill -s KILL $$' "$directory"
+    'cd -- "$0" && [ -O . ] && [ ! -L "$0" ] && [ -r .gpe/script ] && exec sh .gpe/script; kill -s KILL $$' "$directory"
 }
 read_directives() { # prints the words of the job script's directives, a unit separator behind each
   sed -n '/^[^#]/q; s/^#PBS//p' "$script" | xargs -x printf '%s\037' 2> /dev/null

@@ -48,6 +48,6 @@ END {
     # the record tells what PBS forgets
     [ -n "$gpe_gone" ] && gpe_job_dir "$gpe_i" || continue
     gpe_qstat "$gpe_i" < /dev/null > /dev/null 2>&1
-    case $? in 35 | 153) printf 'DEPENDENCY\n' > "$gpe_dir/.gpe_removed" ;; esac
+    case $? in 35 | 153) printf 'DEPENDENCY\n' > "$gpe_dir/.gpe/removed" ;; esac
   done
 }

@@ -22,7 +22,7 @@ function best(told, name, t) { # what is told, or what the job itself has measur
 }
 function left(name, line, dir) {
   dir = $1
-  if (match(dir, /\[[0-9]+\]/)) dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) "/.gpe_tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
+  if (match(dir, /\[[0-9]+\]/)) dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) "/.gpe/tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
   line = first(ENVIRON["GPE_JOBS"] "/" dir "/" name)
   return line == "" ? first(ENVIRON["GPE_OLD"] "/" dir "/" name) : line
 }
@@ -36,8 +36,8 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
     sub1 = $4
     if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
     removed = sub1 ~ /^(91|dependency|deleted)$/
-    if (!removed && code == "" && left(".gpe_removed") != "") sub1 = "removed"
-    else if (state == "C" && code >= 256 && left(".gpe_removed") != "") sub1 = "removed"
+    if (!removed && code == "" && left(".gpe/removed") != "") sub1 = "removed"
+    else if (state == "C" && code >= 256 && left(".gpe/removed") != "") sub1 = "removed"
     else if (!removed) {
       if (code == "") code = left(".gpe_exit_status")
       if (code == "") sub1 = ""
@@ -48,7 +48,7 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
   if ($6 != "") more = more " host=" hosts($6)
   if ($7 != "") more = more " queue=" $7
   split($9, used, ",")
-  usage = state ~ /^([CF]|unknown)$/ ? left(".gpe_usage") : ""
+  usage = state ~ /^([CF]|unknown)$/ ? left(".gpe/usage") : ""
   if ((value = best(seconds(used[1]), "elapsed")) != "") more = more " elapsed=" value
   if ((value = best(seconds(used[2]), "cpu")) != "") more = more " cpu=" value
   if ((value = best(bytes(used[3]), "memory")) != "") more = more " memory=" value

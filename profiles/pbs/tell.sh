@@ -20,7 +20,7 @@ END { n = split(asked, id, " "); for (i = 1; i <= n; i++) if (!(id[i] in known))
       name=${link##*/}
       case $name in
       *\[*) # tasks that were removed before they began have left nothing
-        for i in ${index:-$(sed -n '/^[^#]/q; s/^#PBS -J \([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}.*/\1 \4 \2/p' "$link/.gpe_job" | xargs -r seq)}; do
+        for i in ${index:-$(sed -n '/^[^#]/q; s/^#PBS -J \([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}.*/\1 \4 \2/p' "$link/.gpe/script" | xargs -r seq)}; do
           ! gpe_record "${name%%\]*}$i]${name#*\]}" || rc=told
         done
         [ "${rc-}" != told ] || break ;;

@@ -4,7 +4,7 @@ gpe_qacct() {
   gpe_account=$(LC_ALL=C qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1) || { printf '%s\n' "$gpe_account" >&2; return 1; }
   # ids begin anew some day: a record from before the job's script was written is another job's
   gpe_job_dir "${1%.*}" || :
-  gpe_since=$(date -r "$gpe_dir/.gpe_job" '+%Y %m %d' 2> /dev/null)
+  gpe_since=$(date -r "$gpe_dir/.gpe/script" '+%Y %m %d' 2> /dev/null)
   printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) awk -v id="$1" -v since="$gpe_since" '
 BEGIN { owner = ENVIRON["GPE_OWNER"] } # -v would read a backslash in it
 function day(y, m, d) { return y * 372 + m * 31 + d }

@@ -54,7 +54,7 @@ make_task_directories() { # also of a task that is deleted before it begins
   [ "${range%%-*}" -le "$last" ] || fail 1 "ARRAY: $range ends before it begins" # qsub would exchange them
   printf '%s\n' "$range" | (
     umask 077
-    awk -F '[-:]' '{ for (i = $1 + 0; i <= (NF > 1 ? $2 : $1) + 0; i += NF > 2 ? $3 : 1) print ".gpe_tasks/" i }' |
+    awk -F '[-:]' '{ for (i = $1 + 0; i <= (NF > 1 ? $2 : $1) + 0; i += NF > 2 ? $3 : 1) print ".gpe/tasks/" i "/.gpe" }' |
       xargs mkdir -p --
   ) || exit 73
 }
@@ -70,7 +70,7 @@ print_hold() { # the numbers of the jobs in DEPENDENCY, which must be of this pr
 has_job() { # ID: is it a job, or a task of one? START's directive of an array has its indices
   case $1 in
   *.*)
-    sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe_job" | awk -F '[-:]' -v task="${1#*.}" '
+    sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe/script" | awk -F '[-:]' -v task="${1#*.}" '
 { known = task >= $1 + 0 && task <= (NF > 1 ? $2 : $1) + 0 && (task - $1) % (NF > 2 ? $3 : 1) == 0 }
 END { exit !known }' ;;
   *) [ -d "$gpe_dir" ] ;;

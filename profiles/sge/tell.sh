@@ -17,7 +17,7 @@ END {
 }')
 fi
 range= # the tasks of an array, as START asked for them
-case $id in *.*) ;; *) ! gpe_job_dir "$id" || range=$(sed -n 's/^#\$ -t \([0-9:-]*\)$/\1/p' "$gpe_dir/.gpe_job" 2> /dev/null) ;; esac
+case $id in *.*) ;; *) ! gpe_job_dir "$id" || range=$(sed -n 's/^#\$ -t \([0-9:-]*\)$/\1/p' "$gpe_dir/.gpe/script" 2> /dev/null) ;; esac
 ended=$(printf '%s\n' "$jobs" | awk -v id="$id" -v range="$range" '
 NF { listed[$1]; any = 1 }
 END {

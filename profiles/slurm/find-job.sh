@@ -6,7 +6,7 @@ find_job() { # by the command, which other jobs of this directory do not have
   printf '%s\n' "$lines" | while IFS= read -r line; do
     # the directory may have a | of its own
     case ${line#*|} in
-    "$PWD|.gpe_job" | "$PWD|$PWD/.gpe_job" | "$real|.gpe_job" | "$real|$real/.gpe_job" | "$real|$PWD/.gpe_job")
+    "$PWD|.gpe/script" | "$PWD|$PWD/.gpe/script" | "$real|.gpe/script" | "$real|$real/.gpe/script" | "$real|$PWD/.gpe/script")
       printf '%s\n' "${line%%|*}"
       break ;;
     esac

@@ -23,7 +23,7 @@ fi
 [ -z "$shown" ] || printf '%s\n' "$shown"
 # the tasks of an array that Slurm does not tell: it forgets each some minutes after its end
 rest=$id whole=${id%%_*} spec=''
-if gpe_job_dir "$whole" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe_job" 2> /dev/null) && [ -n "$spec" ]; then
+if gpe_job_dir "$whole" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe/script" 2> /dev/null) && [ -n "$spec" ]; then
   rest=$(printf '%s\n' "$shown" | awk -v id="$whole" -v only="$id" -v spec="$spec" '
 { told[$1] }
 function tell(task) { task = id "_" task; if (!(task in told) && (only == id || only == task)) print task; told[task] }
@@ -50,7 +50,7 @@ case $records in *forgotten* | *exited*)
   # The accounting, where there is one, decides: it knows a limit even if the program has exited with 0. An id may have been
   # that of an older job: what was before this one was submitted does not count.
   since=
-  [ ! -e "$gpe_dir/.gpe_job" ] || since=$(date -r "$gpe_dir/.gpe_job" +%Y-%m-%dT%H:%M:%S)
+  [ ! -e "$gpe_dir/.gpe/script" ] || since=$(date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S)
   history=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) &&
     history=$(printf '%s\n' "$history" | gpe_show "$id") || history= ;;
 esac

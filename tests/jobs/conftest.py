@@ -109,24 +109,24 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     <idb:Invocation name=""><idb:Body><![CDATA[d='<WORKING_DIRECTORY/'/'\\''>' links="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 export TOYARRAY='<ARRAY/'/'\\''>' TOYAFTER='<DEPENDENCY/'/'\\''>'
 umask 077
-mkdir -p -- "$d" "$links" && cd -- "$d" || exit 73
-[ -s .gpe_job ] || {{ printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" && mv ".gpe_job.$$" .gpe_job; }} || exit 1
-flock .gpe_lock setsid sh -c '
-[ ! -s .gpe_job_id ] || exit 0
+mkdir -p -- "$d/.gpe" "$links" && cd -- "$d" || exit 73
+[ -s .gpe/script ] || {{ printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe/script.$$" && mv ".gpe/script.$$" .gpe/script; }} || exit 1
+flock .gpe/lock setsid sh -c '
+[ ! -s .gpe/id ] || exit 0
 {look}
-: > .gpe_submitting && rm -f .gpe_refused || exit 1
-answer=$(toysub .gpe_job) || {{ rc=$?; printf "%s\n" "$answer" > .gpe_refused; exit "$((rc == 75 ? 1 : rc))"; }}
+: > .gpe/submitting && rm -f .gpe/refused || exit 1
+answer=$(toysub .gpe/script) || {{ rc=$?; printf "%s\n" "$answer" > .gpe/refused; exit "$((rc == 75 ? 1 : rc))"; }}
 id=${{answer##* }}
 case $id in
-"" | *[!0-9]*) printf "%s\n" "${{answer:-nothing}}" | tee .gpe_submitting >&2; exit 75 ;;
+"" | *[!0-9]*) printf "%s\n" "${{answer:-nothing}}" | tee .gpe/submitting >&2; exit 75 ;;
 esac
-printf "%s\n" "$id" > .gpe_started && mv .gpe_started .gpe_job_id && rm .gpe_submitting
+printf "%s\n" "$id" > .gpe/id.told && mv .gpe/id.told .gpe/id && rm .gpe/submitting
 ' sh "$d" < /dev/null 3>&-
 rc=$?
-[ "$rc" -eq 0 ] || {{ [ -e .gpe_refused ] && cat .gpe_refused >&2; }} || rc=75 # or it was cut off
+[ "$rc" -eq 0 ] || {{ [ -e .gpe/refused ] && cat .gpe/refused >&2; }} || rc=75 # or it was cut off
 [ "$rc" -ne 75 ] || echo "START: whether the job was submitted is not known" >&2
 [ "$rc" -eq 0 ] || exit "$rc"
-read -r id < .gpe_job_id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
+read -r id < .gpe/id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
 ]]></idb:Body></idb:Invocation>
     <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)\n*\z</idb:Value></idb:Field>
   </idb:Template>
@@ -195,26 +195,26 @@ FIND_TEMPLATE = r"""  <idb:Template name="FIND_JOB">
     <idb:Invocation name=""><idb:Body><![CDATA[d='<WORKING_DIRECTORY/'/'\\''>' links="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 umask 077
 [ -d "$d" ] || exit 0
-cd -- "$d" && exec 3> .gpe_lock && flock 3 || exit 1
-if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
+cd -- "$d" && exec 3> .gpe/lock && flock 3 || exit 1
+if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
   id=$(toyfind "$d") || exit
   if [ -n "$id" ]; then
-    printf '%s\n' "$id" > .gpe_found && mv .gpe_found .gpe_job_id || exit 1
-  elif [ -s .gpe_submitting ]; then
-    printf 'FIND_JOB: toysub has answered: %s\n' "$(cat .gpe_submitting)" >&2
+    printf '%s\n' "$id" > .gpe/id.found && mv .gpe/id.found .gpe/id || exit 1
+  elif [ -s .gpe/submitting ]; then
+    printf 'FIND_JOB: toysub has answered: %s\n' "$(cat .gpe/submitting)" >&2
     exit 1
   fi
-  rm -f .gpe_submitting .gpe_refused
+  rm -f .gpe/submitting .gpe/refused
 fi
-[ ! -s .gpe_job_id ] || { read -r id < .gpe_job_id && ln -sfn -- "$d" "$links/$id"; printf '%s\n' "$id"; }
+[ ! -s .gpe/id ] || { read -r id < .gpe/id && ln -sfn -- "$d" "$links/$id"; printf '%s\n' "$id"; }
 ]]></idb:Body></idb:Invocation>
   </idb:Template>"""
 LOOK = {
-    True: "[ ! -e .gpe_submitting ] || exit 75",
+    True: "[ ! -e .gpe/submitting ] || exit 75",
     False: """\
-if [ -e .gpe_submitting ]; then
+if [ -e .gpe/submitting ]; then
   id=$(toyfind "$1") || exit 75
-  if [ -n "$id" ]; then printf "%s\\n" "$id" > .gpe_job_id; rm .gpe_submitting; exit; fi
+  if [ -n "$id" ]; then printf "%s\\n" "$id" > .gpe/id; rm .gpe/submitting; exit; fi
 fi""",
 }
 """What START does about an earlier submission: with FIND_JOB nothing, without it looks for the job itself."""

@@ -228,7 +228,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy_without_find: T
         context = {"SSH:HOST": "toy"}
         async with TargetSystem(toy.profile, context, timing=QUICK) as target:
             (toy.path / "odd").write_text(
-                f"for f in {toy.path.parent / 'work'}/*/*/.gpe_job_id; do\n"
+                f"for f in {toy.path.parent / 'work'}/*/*/.gpe/id; do\n"
                 f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
             )
             with pytest.raises(ScriptCutError, match=words) as caught:

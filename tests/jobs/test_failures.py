@@ -313,7 +313,7 @@ def test_an_unreadable_id_is_no_missing_one(toy_without_find: Toy) -> None:
         '#!/bin/sh\ncase $* in *-sfn*) echo "no ln today" >&2; exit 1 ;; esac\nexec /bin/ln "$@"\n'
     )
     (toy.path / "bin/cat").write_text(
-        '#!/bin/sh\ncase $* in *.gpe_job_id*) echo "cat: Input/output error" >&2; exit 1 ;; esac\n'
+        '#!/bin/sh\ncase $* in *.gpe/id*) echo "cat: Input/output error" >&2; exit 1 ;; esac\n'
         'exec /bin/cat "$@"\n'
     )
     for name in ("ln", "cat"):

@@ -78,7 +78,7 @@ for d in "$FAKE"/jobs/*; do
   found=y
   case $format in
   '%i %T') echo "$n $state" ;;
-  '%A|%Z|%o') echo "$n|$(cat "$d/directory")|.gpe_job" ;;
+  '%A|%Z|%o') echo "$n|$(cat "$d/directory")|.gpe/script" ;;
   *) echo "$n|$state|$code|n/a|None|" ;;
   esac
 done
@@ -492,7 +492,7 @@ def test_a_submission_that_hangs(site: FaultySite) -> None:
 def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
     directory = site.here / "given"
     directory.mkdir(mode=0o700)
-    (directory / ".gpe_job_id").write_text("$(touch hacked); no id\n")
+    (directory / ".gpe/id").write_text("$(touch hacked); no id\n")
 
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
@@ -501,8 +501,8 @@ def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
 
     run(main())
     assert {path.name for path in directory.iterdir()} <= {
-        ".gpe_job_id",
-        ".gpe_lock",
+        ".gpe/id",
+        ".gpe/lock",
     }  # nothing was submitted
 
 
@@ -542,7 +542,7 @@ def test_files_that_cannot_grow(site: FaultySite) -> None:
 
         run(main())
         assert site.jobs == []
-        assert not [*site.here.glob("work/*/*/.gpe_job_id")]
+        assert not [*site.here.glob("work/*/*/.gpe/id")]
 
 
 # The record

@@ -27,12 +27,12 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <idb:Template name="SUBMIT">
     <idb:Invocation><idb:StaticScript fileName="submit.sh" arguments=""><![CDATA[
 mkdir -p -- "$1" && cd -- "$1" || exit 73
-if [ ! -s .gpe_job_id ]; then
-  cat > .gpe_job
-  answer=$(toysub .gpe_job) || exit 1
-  printf '%s\n' "${answer##* }" > .gpe_job_id
+if [ ! -s .gpe/id ]; then
+  cat > .gpe/script
+  answer=$(toysub .gpe/script) || exit 1
+  printf '%s\n' "${answer##* }" > .gpe/id
 fi
-cat .gpe_job_id
+cat .gpe/id
 ]]></idb:StaticScript></idb:Invocation>
   </idb:Template>
   <idb:Template name="START">

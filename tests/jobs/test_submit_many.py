@@ -43,7 +43,7 @@ STRUCK = 4
 
 def strike(toy: Toy, name: str, text: str, after: str) -> None:
     """Let a command run other text when it is called for the job at STRUCK for the first time, and at all other times `after`."""
-    condition = f'grep -q "exit {STRUCK}" .gpe_job && mkdir "$TOY/struck.{name}" 2> /dev/null'
+    condition = f'grep -q "exit {STRUCK}" .gpe/script && mkdir "$TOY/struck.{name}" 2> /dev/null'
     replace_command(toy, name, f"#!/bin/sh\nif {condition}; then\n{text}\nfi\n{after}\n")
 
 
@@ -109,7 +109,7 @@ def test_the_jobs_of_a_part_are_recorded_before_one_is_submitted(toy: Toy, tmp_p
             toy.profile, store=Store(path), timing=QUICK, max_parallel_scripts=1
         ) as target:
             task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
-            await wait_until(lambda: any((tmp_path / "work").rglob(".gpe_job")))
+            await wait_until(lambda: any((tmp_path / "work").rglob(".gpe/script")))
             with sqlite3.connect(path) as db:
                 assert db.execute("SELECT key FROM job WHERE job_id IS NULL").fetchall() == [
                     (k,) for k in KEYS
@@ -347,7 +347,7 @@ def test_a_killed_process_is_repeated(toy: Toy, tmp_path: Path, taken: int) -> N
     """When the batch system has so many of its jobs."""
     path = str(tmp_path / "jobs.db")
     pid = submit_in_process(toy, path)
-    while len(toy.submissions) < taken or not any((tmp_path / "work").rglob(".gpe_job")):
+    while len(toy.submissions) < taken or not any((tmp_path / "work").rglob(".gpe/script")):
         time.sleep(0.005)
     os.kill(pid, signal.SIGKILL)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) in {-signal.SIGKILL, 0}

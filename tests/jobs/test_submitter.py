@@ -138,7 +138,7 @@ def test_a_submission_stays_while_the_batch_system_is_away(
                 with pytest.raises(ScriptCutError, match="toysub has answered"):
                     await target.submit(JOB, key="k")
                 assert list_cut_keys(target) == ["k"]
-                (mark,) = toy.path.parent.glob("work/*/*/.gpe_submitting")
+                (mark,) = toy.path.parent.glob("work/*/*/.gpe/submitting")
                 mark.unlink()
             await check_key(toy, target)
 

@@ -198,8 +198,8 @@ def test_a_job_whose_answer_was_lost_is_found_again(lab_of: Callable[[str], Lab]
     option = ("--context", f"WORKING_DIRECTORY={directory}")
     job = slurm.start(*option, NODES="2")
     # what a machine leaves that stops between sbatch and its answer
-    (directory / ".gpe_job_id").unlink()
-    (directory / ".gpe_submitting").touch()
+    (directory / ".gpe/id").unlink()
+    (directory / ".gpe/submitting").touch()
     assert slurm.start_found(*option, NODES="2").id == job.id
     slurm.ok("ABORT", JOB_ID=job.id)
 
@@ -210,7 +210,7 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     fields = script("echo run >> log")
     first = lab.start(*option, **fields)
     first.wait("DONE")
-    again = (directory / ".gpe_job").read_text()
+    again = (directory / ".gpe/script").read_text()
     copy = directory.parent / f"again-{lab.profile}"  # the tests run side by side
     copy.write_text(again)
     shown = lab.start("--context", f"WORKING_DIRECTORY={directory}-2", **script(f"exec sh ../{copy.name}"))

@@ -362,8 +362,8 @@ def test_a_job_whose_answer_was_lost_is_found_again(sge: Lab, directory: Path) -
     job = sge.start(*option, **WAITS)
     others.append(sge.start(**WAITS))
     # what a machine leaves that stops between qsub and its answer
-    (directory / ".gpe_job_id").unlink()
-    (directory / ".gpe_submitting").touch()
+    (directory / ".gpe/id").unlink()
+    (directory / ".gpe/submitting").touch()
     assert sge.start_found(*option, **WAITS).id == job.id
     for one in (job, *others):
         sge.ok("ABORT", JOB_ID=one.id)

@@ -181,8 +181,8 @@ def test_what_has_ended_stays_ended_when_the_rest_is_aborted(sge: Lab) -> None:
 def test_an_array_whose_answer_was_lost_is_found_again(sge: Lab, directory: Path) -> None:
     option = ("--context", f"WORKING_DIRECTORY={directory}")
     array = sge.start(*option, ARRAY="1-3", **WAITS)
-    (directory / ".gpe_job_id").unlink()
-    (directory / ".gpe_submitting").touch()
+    (directory / ".gpe/id").unlink()
+    (directory / ".gpe/submitting").touch()
     assert sge.start_found(*option, ARRAY="1-3", **WAITS).id == array.id
     sge.ok("ABORT", JOB_ID=array.id)
     assert states(array) == "REMOVED REMOVED REMOVED"

@@ -51,12 +51,12 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     job = linux.start(**fields)
     assert ended(job.wait()) == ("DONE", 3, None)
     assert job.read("stdout") == HOSTILE
-    assert re.fullmatch(r"elapsed=[0-9.]+ cpu=[0-9.]+ ended=[0-9.]+\n", job.read(".gpe_usage"))
+    assert re.fullmatch(r"elapsed=[0-9.]+ cpu=[0-9.]+ ended=[0-9.]+\n", job.read(".gpe/usage"))
     assert linux.start(job.directory, **fields).id == job.id
     left = {path.name for path in job.directory.iterdir()}
     assert left == {
-        ".gpe_answer", ".gpe_error", ".gpe_exit_status", ".gpe_host", ".gpe_job", ".gpe_job.out", ".gpe_job.sh", ".gpe_job_id",
-        ".gpe_lock", ".gpe_started", ".gpe_submitting", ".gpe_usage", "stdout", "stderr",
+        ".gpe/answer", ".gpe/error", ".gpe_exit_status", ".gpe/host", ".gpe/script", ".gpe/output", ".gpe/job.sh", ".gpe/id",
+        ".gpe/lock", ".gpe/id.told", ".gpe/submitting", ".gpe/usage", "stdout", "stderr",
     }  # fmt: skip
 
 

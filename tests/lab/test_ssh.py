@@ -80,7 +80,7 @@ SITE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 </osp:Profile>
 """  # noqa: E501
 WAITS = """#!/bin/sh
-case "$*" in *--parsable* | *--in-session*) ;; *) exec {real} "$@" ;; esac
+case "$*" in *--parsable* | "setsid "*) ;; *) exec {real} "$@" ;; esac
 touch {here}/begun
 until [ -e {here}/go ] || [ ! -d {here} ]; do sleep 0.02; done
 exec {real} "$@"

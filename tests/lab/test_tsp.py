@@ -178,7 +178,7 @@ def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None
     while not (job.directory / "ready").exists():
         time.sleep(0.05)
     assert tsp.ok("ABORT", JOB_ID=job.id) == ""
-    assert (job.directory / ".gpe_removed").exists()
+    assert (job.directory / ".gpe/removed").exists()
     for told in (job.status(), tsp.statuses()[job.id]):
         assert told.state == "RUNNING"
     assert tsp.states()[job.id] == "running"
@@ -274,8 +274,8 @@ def test_a_start_whose_answer_was_lost(tsp: Spooler, waits: bool) -> None:
     job = tsp.start(directory, **script("echo run >> log; sleep 600"))
     if not waits:
         job.wait("RUNNING")
-    (directory / ".gpe_job_id").unlink()
-    (directory / ".gpe_submitting").touch()
+    (directory / ".gpe/id").unlink()
+    (directory / ".gpe/submitting").touch()
     assert tsp.run("START", directory=directory, **script(":")).returncode == CUT
     assert tsp.find(directory) == job.id
     assert tsp.start(directory, **script(":")).id == job.id

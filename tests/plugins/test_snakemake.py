@@ -150,7 +150,7 @@ rule total:
     assert [line.rpartition(".")[0].rpartition(".")[0] for line in lines] == [expected, expected]
     records = workflow.records()
     assert [record.status.exit_code for record in records] == [0, 0, 0]
-    scripts = [(Path(record.directory) / ".gpe_job").read_text() for record in records]
+    scripts = [(Path(record.directory) / ".gpe/script").read_text() for record in records]
     assert all("INHERITED=" in script and "SLURM_JOB_ID=" not in script for script in scripts)
     assert all(f"with external jobid '{record.status.job_id}'" in output for record in records)
 
@@ -161,7 +161,7 @@ def test_variables_of_several_lines_are_passed_and_exported_functions_are_not(wo
     workflow.run()
     assert (workflow.directory / "a.txt").read_bytes() == b"a\r\n#SBATCH --uid=root\n"
     [record] = workflow.records()
-    script = (Path(record.directory) / ".gpe_job").read_text()
+    script = (Path(record.directory) / ".gpe/script").read_text()
     assert "MARKER=" in script
     assert "BASH_FUNC" not in script
 

@@ -33,7 +33,7 @@ def tasks(job: Job) -> dict[int, Status]:
     if (
         whole := found.pop(job.id, None)
     ) is not None:  # it waits, with all tasks that have no line of their own
-        names = (f"{job.id}_{path.name}" for path in (job.directory / ".gpe_tasks").iterdir())
+        names = (f"{job.id}_{path.name}" for path in (job.directory / ".gpe/tasks").iterdir())
         found = {name: found.get(name, whole) for name in names}
     assert all(name.rpartition("_")[0] == job.id for name in found)
     return {int(name.rpartition("_")[2]): status for name, status in found.items()}
@@ -119,8 +119,7 @@ def test_indices_variables_and_files_of_tasks(linux: Target) -> None:
         assert job.read(f"err or.{index}") == "problem\n"
     assert linux.ok("GET_JOB_STATUS", JOB_ID=f"{job.id}_20").startswith(f"{job.id}_20 exited exit=0 host=")
     assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_21")
-    left = {path.name for path in job.directory.iterdir() if path.name.startswith(".gpe_job_id")}
-    assert left == {".gpe_job_id"}
+    assert sorted(path.name for path in (job.directory / ".gpe").iterdir() if path.name.startswith("id")) == ["id", "id.told"]
 
 
 def test_both_streams_of_a_task_in_one_file_and_devices(linux: Target) -> None:
@@ -339,7 +338,7 @@ def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> N
     left = int(job.read("left"))
     assert gone(job)
     assert "has ended" in linux.fails("ABORT", JOB_ID=job.id)
-    assert not (job.directory / ".gpe_removed").exists()
+    assert not (job.directory / ".gpe/removed").exists()
     os.kill(left, signal.SIGKILL)
     after = linux.start(DEPENDENCY=f"afterok:{job.id}")
     assert after.wait().exit == 0
@@ -352,7 +351,7 @@ def test_a_task_runs_once(linux: Target) -> None:
     )
     until(job.directory / "begun")
     environment = {**linux.env, "GPE_ARRAY_ID": job.id, "GPE_JOB_ID": f"{job.id}_1"}
-    again = ["setsid", "-w", "sh", ".gpe_job", "1"]
+    again = ["setsid", "-w", "sh", ".gpe/script", "1"]
     (job.directory / "go").touch()
     with subprocess.Popen(again, cwd=job.directory, env=environment) as task:
         assert task.wait(30) == 1
@@ -363,7 +362,7 @@ def test_a_task_runs_once(linux: Target) -> None:
 def test_an_array_that_waits_as_a_whole_is_one_line(linux: Target) -> None:
     """A hundred thousand lines took half a minute of each query, and all other jobs waited for it."""
     job = linux.start(**script("exit 0"), ARRAY="1-2000", START_TIME=in_seconds(3600))
-    until(job.directory / ".gpe_waiting")
+    until(job.directory / ".gpe/waiting")
     assert set(linux.statuses()) == {job.id}
     linux.ok("ABORT", JOB_ID=f"{job.id}_7")
     linux.ok("HOLD", JOB_ID=f"{job.id}_9")

@@ -173,7 +173,7 @@ def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None
     target = make_tsp_target(tmp_path, target_of)
 
     def run(job: Job) -> None:
-        subprocess.run(["sh", str(job.directory / ".gpe_job")], env=target.env, cwd="/", check=True)
+        subprocess.run(["sh", str(job.directory / ".gpe/script")], env=target.env, cwd="/", check=True)
 
     check_fields_of_tsp(target, run)
 
@@ -273,7 +273,7 @@ def test_flux_a_job_from_start_to_end(flux: Target) -> None:
 )
 def test_flux_states(flux: Target, words: str, state: str, code: int | None) -> None:
     job = flux.start()
-    (job.directory / ".gpe_job.out").touch()  # it has begun
+    (job.directory / ".gpe/output").touch()  # it has begun
     tell(flux, job.id, words)
     status = job.status()
     assert (status.state, status.exit if state == "DONE" else None) == (state, code)
@@ -330,7 +330,7 @@ def test_flux_refusals_and_absence(flux: Target) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "Unable to connect" in done.stderr
     assert "Unable to connect" in flux.fails("ABORT", JOB_ID=job.id)
-    assert not (job.directory / ".gpe_removed").exists()
+    assert not (job.directory / ".gpe/removed").exists()
 
 
 def test_flux_scripts(tmp_path: Path, file_regression: FileRegressionFixture) -> None:
@@ -354,12 +354,12 @@ def test_a_job_that_cannot_ask_for_its_id_does_not_begin(
     commands = tmp_path / "commands"
     job = target.start(EXECUTABLE="/bin/echo")
     (commands / "away").touch()
-    with subprocess.Popen(["sh", str(job.directory / ".gpe_job")], env=target.env, cwd="/") as script:
+    with subprocess.Popen(["sh", str(job.directory / ".gpe/script")], env=target.env, cwd="/") as script:
         while not (commands / "asked").exists():
             time.sleep(0.05)
         assert not (job.directory / "stdout").exists()
-        (job.directory / ".gpe_job_id").unlink()
-        (job.directory / ".gpe_submitting").unlink()
+        (job.directory / ".gpe/id").unlink()
+        (job.directory / ".gpe/submitting").unlink()
         (commands / "away").unlink()
         assert script.wait(30) == 1
     assert not (job.directory / "stdout").exists()

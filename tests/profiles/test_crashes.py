@@ -42,7 +42,7 @@ exit $rc
 """
 LAST = 40  # more steps than START has
 COMMANDS = """
-case $0 in .gpe_job*) return ;; esac # the job itself
+case $0 in .gpe/script*) return ;; esac # the job itself
 set -T
 step() {
   echo x >> "$SHIMS/count"
@@ -179,8 +179,8 @@ def test_find_job_before_each_command(
     server = Server(tmp_path / "server", pbs)
     for step in range(1, LAST_COMMAND, rounds(1, EVERY)):
         job = pbs.start(**FIELDS)
-        (job.directory / ".gpe_job_id").unlink()
-        (job.directory / ".gpe_submitting").touch()
+        (job.directory / ".gpe/id").unlink()
+        (job.directory / ".gpe/submitting").touch()
         if not taken:
             shutil.rmtree(server.job(job))
         _, came = cut_before(pbs, commands, step, "FIND_JOB", job.directory)

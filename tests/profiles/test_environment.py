@@ -43,7 +43,7 @@ def run(target: Target, application: str, **fields: str) -> Job:
     done = target.sh(target.script("START", directory=directory, application=application, **fields))
     assert (done.returncode, done.stderr) == (0, ""), done
     job = Job(target, target.job_id(done.stdout), directory)
-    assert job.wait().exit == 0, job.read("stderr") + job.read(".gpe_job.out")
+    assert job.wait().exit == 0, job.read("stderr") + job.read(".gpe/output")
     return job
 
 

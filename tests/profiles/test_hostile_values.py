@@ -92,7 +92,7 @@ def check(linux: Target, payload: Path, names: list[str], arguments: list[str], 
         STDOUT=stdout,
         STDERR=stderr,
     )
-    assert job.wait().exit == 0, job.read(".gpe_job.out")
+    assert job.wait().exit == 0, job.read(".gpe/output")
     got = (directory / "got.arguments").read_bytes().split(b"\0")
     # a shell may give the kernel the absolute path, and that is what a script sees as $0
     assert got.pop(0).removeprefix(f"{directory}/".encode()) == executable.encode()
@@ -266,8 +266,8 @@ class Batch:
         (directory / "payload").symlink_to(payload)
         self.target.start(directory, EXECUTABLE="./payload", **fields)
         environment = {**self.target.env, **self.variables, "CONTAINER_LOG": str(self.log)}
-        done = subprocess.run(["sh", directory / ".gpe_job"], env=environment, cwd=directory, check=False)
-        assert done.returncode == 0, (fields, (directory / ".gpe_job.out").read_text())
+        done = subprocess.run(["sh", directory / ".gpe/script"], env=environment, cwd=directory, check=False)
+        assert done.returncode == 0, (fields, (directory / ".gpe/output").read_text())
         return directory
 
 

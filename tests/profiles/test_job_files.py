@@ -61,7 +61,7 @@ def test_an_absolute_path_and_a_directory(linux: Target, tmp_path: Path) -> None
 def test_a_file_of_nodes_that_cannot_be_written(linux: Target) -> None:
     job = linux.start(**script("touch begun"), NODE_FILE="no/such/directory/x", WALLTIME="600")
     assert job.wait().exit == 125
-    assert "no/such/directory/x" in job.read(".gpe_job.out")
+    assert "no/such/directory/x" in job.read(".gpe/output")
     assert not (job.directory / "begun").exists()
 
 
@@ -92,7 +92,7 @@ def test_a_temporary_directory_of_its_own(linux: Target, scratch: Path) -> None:
     assert made.startswith(f"{scratch}/")
     assert mode == "700"
     assert [*scratch.iterdir()] == []
-    assert job.read(".gpe_job.out") == ""
+    assert job.read(".gpe/output") == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -118,7 +118,7 @@ def test_it_is_removed_after_abort_and_after_the_wall_time(linux: Target, scratc
 def test_a_directory_that_is_missing(linux: Target, tmp_path: Path) -> None:
     job = linux.start(**script("touch begun"), TMP_DIR=f"{tmp_path}/missing", WALLTIME="600")
     assert job.wait().exit == 125
-    assert f"{tmp_path}/missing" in job.read(".gpe_job.out")
+    assert f"{tmp_path}/missing" in job.read(".gpe/output")
     assert not (job.directory / "begun").exists()
 
 
@@ -168,7 +168,7 @@ def test_hostile_values(linux: Target, tmp_path: Path) -> None:
             ARGUMENTS=quoted("-c", 'printf "%s|%s" "$GPE_NODE_FILE" "${TMPDIR%/*}"'),
             **fields,
         )
-        assert job.wait().exit == 0, (value, job.read(".gpe_job.out"))
+        assert job.wait().exit == 0, (value, job.read(".gpe/output"))
         assert (job.directory / "stdout").read_bytes() == f"{job.directory}/{value}|{root}".encode()
         assert (job.directory / value).read_text() == f"{HOST}\n"
         assert [*root.iterdir()] == []

@@ -58,7 +58,7 @@ def test_as_long_as_a_program_can_take(target_of: Callable[..., Target]) -> None
     words = ["x" * 98_000] * 10
     job = linux.start(EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", ECHO, *words))
     assert job.wait().exit == 0, job.read("stderr")
-    assert len(job.read(".gpe_job")) > 980_000
+    assert len(job.read(".gpe/script")) > 980_000
     assert job.read("told") == repr(words)
 
 
@@ -85,7 +85,7 @@ def test_a_script_that_is_cut_runs_nothing(target_of: Callable[..., Target]) -> 
             assert done.returncode == 73
             assert "START: the job script has no end\n" in done.stderr
     assert not (linux.home / "ran").exists()
-    assert not (linux.root / "cut/.gpe_job_id").exists()
+    assert not (linux.root / "cut/.gpe/id").exists()
     assert linux.start(linux.root / "cut").wait().exit == 0
 
 

@@ -114,7 +114,7 @@ def test_the_default_job_prints_the_host_name(linux: Target) -> None:
     job = linux.start()
     assert job.wait().exit == 0
     assert job.read("stdout") == f"{os.uname().nodename}\n"
-    assert job.read(".gpe_job.out") == ""
+    assert job.read(".gpe/output") == ""
 
 
 def test_the_payload_sees_its_job_and_the_user_umask(linux: Target) -> None:
@@ -134,8 +134,8 @@ def test_the_payload_sees_its_job_and_the_user_umask(linux: Target) -> None:
 
 def test_the_directory_and_the_script_are_for_the_owner_alone(linux: Target) -> None:
     job = linux.start()
-    modes = {n: os.lstat(job.directory / n).st_mode & 0o777 for n in (".", ".gpe_job", "..")}
-    assert modes == {".": 0o700, ".gpe_job": 0o600, "..": 0o700}
+    modes = {n: os.lstat(job.directory / n).st_mode & 0o777 for n in (".", ".gpe/script", "..")}
+    assert modes == {".": 0o700, ".gpe/script": 0o600, "..": 0o700}
 
 
 def test_files_of_the_payload(linux: Target) -> None:
@@ -157,7 +157,7 @@ def test_files_of_the_payload(linux: Target) -> None:
 def test_a_file_that_cannot_be_opened_ends_the_job_with_125(linux: Target, name: str) -> None:
     job = linux.start(**{name: "no/such/directory/x"})
     assert job.wait().exit == 125
-    where = ".gpe_job.out" if name == "STDERR" else "stderr"
+    where = ".gpe/output" if name == "STDERR" else "stderr"
     assert "no/such/directory/x" in job.read(where)
 
 
@@ -294,12 +294,12 @@ def test_a_job_of_another_machine_is_not_judged(linux: Target) -> None:
     job.wait()
     other = f"{job.id[:-8]}00000000"
     (job.directory / ".gpe_exit_status").unlink()
-    (job.directory / ".gpe_host").write_text("elsewhere.example\n")
+    (job.directory / ".gpe/host").write_text("elsewhere.example\n")
     (linux.home / ".gpe/jobs/linux" / other).symlink_to(job.directory)
     status = linux.statuses("", JOB_ID=other)[other]
     assert (status.state, status.word) == ("UNKNOWN", "elsewhere")
     # the same machine, booted since
-    (job.directory / ".gpe_host").write_text(f"{os.uname().nodename}\n")
+    (job.directory / ".gpe/host").write_text(f"{os.uname().nodename}\n")
     assert linux.statuses("", JOB_ID=other)[other].state == "LOST"
 
 
@@ -310,29 +310,13 @@ def test_an_abort_beside_another_one(linux: Target, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "sort").write_text(
-        f"#!/bin/sh\necho removed > {job.directory}/.gpe_removed\n"
+        f"#!/bin/sh\necho removed > {job.directory}/.gpe/removed\n"
         f'echo 143 > {job.directory}/.gpe_exit_status\nexec {shutil.which("sort")} "$@"\n'
     )
     (other / "sort").chmod(0o700)
     linux.path.insert(0, other)
     linux.run("ABORT", JOB_ID=job.id)
     assert job.status().state == "REMOVED"
-
-
-def test_how_long_a_job_ran(linux: Target) -> None:
-    """Of a job that an older version has started, or on a machine without perl, by the times of its files."""
-    job = linux.start(**script("touch -d @1000 .gpe_host"))
-    job.wait()
-    os.utime(job.directory / ".gpe_exit_status", (1000, 1075))
-    for usage in ("", None):
-        if usage is None:
-            (job.directory / ".gpe_usage").unlink()
-        else:
-            (job.directory / ".gpe_usage").write_text(usage)
-        assert (
-            linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
-            == f"{job.id} exited exit=0 host={socket.gethostname()} elapsed=75 ended=1075\n"
-        )
 
 
 @pytest.mark.parametrize("kind", ["job", "task", "waited"])
@@ -488,7 +472,7 @@ def test_a_job_of_a_container(linux: Target) -> None:
     job.wait()
     assert gone(job)  # its shell outlives its end by a moment
     (job.directory / ".gpe_exit_status").unlink()
-    (job.directory / ".gpe_host").write_text("container\n")
+    (job.directory / ".gpe/host").write_text("container\n")
     assert job.status().word == "elsewhere"
 
 
@@ -512,7 +496,7 @@ def test_a_program_has_the_default_action_of_signals(linux: Target) -> None:
 
 def test_a_job_that_cannot_begin_is_not_done(linux: Target) -> None:
     directory = linux.directory()
-    (directory / ".gpe_job.out").mkdir(parents=True)
+    (directory / ".gpe/output").mkdir(parents=True)
     done = linux.run("START", directory=directory, **script("echo run > ran"))
     job = linux.job_id(done.stdout)
     assert Job(linux, job, directory).wait().state == "LOST"
@@ -540,7 +524,7 @@ def test_a_signal_leaves_the_wall_time(linux: Target, number: int) -> None:
 
 
 @pytest.mark.parametrize("field", ["STDOUT", "STDERR"])
-@pytest.mark.parametrize("name", [".gpe_exit_status", "./.gpe_removed", "/x/.gpe_job"])
+@pytest.mark.parametrize("name", [".gpe_exit_status", "./.gpe/removed", "/x/.gpe/script"])
 def test_the_files_of_a_job_are_no_output(linux: Target, field: str, name: str) -> None:
     with pytest.raises(IncarnationError):
         linux.script("START", **{field: name})
@@ -550,22 +534,6 @@ def test_list_counts_in_bytes(linux: Target, tmp_path: Path) -> None:
     (tmp_path / "five").write_bytes(b"x" * 5000)
     linux.environment["BLOCK_SIZE"] = "human-readable"
     assert linux.ok("LIST", "FILE", PATH=str(tmp_path / "five")).split()[2] == "5000"
-
-
-def test_jobs_of_an_older_version(linux: Target) -> None:
-    """Their links lay beside those of all other profiles."""
-    live = linux.start(EXECUTABLE="sleep", ARGUMENTS="60")
-    ended = linux.start()
-    ended.wait()
-    links = linux.home / ".gpe/jobs"
-    for job in (live, ended):
-        (links / "linux" / job.id).rename(links / job.id)
-        (links / "linux/live" / job.id).unlink()
-    assert ended.status().state == "DONE"
-    assert live.status().state == "RUNNING"
-    assert linux.statuses() == {}  # each is asked for by its id
-    linux.ok("ABORT", JOB_ID=live.id)
-    assert live.status().state == "REMOVED"
 
 
 def test_the_wall_time_ends_a_job(linux: Target) -> None:
@@ -609,7 +577,7 @@ def test_starts_at_the_same_time_start_one_job(linux: Target) -> None:
     assert len({job.id for job in jobs}) == 1
     jobs[0].wait()
     assert jobs[0].read("log") == "run\n"
-    assert [*directory.glob(".gpe_job.[0-9]*")] == []
+    assert [*directory.glob(".gpe/script.[0-9]*")] == []
 
 
 @pytest.mark.parametrize(
@@ -643,7 +611,8 @@ def test_start_refuses_a_directory_of_somebody_else(linux: Target, level: str) -
     done = linux.run("START", directory=directory)
     assert done.returncode == 73
     assert f"{directory} is not a safe directory for a job" in done.stderr
-    assert [*directory.iterdir()] == []
+    assert [path.name for path in directory.iterdir()] == [".gpe"]
+    assert [*(directory / ".gpe").iterdir()] == []
 
 
 @pytest.mark.parametrize("path", ["/", "//", ".", "..", "./", "a/..", "a/../b", "../b", "/..", "/tmp/."])
@@ -735,7 +704,7 @@ def test_delete_while_the_job_writes_its_last_file(linux: Target, tmp_path: Path
     programs.mkdir()
     (programs / "rm").write_text(
         f"#!/bin/sh\n[ -e {programs}/tried ] || {{ touch {programs}/tried; /bin/rm -rf {job.directory}/.gpe*; "
-        f'touch {job.directory}/.gpe_usage; rmdir -- {job.directory}; exit 1; }}\nexec /bin/rm "$@"\n'
+        f'touch {job.directory}/.gpe/usage; rmdir -- {job.directory}; exit 1; }}\nexec /bin/rm "$@"\n'
     )
     (programs / "rm").chmod(0o755)
     linux.path.insert(0, programs)

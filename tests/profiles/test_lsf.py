@@ -69,7 +69,7 @@ def run(job: Job) -> int:
     """Run the script of a job or a task as LSF does."""
     number, _, index = job.id.rstrip("]").partition("[")
     return subprocess.run(
-        ["sh", ".gpe_job"],
+        ["sh", ".gpe/script"],
         env={**job.target.env, "LSB_JOBID": number, "LSB_JOBINDEX": index or "0"},
         cwd=job.directory,
         check=False,
@@ -82,7 +82,7 @@ def test_a_job_from_start_to_end(lsf: Target, commands: Lsf) -> None:
     job = lsf.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 7'))
     assert job.id == "7"
     assert commands.args("bsub") == []
-    assert commands.script == job.read(".gpe_job")
+    assert commands.script == job.read(".gpe/script")
     assert run(job) == 7
     assert job.read("stdout") == "7\n"
     commands.set("bjobs", "7|0|EXIT|7|hostA|-\n")
@@ -278,7 +278,8 @@ def test_an_answer_without_an_id_may_be_a_job(lsf: Target, commands: Lsf, answer
 def test_a_job_whose_answer_was_lost_is_found_again(lsf: Target, commands: Lsf) -> None:
     directory = lsf.home / "it's $(id) |"
     directory.mkdir(mode=0o700)
-    (directory / ".gpe_submitting").touch()
+    (directory / ".gpe").mkdir()
+    (directory / ".gpe/submitting").touch()
     commands.set("bjobs", f"5|/else/where\n6|{directory}x\n8|$HOME/it's $(id) |\n9|{directory}\n")
     assert lsf.find(directory) == "8"
     assert lsf.start(directory).id == "8"
@@ -486,16 +487,16 @@ def test_the_history_of_another_job(lsf: Target, commands: Lsf, other: dict[str,
 )
 def test_commands(lsf: Target, commands: Lsf, verb: str, command: str, states: list[str]) -> None:
     said = "Job <7>: User permission denied\n"
-    leave(lsf, "7", job="")
+    leave(lsf, "7", script="")
     for state in states:
         commands.set("bjobs", f"7|-|{state}|-|-|-\n")
         commands.set(command, stderr=said, code=255)
         assert lsf.fails(verb, JOB_ID="7") == said
-        assert not (lsf.home / ".gpe/jobs/lsf/7/.gpe_removed").exists()
+        assert not (lsf.home / ".gpe/jobs/lsf/7/.gpe/removed").exists()
     commands.set(command, "Job <7> is being told\n")
     assert lsf.ok(verb, JOB_ID="7") == ""
     assert commands.args(command) == ["7"] * (len(states) + 1)
-    assert (lsf.home / ".gpe/jobs/lsf/7/.gpe_removed").exists() == (verb == "ABORT")
+    assert (lsf.home / ".gpe/jobs/lsf/7/.gpe/removed").exists() == (verb == "ABORT")
 
 
 @pytest.mark.parametrize(("verb", "state"), [("HOLD", "PSUSP"), ("RESUME", "RUN")])
@@ -508,9 +509,9 @@ def test_nothing_to_do(lsf: Target, commands: Lsf, verb: str, state: str) -> Non
 
 def test_an_ended_job_is_not_aborted(lsf: Target, commands: Lsf) -> None:
     commands.set("bjobs", "7|-|DONE|0|hostA|-\n")
-    leave(lsf, "7", job="")
+    leave(lsf, "7", script="")
     assert "already ended" in lsf.fails("ABORT", JOB_ID="7")
-    assert not (lsf.home / ".gpe/jobs/lsf/7/.gpe_removed").exists()
+    assert not (lsf.home / ".gpe/jobs/lsf/7/.gpe/removed").exists()
 
 
 def start_array(lsf: Target, indices: str, text: str = "exit $GPE_ARRAY_INDEX") -> Job:
@@ -550,8 +551,8 @@ def test_an_array_that_was_removed_and_forgotten(lsf: Target, commands: Lsf) -> 
     commands.set("bkill", "Job <7> is being terminated\n")
     assert run(get_task(array, 2)) == 2
     commands.set("bjobs", "7|2|EXIT|2|hostA|-\n7|3|RUN|-|hostA|-\n7|4|PEND|-|-|-\n")
-    task = array.directory / ".gpe_tasks/3"
-    task.mkdir()
+    task = array.directory / ".gpe/tasks/3"
+    (task / ".gpe").mkdir(parents=True)
     assert lsf.ok("ABORT", JOB_ID="7") == ""
     assert commands.args("bkill") == ["7"]
     (task / ".gpe_exit_status").write_text("143\n")

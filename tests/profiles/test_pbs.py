@@ -243,7 +243,7 @@ def test_a_sites_umask_is_that_of_the_program(pbs: Target, server: Server) -> No
 
 
 def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server: Server) -> None:
-    for gone in (".", ".gpe_job"):
+    for gone in (".", ".gpe/script"):
         job = pbs.start()
         (job.directory / gone).resolve().rename(pbs.home / f"{job.id}-moved")
         assert server.run(job) == 256 + 9
@@ -476,7 +476,7 @@ def test_states(
     expected: tuple[str, str, int | None, int | None],
 ) -> None:
     job = pbs.start()
-    (job.directory / ".gpe_job.out").touch()  # it has begun
+    (job.directory / ".gpe/output").touch()  # it has begun
     server.set(job, **attributes, comment="Not Running: a | b")
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
@@ -540,8 +540,8 @@ def test_a_start_whose_answer_was_lost_finds_its_job(pbs: Target, server: Server
     others, older, job = pbs.start(), pbs.start(), pbs.start(directory)
     server.set(others, owner="somebody", workdir=directory)
     server.set(older, state="F", substate=92, exit=0, workdir=directory)
-    (directory / ".gpe_job_id").unlink()
-    (directory / ".gpe_submitting").touch()
+    (directory / ".gpe/id").unlink()
+    (directory / ".gpe/submitting").touch()
     server.qstats()
     assert pbs.run("START", directory=directory).returncode == CUT
     assert pbs.find(directory) == job.id
@@ -606,7 +606,7 @@ def test_abort(pbs: Target, server: Server, state: str) -> None:
     server.set(job, state=state)
     assert pbs.ok("ABORT", JOB_ID="1") == ""
     assert job.status().state == "REMOVED"
-    assert (job.directory / ".gpe_removed").exists()
+    assert (job.directory / ".gpe/removed").exists()
     assert "already ended" in pbs.fails("ABORT", JOB_ID=job.id)
 
 
@@ -614,7 +614,7 @@ def test_a_job_that_pbs_does_not_let_go_is_not_removed(pbs: Target, server: Serv
     job = pbs.start()
     server.write("qdel.says", "qdel: Unauthorized Request 1.pbs0")
     assert pbs.fails("ABORT", JOB_ID=job.id) == "qdel: Unauthorized Request 1.pbs0\n"
-    assert not (job.directory / ".gpe_removed").exists()
+    assert not (job.directory / ".gpe/removed").exists()
 
 
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
@@ -636,7 +636,7 @@ def test_errors_are_in_the_words_of_pbs(pbs: Target, server: Server, verb: str, 
         assert "cannot connect to server" in pbs.fails(verb, JOB_ID=job.id)
         assert "cannot connect to server" in pbs.fails("GET_JOB_STATUS", "ALL")
         assert "cannot connect to server" in pbs.run("START").stderr
-        assert not (job.directory / ".gpe_removed").exists()
+        assert not (job.directory / ".gpe/removed").exists()
     else:
         assert "Unknown Job Id 99.pbs0" in pbs.fails(verb, JOB_ID="99.pbs0")
 
@@ -703,8 +703,8 @@ def test_a_job_that_pbs_has_forgotten_tells_by_its_directory(
 
 def test_while_pbs_cannot_be_asked_for_a_job_none_is_submitted(pbs: Target, server: Server) -> None:
     job = pbs.start()
-    (job.directory / ".gpe_job_id").unlink()
-    (job.directory / ".gpe_submitting").touch()
+    (job.directory / ".gpe/id").unlink()
+    (job.directory / ".gpe/submitting").touch()
     server.write("down", "")
     done = pbs.run("FIND_JOB", directory=job.directory)
     assert (done.returncode, done.stdout) == (CUT, "")
@@ -733,7 +733,7 @@ def test_a_value_is_no_directive(pbs: Target, server: Server) -> None:
     job = pbs.start(
         EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text, "sh", value), ENVIRONMENT=exports(X=value)
     )
-    script = (job.directory / ".gpe_job").read_bytes()
+    script = (job.directory / ".gpe/script").read_bytes()
     directives = [line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))]
     assert directives == [b"#PBS -N gpe_job"]
     assert server.options(job)[:3] == ["-N", "gpe_job", "-f"]

@@ -28,7 +28,7 @@ def start(target: Target, directory: Path) -> str:
     """Run START for a working directory that it must refuse, and give its words."""
     done = target.sh(target.script("START", "", directory, EXECUTABLE="true"))
     assert done.returncode == 73, done
-    assert not (directory / ".gpe_job").exists()
+    assert not (directory / ".gpe/script").exists()
     assert f"{directory} is not a safe directory for a job, because others can change this: " in done.stderr
     return done.stderr
 
@@ -45,10 +45,10 @@ def line(place: Path) -> str:
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
 def test_find_job_believes_and_writes_nothing_that_others_may_change(linux: Target, tmp_path: Path) -> None:
     directory = linux.directory()
-    directory.mkdir(parents=True)
-    (directory / ".gpe_job_id").write_text("4711-1-00000000\n")
+    (directory / ".gpe").mkdir(parents=True)
+    (directory / ".gpe/id").write_text("4711-1-00000000\n")
     (tmp_path / "precious").write_text("mine\n")
-    (directory / ".gpe_lock").symlink_to(tmp_path / "precious")
+    (directory / ".gpe/lock").symlink_to(tmp_path / "precious")
     directory.chmod(0o777)
     done = linux.run("FIND_JOB", directory=directory)
     assert (done.returncode, done.stdout) == (73, "")

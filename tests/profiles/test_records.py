@@ -36,7 +36,7 @@ class Records:
 
     def make(self, job_id: str) -> Path:
         directory = self.home / f"of {job_id}"
-        directory.mkdir()
+        (directory / ".gpe").mkdir(parents=True)
         (self.links / job_id).symlink_to(directory)
         return directory
 
@@ -69,7 +69,7 @@ def test_the_directory_of_a_task_is_in_that_of_its_array(records: Records, array
     assert records.run(FIND, task) == (1, "")
     records.make(array)
     assert records.run(FIND, array) == (0, f"jobs/x/{array}")
-    assert records.run(FIND, task) == (0, f"jobs/x/{array}/.gpe_tasks/7")
+    assert records.run(FIND, task) == (0, f"jobs/x/{array}/.gpe/tasks/7")
 
 
 @pytest.mark.parametrize("job_id", JOBS)
@@ -83,9 +83,9 @@ def test_an_id_that_only_looks_like_a_task_is_a_job(records: Records, job_id: st
 
 @pytest.mark.parametrize(("array", "task"), ARRAYS.items())
 def test_the_end_of_a_task(records: Records, array: str, task: str) -> None:
-    tasks = records.make(array) / ".gpe_tasks"
+    tasks = records.make(array) / ".gpe/tasks"
     assert records.record(task) == ""
-    (tasks / "7").mkdir(parents=True)
+    (tasks / "7/.gpe").mkdir(parents=True)
     assert records.record(task) == ""
     (tasks / "7/.gpe_exit_status").write_text("3\n")
     assert records.record(task) == f"{task} exited exit=3\n"
@@ -103,15 +103,15 @@ def test_removed_before_it_began_and_while_it_ran(records: Records, array: str, 
     assert records.run('gpe_note_removal "$1"', task) == (0, "")
     assert records.record(task) == f"{task} removed\n"
     assert records.record(array) == ""
-    (directory / ".gpe_tasks/9").mkdir()
+    (directory / ".gpe/tasks/9/.gpe").mkdir(parents=True)
     assert records.run('gpe_note_removal "$1"', array) == (0, "")
-    (directory / ".gpe_tasks/9/.gpe_exit_status").write_text("143\n")
-    assert (directory / ".gpe_tasks/9/.gpe_removed").read_text() == "removed\n"
+    (directory / ".gpe/tasks/9/.gpe_exit_status").write_text("143\n")
+    assert (directory / ".gpe/tasks/9/.gpe/removed").read_text() == "removed\n"
 
 
 def test_the_reason_of_a_removal(records: Records) -> None:
     directory = records.make("12")
-    (directory / ".gpe_removed").write_text("DEPENDENCY\n")
+    (directory / ".gpe/removed").write_text("DEPENDENCY\n")
     assert records.record("12") == "12 removed/dependency reason=DEPENDENCY\n"
     assert records.record("12_3") == "12_3 removed/dependency reason=DEPENDENCY\n"
 
@@ -121,9 +121,9 @@ FILES: dict[str, tuple[dict[str, str], tuple[int, int, int]]] = {
     "0": ({".gpe_exit_status": "0\n"}, (HOLDS, NEVER, HOLDS)),
     "1": ({".gpe_exit_status": "1\n"}, (NEVER, HOLDS, HOLDS)),
     "143": ({".gpe_exit_status": "143\n"}, (NEVER, HOLDS, HOLDS)),
-    "limit": ({".gpe_limit": "over\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
-    "removed": ({".gpe_removed": "removed\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
-    "never ran": ({".gpe_removed": "DEPENDENCY\n"}, (NEVER, HOLDS, HOLDS)),
+    "limit": ({".gpe/limit": "over\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
+    "removed": ({".gpe/removed": "removed\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
+    "never ran": ({".gpe/removed": "DEPENDENCY\n"}, (NEVER, HOLDS, HOLDS)),
     "no record": ({}, (NEVER, HOLDS, HOLDS)),
 }
 KINDS = ("afterok", "afternotok", "afterany")
@@ -136,17 +136,17 @@ def test_conditions_for_jobs_and_tasks_that_have_ended(records: Records, job_id:
     of_array = {"13_7": "13", "14[7].server": "14[].server", "15.7": "15", "16[7]": "16"}
     directory = records.make(of_array.get(job_id, job_id))
     if job_id in of_array:
-        directory = directory / ".gpe_tasks/7"
-        directory.mkdir(parents=True)
+        directory = directory / ".gpe/tasks/7"
+        (directory / ".gpe").mkdir(parents=True)
     for name, text in files.items():
         (directory / name).write_text(text)
     assert tuple(records.check(f"{kind}:{job_id}") for kind in KINDS) == expected
 
 
 def test_conditions_for_an_array(records: Records) -> None:
-    tasks = records.make("12") / ".gpe_tasks"
+    tasks = records.make("12") / ".gpe/tasks"
     for index, status in enumerate(["0", "0", "3"], 1):
-        (tasks / str(index)).mkdir(parents=True)
+        (tasks / f"{index}/.gpe").mkdir(parents=True)
         (tasks / f"{index}/.gpe_exit_status").write_text(f"{status}\n")
     assert [records.check(f"{kind}:12") for kind in KINDS] == [NEVER, HOLDS, HOLDS]
     (tasks / "3/.gpe_exit_status").write_text("0\n")

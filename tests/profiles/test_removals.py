@@ -19,12 +19,12 @@ def test_a_job_that_ended_by_the_removal(
 ) -> None:
     """The batch system has taken the removal of a job that had not ended: a signal was that of the removal."""
     job = tmp_path / "12"
-    task = job / ".gpe_tasks" / "3"
+    task = job / ".gpe/tasks" / "3"
     task.mkdir(parents=True)
     (task / ".gpe_exit_status").write_text("143\n")  # it ended before, by itself
     if code is not None:
         (job / ".gpe_exit_status").write_text(f"{code}\n")
     script = f"gpe_jobs='{tmp_path}'\n{(ROOT / 'profiles/linux/job-directory.sh').read_text()}\ngpe_note_removal 12"
     subprocess.run([shell, "-c", script], check=True)
-    assert (job / ".gpe_removed").exists() is is_removed
-    assert not (task / ".gpe_removed").exists()
+    assert (job / ".gpe/removed").exists() is is_removed
+    assert not (task / ".gpe/removed").exists()

@@ -94,7 +94,7 @@ def sge(target_of: Callable[..., Target], commands: Commands) -> Target:
 def run(job: Job) -> int:
     """Run a job's script as Grid Engine does."""
     return subprocess.run(
-        ["sh", ".gpe_job"],
+        ["sh", ".gpe/script"],
         env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": "undefined"},
         cwd=job.directory,
         check=False,
@@ -103,7 +103,7 @@ def run(job: Job) -> int:
 
 
 def directives(job: Job) -> list[str]:
-    lines = job.read(".gpe_job").splitlines()
+    lines = job.read(".gpe/script").splitlines()
     return [line for line in lines if line.startswith("#$")]
 
 
@@ -111,8 +111,8 @@ def test_directives(sge: Target, commands: Commands) -> None:
     job = sge.start(JOB_NAME="n", QUEUE="a.q@h", PROJECT="p", WALLTIME="90", CPUTIME="60")
     head = ["#$ -S /bin/sh", "#$ -N n", "#$ -q a.q@h", "#$ -P p", "#$ -l h_rt=90", "#$ -l h_cpu=60"]
     assert directives(job) == head
-    assert job.read(".gpe_job").splitlines()[:7] == ["#!/bin/sh", *head]
-    assert commands.args("qsub") == ["-terse -b n -now n -C #$ -j y -o /dev/null .gpe_job"]
+    assert job.read(".gpe/script").splitlines()[:7] == ["#!/bin/sh", *head]
+    assert commands.args("qsub") == ["-terse -b n -now n -C #$ -j y -o /dev/null .gpe/script"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_directives(sge: Target, commands: Commands) -> None:
 def test_resources(sge: Target, commands: Commands, fields: dict[str, str], expected: str) -> None:
     sge.start(**fields)
     (args,) = commands.args("qsub")
-    assert args.partition("/dev/null ")[2] == f"{expected}.gpe_job"
+    assert args.partition("/dev/null ")[2] == f"{expected}.gpe/script"
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_fields_that_are_options(
 ) -> None:
     sge.start(**fields)
     (args,) = commands.args("qsub")
-    assert args.partition("/dev/null ")[2] == f"{expected} .gpe_job".lstrip()
+    assert args.partition("/dev/null ")[2] == f"{expected} .gpe/script".lstrip()
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_site_says_what_is_its_own(sge: Target, commands: Commands, tmp_path: 
     (tmp_path / "site" / "sge" / "profile.xml").write_text(SITE)
     sge.profile = Repository([tmp_path / "site", PROFILES]).load("sge")
     sge.start(PROCESSES="4", MEMORY="101")
-    assert commands.args("qsub")[0].endswith("-pe smp 4 -l h_vmem=26M .gpe_job")
+    assert commands.args("qsub")[0].endswith("-pe smp 4 -l h_vmem=26M .gpe/script")
 
 
 def test_a_failed_submission_says_what_grid_engine_says(sge: Target, commands: Commands) -> None:
@@ -222,28 +222,28 @@ def test_a_failed_submission_says_what_grid_engine_says(sge: Target, commands: C
 def test_the_id_of_an_array_has_no_tasks(sge: Target, commands: Commands) -> None:
     commands.set("qsub", "a warning\n7.2-10:4\n")
     assert sge.start(ARRAY="2-10:4%3").id == "7"
-    assert commands.args("qsub")[0].endswith(" -tc 3 .gpe_job")
+    assert commands.args("qsub")[0].endswith(" -tc 3 .gpe/script")
 
 
 def test_every_task_has_a_directory_before_it_begins(sge: Target, commands: Commands) -> None:
     commands.set("qsub", "7.2-10:4\n")
     job = sge.start(ARRAY="2-10:4%3")
-    assert {path.name for path in (job.directory / ".gpe_tasks").iterdir()} == {"2", "6", "10"}
+    assert {path.name for path in (job.directory / ".gpe/tasks").iterdir()} == {"2", "6", "10"}
 
 
 def test_a_refused_array_leaves_no_tasks_to_the_next_job(sge: Target, commands: Commands) -> None:
     commands.set("qsub", stderr="Unable to run job\n", code=1)
     directory = sge.directory()
     assert sge.run("START", directory=directory, ARRAY="1-3").returncode == 1
-    (directory / ".gpe_submitting").unlink()
+    (directory / ".gpe/submitting").unlink()
     commands.set("qsub", "7\n")
     job = sge.start(directory)
-    assert not (job.directory / ".gpe_tasks").exists()
+    assert not (job.directory / ".gpe/tasks").exists()
 
 
 def run_task(job: Job, index: int) -> None:
     subprocess.run(
-        ["sh", ".gpe_job"],
+        ["sh", ".gpe/script"],
         env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": str(index)},
         cwd=job.directory,
         check=False,
@@ -274,7 +274,7 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
         record(task="9", id="77"),
     ]
     commands.set("qacct", "".join(accounts))
-    (job.directory / ".gpe_tasks/10/.gpe_removed").write_text("removed\n")
+    (job.directory / ".gpe/tasks/10/.gpe/removed").write_text("removed\n")
     told = (line.partition(" ") for line in sge.ok("GET_JOB_STATUS", JOB_ID="7").splitlines())
     lines = {name: USAGE.sub("", words) for name, _, words in told}
     killed = "ended/100 exit=137 host=vm reason=100 : assumedly after job"
@@ -328,7 +328,7 @@ def test_the_file_of_nodes(
     env = {**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": "undefined"}
     if slots:
         env["PE_HOSTFILE"] = str(hosts)
-    subprocess.run(["sh", ".gpe_job"], env=env, cwd=job.directory, check=False, capture_output=True)
+    subprocess.run(["sh", ".gpe/script"], env=env, cwd=job.directory, check=False, capture_output=True)
     assert job.read("nodes").split() == expected.split()
 
 
@@ -426,7 +426,7 @@ def test_a_master_that_is_down_has_forgotten_nothing(sge: Target, commands: Comm
     for verb in ("HOLD", "RESUME", "ABORT", "GET_JOB_STATUS"):
         assert sge.fails(verb, JOB_ID="7") == DOWN
     assert sge.fails("GET_JOB_STATUS", "ALL") == DOWN
-    assert not (sge.home / ".gpe/jobs/sge/7/.gpe_removed").exists()
+    assert not (sge.home / ".gpe/jobs/sge/7/.gpe/removed").exists()
 
 
 KILLED = {"failed": "100 : assumedly after job", "code": "137                  (Killed)"}
@@ -477,7 +477,7 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
 def test_the_accounting(
     sge: Target, commands: Commands, fields: dict[str, str], expected: tuple[object, ...] | None
 ) -> None:
-    leave(sge, "7", job="#!/bin/sh\n")
+    leave(sge, "7", script="#!/bin/sh\n")
     commands.set("qacct", record(**fields))
     if expected is None:
         assert "qstat does not know job 7; the accounting does not know it either" in sge.fails(
@@ -491,7 +491,7 @@ def test_the_accounting(
 
 
 def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands) -> None:
-    leave(sge, "7", job="#!/bin/sh\n")
+    leave(sge, "7", script="#!/bin/sh\n")
     first = record(failed="25  : rescheduling", code="99")
     commands.set("qacct", first + record(code="3", host="n2") + record(owner="somebody"))
     assert (
@@ -518,7 +518,7 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
 def test_what_the_job_left(
     sge: Target, commands: Commands, files: dict[str, str], account: str, expected: tuple[object, ...]
 ) -> None:
-    leave(sge, "7", job="#!/bin/sh\n", **files)
+    leave(sge, "7", script="#!/bin/sh\n", **files)
     if account:
         commands.set("qacct", account)
     status = sge.statuses("", JOB_ID="7")["7"]
@@ -565,9 +565,9 @@ def test_a_job_that_grid_engine_does_not_let_go_is_not_removed(sge: Target, comm
     commands.set("qstat", listed({"id": "7", "state": "r"}))
     said = "me - you do not have the necessary privileges to delete the job 7\n"
     commands.set("qdel", said, code=1)
-    leave(sge, "7", job="")
+    leave(sge, "7", script="")
     assert sge.fails("ABORT", JOB_ID="7") == said
-    assert not (sge.home / ".gpe/jobs/sge/7/.gpe_removed").exists()
+    assert not (sge.home / ".gpe/jobs/sge/7/.gpe/removed").exists()
 
 
 @pytest.mark.parametrize(

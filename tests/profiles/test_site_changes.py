@@ -43,12 +43,12 @@ class Script:
 
     @property
     def directives(self) -> list[str]:
-        lines = (self.directory / ".gpe_job").read_text().splitlines()
+        lines = (self.directory / ".gpe/script").read_text().splitlines()
         return [line for line in lines if re.match("#(SBATCH|PBS) ", line)]
 
     def run(self) -> int:
         """Run the job; return its exit status, which must be the recorded one."""
-        command = ["sh", str(self.directory / ".gpe_job")]
+        command = ["sh", str(self.directory / ".gpe/script")]
         env = {**self.env, self.job_id_variable: "12"}
         done = subprocess.run(command, env=env, cwd="/", timeout=60, check=False, capture_output=True)
         assert self.read(".gpe_exit_status") == f"{done.returncode}\n"

@@ -135,7 +135,7 @@ def test_what_a_setup_is_for(site: Site) -> None:
     assert job.read("stdout") == f"{site.scratch}\na b\n0\ninput\n"
     assert [path.name for path in site.scratch.iterdir()] == ["cleaned"]
     assert (site.scratch / "cleaned").read_text() == "7\n"
-    assert site.shell == "zsh" or job.read(".gpe_job.out") == ""  # zsh has no signal ABRT
+    assert site.shell == "zsh" or job.read(".gpe/output") == ""  # zsh has no signal ABRT
 
 
 @pytest.mark.parametrize("number", ["15", "9"])

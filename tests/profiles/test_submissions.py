@@ -77,7 +77,7 @@ def test_an_answer_that_cannot_be_read_is_no_failure(slurm: Target, commands: Sl
         assert answer.strip() in done.stderr
     assert commands.calls("sbatch") == 1
     # it turns up
-    commands.set("squeue", f"6|/else/where\n7|{directory}|.gpe_job\n")
+    commands.set("squeue", f"6|/else/where\n7|{directory}|.gpe/script\n")
     assert slurm.find(directory) == "7"
     assert slurm.start(directory).id == "7"
     assert commands.calls("sbatch") == 1
@@ -87,8 +87,8 @@ def test_a_user_who_knows_that_there_is_no_job(slurm: Target, commands: Slurm) -
     directory = slurm.directory()
     commands.set("sbatch", "no\n")
     slurm.run("START", directory=directory)
-    assert f"remove {directory}/.gpe_submitting" in slurm.run("FIND_JOB", directory=directory).stderr
-    (directory / ".gpe_submitting").unlink()
+    assert f"remove {directory}/.gpe/submitting" in slurm.run("FIND_JOB", directory=directory).stderr
+    (directory / ".gpe/submitting").unlink()
     commands.set("sbatch", "8\n")
     assert slurm.start(directory).id == "8"
 
@@ -99,7 +99,7 @@ def test_a_batch_system_that_failed_after_it_took_the_job(
 ) -> None:
     directory = slurm.directory()
     commands.set("sbatch", answer, status)
-    commands.set("squeue", f"7|{directory}|.gpe_job\n")
+    commands.set("squeue", f"7|{directory}|.gpe/script\n")
     done = slurm.run("START", directory=directory)
     assert (done.returncode, done.stdout) == (1 if status else CUT, "")
     assert answer in done.stderr
@@ -114,7 +114,7 @@ def test_what_the_user_has_set_for_squeue(slurm: Target, commands: Slurm) -> Non
     """It would hide the job that is looked for."""
     directory = slurm.directory()
     commands.set("sbatch", "timed out\n", 1)
-    commands.set("squeue", f"7|{directory}|.gpe_job\n")
+    commands.set("squeue", f"7|{directory}|.gpe/script\n")
     squeue = commands.directory / "squeue"
     squeue.write_text(squeue.read_text().replace("cat ", '[ -n "$SQUEUE_PARTITION" ] || cat '))
     slurm.environment["SQUEUE_PARTITION"] = "debug"
@@ -125,7 +125,7 @@ def test_what_the_user_has_set_for_squeue(slurm: Target, commands: Slurm) -> Non
 def run_job(target: Target, directory: Path, job: str) -> int:
     """Run a job's script as Slurm does."""
     return subprocess.run(
-        ["sh", directory / ".gpe_job"],
+        ["sh", directory / ".gpe/script"],
         env={**target.env, "SLURM_JOB_ID": job},
         cwd=target.home,
         check=False,
@@ -140,7 +140,7 @@ def test_a_job_of_a_submission_that_was_given_up_runs_nothing(slurm: Target, com
     assert slurm.find(directory) == ""
     assert run_job(slurm, directory, "7") == 1
     assert not (directory / "ran").exists()
-    assert not (directory / ".gpe_job_id").exists()
+    assert not (directory / ".gpe/id").exists()
     assert not (directory / ".gpe_exit_status").exists()
     # nor does it where START has submitted another one
     commands.set("sbatch", "8\n")
@@ -170,7 +170,7 @@ def test_a_job_that_begins_while_it_is_submitted(slurm: Target, commands: Slurm)
     for answer, status in (("7\n", 0), ("timed out\n", 1), ("8\n", 0), ("", 0)):
         directory = slurm.directory()
         commands.set("sbatch", answer, status)
-        begins = f"(cd / && SLURM_JOB_ID=7 sh {directory}/.gpe_job) > /dev/null 2>&1\n"
+        begins = f"(cd / && SLURM_JOB_ID=7 sh {directory}/.gpe/script) > /dev/null 2>&1\n"
         (commands.directory / "sbatch").write_text(f"#!/bin/sh\n{begins}{STAND_IN.format(name='sbatch')}")
         done = slurm.run("START", directory=directory, EXECUTABLE="touch", ARGUMENTS="ran")
         assert (done.returncode, done.stdout) == (0, "7\n"), done
@@ -194,7 +194,7 @@ def test_find_job_waits_for_a_submission_that_is_under_way(slurm: Target, comman
 def test_a_refused_submission_is_no_older_job_of_that_directory(slurm: Target, commands: Slurm) -> None:
     directory = slurm.directory()
     commands.set("sbatch", "sbatch: error: invalid partition\n", 1)
-    commands.set("squeue", f"7|{directory}|.gpe_job\n")
+    commands.set("squeue", f"7|{directory}|.gpe/script\n")
     squeue = commands.directory / "squeue"  # without -t, no job that has ended
     squeue.write_text(
         squeue.read_text().replace("cat ", 'case "$*" in *"-t all"*) ;; *) exit ;; esac; cat ', 1)
@@ -219,7 +219,7 @@ def test_the_locks_descriptor_is_no_jobs(target_of: Callable[..., Target]) -> No
     start = linux.script("START", directory=directory, EXECUTABLE="sleep", ARGUMENTS="60")
     done = linux.sh(f"exec 3> /dev/null 4>&3\n{start}")
     job = linux.job_id(done.stdout)
-    assert subprocess.run(["flock", "-n", directory / ".gpe_lock", "true"], check=False).returncode == 0
+    assert subprocess.run(["flock", "-n", directory / ".gpe/lock", "true"], check=False).returncode == 0
     assert linux.find(directory) == job
     linux.ok("ABORT", JOB_ID=job)
 
@@ -232,7 +232,7 @@ def test_an_abort_of_a_job_that_has_ended_by_itself(slurm: Target, commands: Slu
     (commands.directory / "scancel").write_text("#!/bin/sh\n")
     (commands.directory / "scancel").chmod(0o700)
     slurm.ok("ABORT", JOB_ID="7")
-    assert not (job.directory / ".gpe_removed").exists()
+    assert not (job.directory / ".gpe/removed").exists()
 
 
 def test_a_batch_system_that_is_away(slurm: Target, commands: Slurm) -> None:
@@ -353,7 +353,7 @@ def test_two_batch_systems_in_one_home(repository: Repository, slurm: Target, co
         assert job.id == "13"
     assert run_job(slurm, jobs["slurm"].directory, "13") == 5
     environment = {**sge.env, "JOB_ID": "13", "SGE_TASK_ID": "undefined"}
-    subprocess.run(["sh", ".gpe_job"], env=environment, cwd=jobs["sge"].directory, check=False)
+    subprocess.run(["sh", ".gpe/script"], env=environment, cwd=jobs["sge"].directory, check=False)
     forget(commands)
     for number, (name, job) in enumerate(jobs.items()):
         status = job.status()
@@ -364,8 +364,8 @@ def test_two_batch_systems_in_one_home(repository: Repository, slurm: Target, co
     jobs = {name: target.start() for name, target in ended.items()}
     commands.set("squeue", "14 RUNNING\n")
     slurm.ok("ABORT", JOB_ID="14")
-    assert (jobs["slurm"].directory / ".gpe_removed").exists()
-    assert not (jobs["sge"].directory / ".gpe_removed").exists()
+    assert (jobs["slurm"].directory / ".gpe/removed").exists()
+    assert not (jobs["sge"].directory / ".gpe/removed").exists()
     (jobs["sge"].directory / ".gpe_exit_status").write_text("0\n")
     forget(commands)
     assert jobs["slurm"].status().state == "REMOVED"

@@ -145,7 +145,7 @@ def test_an_unknown_job_is_refused_before_anything_is_submitted(linux: Target, u
     done = linux.run("START", directory=directory, DEPENDENCY=f"afterany:{known.id}:{name}")
     assert (done.returncode, done.stdout) == (1, "")
     assert f"DEPENDENCY names {name}, which is no job of this profile" in done.stderr
-    assert not (directory / ".gpe_job_id").exists()
+    assert not (directory / ".gpe/id").exists()
     assert linux.find(directory) == ""
     wait_for(known, all_ended)
 
@@ -153,7 +153,7 @@ def test_an_unknown_job_is_refused_before_anything_is_submitted(linux: Target, u
 def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
     first = linux.start(**script(FIRST + "exit 0"))
     job = linux.start(DEPENDENCY=f"afterok:{first.id}")
-    until(job.directory / ".gpe_waiting")
+    until(job.directory / ".gpe/waiting")
     linux.ok("HOLD", JOB_ID=job.id)
     assert (job.status().state, job.status().word) == ("HELD", "held")  # not suspended: it has not begun
     (first.directory / "go").touch()
@@ -163,7 +163,7 @@ def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
     linux.ok("RESUME", JOB_ID=job.id)
     assert job.wait().exit == 0
     job = linux.start(START_TIME="2100-01-01T00:00")
-    until(job.directory / ".gpe_waiting")
+    until(job.directory / ".gpe/waiting")
     waits_for(job, "not before 2100-01-01T00:00")
     begun = time.monotonic()
     linux.ok("ABORT", JOB_ID=job.id)
@@ -176,7 +176,7 @@ def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
 
 def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
     job = linux.start(START_TIME="2100-01-01T00:00:00", ARRAY="1-2")
-    until(job.directory / ".gpe_waiting")
+    until(job.directory / ".gpe/waiting")
     linux.ok("HOLD", JOB_ID=job.id)
     assert states(tasks(job)) == {"HELD"}
     assert f"resume {job.id}\n" in linux.fails("RESUME", JOB_ID=f"{job.id}_1")
@@ -189,7 +189,7 @@ def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
 
 def test_a_killed_job_that_waits_is_lost(linux: Target) -> None:
     job = linux.start(START_TIME="2100-01-01T00:00")
-    until(job.directory / ".gpe_host")
+    until(job.directory / ".gpe/host")
     while left := processes(session_of(job)):
         for pid in left:
             with suppress(ProcessLookupError):
@@ -270,7 +270,7 @@ def test_a_program_that_lost_its_leader_has_not_ended(linux: Target, array: bool
     fields = {"ARRAY": "1"} if array else {}
     first = linux.start(**script("touch began; until [ -e go ]; do sleep 0.05; done"), **fields)
     until(first.directory / "began")
-    session = (first.directory / ".gpe_tasks/1/.gpe_session").read_text() if array else first.id
+    session = (first.directory / ".gpe/tasks/1/.gpe/session").read_text() if array else first.id
     after = linux.start(DEPENDENCY=f"afterany:{first.id}")
     os.kill(int(session.partition("-")[0]), signal.SIGKILL)
     time.sleep(1.5)
@@ -285,7 +285,7 @@ def test_what_is_removed_while_it_waits_leaves_no_exit_status(linux: Target) -> 
     first = linux.start(**script(FIRST))
     noted = linux.start(DEPENDENCY=f"afterany:{first.id}")
     never = linux.start(DEPENDENCY=f"afternotok:{first.id}")
-    (noted.directory / ".gpe_removed").write_text("removed\n")
+    (noted.directory / ".gpe/removed").write_text("removed\n")
     for job in (noted, never):
         if job is never:
             (first.directory / "go").touch()

@@ -41,9 +41,12 @@ def commands(tmp_path: Path) -> Commands:
 def leave(target: Target, job: str, /, **files: str) -> None:
     """Leave files in the directory of a job, as its end does."""
     directory = target.home / ".gpe/jobs" / target.profile.name / job
-    directory.mkdir(parents=True)
+    (directory / ".gpe").mkdir(parents=True)
     for name, text in files.items():
-        (directory / f".gpe_{name}").write_text(text)
+        if name == "exit_status":
+            (directory / ".gpe_exit_status").write_text(text)
+            continue
+        (directory / f".gpe/{name}").write_text(text)
 
 
 TORQUE = """Job Id: 33.server.example
@@ -220,7 +223,7 @@ def test_torque_asks_for_resources_with_one_option(torque: Target, commands: Com
     commands.set("qsub", "12\n")
     torque.start(NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90")
     assert commands.args("qsub") == [
-        "-j oe -o /dev/null -l nodes=2:ppn=6,walltime=00:01:30,mem=100mb .gpe_job"
+        "-j oe -o /dev/null -l nodes=2:ppn=6,walltime=00:01:30,mem=100mb .gpe/script"
     ]
 
 
@@ -351,21 +354,21 @@ def test_a_dependency_on_a_job_that_slurm_knows(slurm: Target, commands: Command
 @pytest.mark.parametrize("job", ["5_9", "5_01", "6_1"])
 def test_a_task_that_an_array_does_not_have(slurm: Target, commands: Commands, job: str) -> None:
     commands.set("squeue", "")
-    leave(slurm, "5", job="#!/bin/sh\n#SBATCH --array=1-4\n")
-    leave(slurm, "6", job="#!/bin/sh\n")
+    leave(slurm, "5", script="#!/bin/sh\n#SBATCH --array=1-4\n")
+    leave(slurm, "6", script="#!/bin/sh\n")
     assert f"no job {job} is known" in slurm.fails("GET_JOB_STATUS", JOB_ID=job)
 
 
 def leave_array(slurm: Target) -> None:
     """Leave what four tasks of an array left: two ended, one was removed, and one has nothing about its end."""
-    leave(slurm, "5", job="#!/bin/sh\n#SBATCH --array=1-4:3,02,3-3,11,12%2\n")
+    leave(slurm, "5", script="#!/bin/sh\n#SBATCH --array=1-4:3,02,3-3,11,12%2\n")
     for index, files in {
         1: {"exit_status": "7\n"},
         2: {"exit_status": "137\n"},
         3: {"removed": "removed\n"},
         4: {},
     }.items():
-        leave(slurm, f"5/.gpe_tasks/{index}", **files)
+        leave(slurm, f"5/.gpe/tasks/{index}", **files)
 
 
 def tell_tasks(slurm: Target) -> dict[str, tuple[object, ...]]:
@@ -480,9 +483,9 @@ def test_actions_on_a_cluster_of_several(slurm: Target, commands: Commands, job:
     assert commands.args("scancel") == [f"--full --signal=10 {job}", job]
     for name in programs:
         assert {*(commands.directory / f"{name}.cluster").read_text().split()} == {"c1_a"}
-    noted = {cluster: [*directory.rglob(".gpe_removed")] for cluster, directory in directories.items()}
-    task = ".gpe_tasks/1/" if job == "5_1" else ""
-    assert noted == {"c1_a": [directories["c1_a"] / f"{task}.gpe_removed"], "c2": []}
+    noted = {cluster: [*directory.rglob(".gpe/removed")] for cluster, directory in directories.items()}
+    task = ".gpe/tasks/1/" if job == "5_1" else ""
+    assert noted == {"c1_a": [directories["c1_a"] / f"{task}.gpe/removed"], "c2": []}
 
 
 def test_a_controller_that_is_down_has_forgotten_nothing(slurm: Target, commands: Commands) -> None:
@@ -498,8 +501,8 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     commands.set("sbatch", "12;cluster\n")
     job = slurm.start(NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90", QUEUE="q", PROJECT="p")
     assert job.id == "12"
-    assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe_job"]
-    lines = job.read(".gpe_job").splitlines()
+    assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe/script"]
+    lines = job.read(".gpe/script").splitlines()
     assert [line for line in lines if line.startswith("#")] == [
         "#!/bin/sh",
         "#SBATCH --output=/dev/null",
@@ -517,8 +520,8 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
 def test_fields_become_directives_of_slurm(slurm: Target, commands: Commands) -> None:
     commands.set("sbatch", "12\n")
     job = slurm.start(QOS="high", PRIORITY="5", NOTIFY="me")
-    assert commands.args("sbatch") == ["--parsable --ignore-pbs --nice=-5 --mail-type=end,fail .gpe_job"]
-    assert "\n#SBATCH --qos=high\n" in job.read(".gpe_job")
+    assert commands.args("sbatch") == ["--parsable --ignore-pbs --nice=-5 --mail-type=end,fail .gpe/script"]
+    assert "\n#SBATCH --qos=high\n" in job.read(".gpe/script")
 
 
 TORQUE_WORDS: dict[str, tuple[dict[str, str], str]] = {
@@ -547,7 +550,7 @@ def test_fields_become_words_of_torques_qsub(
     commands.set("qselect")
     commands.set("qsub", "12[].server\n")
     torque.start(**fields)
-    assert commands.args("qsub") == [f"-j oe -o /dev/null {words} .gpe_job"]
+    assert commands.args("qsub") == [f"-j oe -o /dev/null {words} .gpe/script"]
 
 
 TORQUE_ARRAY = "".join(
@@ -565,7 +568,7 @@ TORQUE_ARRAY = "".join(
 def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
     commands.set("qselect", "33[].server\n")
     commands.set("qstat", TORQUE_ARRAY.format(user=user()))
-    leave(torque, "33[].server/.gpe_tasks/5", removed="removed\n")
+    leave(torque, "33[].server/.gpe/tasks/5", removed="removed\n")
     expected = {
         "33[1].server": ("C/exit", "DONE", 3, None),
         "33[2].server": ("R", "RUNNING", None, None),

@@ -151,7 +151,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made.write_stand_ins("torque")
     yield made
     for directory in made.sessions:
-        session = directory / ".gpe_job_id"
+        session = directory / ".gpe/id"
         if session.exists() and not (directory / ".gpe_exit_status").exists():
             end(int(session.read_text().partition("-")[0]))
 

@@ -262,15 +262,15 @@ class Cluster:
         directory = Path(job.directory)
         if not directory.is_dir():
             return False
-        own_id, id_file = str(job.array or job.number), directory / ".gpe_job_id"
+        own_id, id_file = str(job.array or job.number), directory / ".gpe/id"
         if not id_file.exists():
-            temporary = directory / f".gpe_job_id.{job.id}"
+            temporary = directory / f".gpe/id.{job.id}"
             temporary.write_text(f"{own_id}\n")
             with contextlib.suppress(FileExistsError):
                 id_file.hardlink_to(temporary)
             temporary.unlink()
         first = id_file.read_text().strip()
-        if not (directory / ".gpe_submitting").exists():
+        if not (directory / ".gpe/submitting").exists():
             if first == own_id:
                 id_file.unlink()
             return False
@@ -279,9 +279,9 @@ class Cluster:
         own = _get_own_directory(job)
         if job.index is not None:
             own.mkdir(parents=True, exist_ok=True)
-        for name in (".gpe_exit_status", ".gpe_limit", ".gpe_usage"):
+        for name in (".gpe_exit_status", ".gpe/limit", ".gpe/usage"):
             (own / name).unlink(missing_ok=True)
-        (own / ".gpe_job.out").touch()  # it has entered its directory
+        (own / ".gpe/output").touch()  # it has entered its directory
         return True
 
     def _requeue(self, job: Job) -> None:
@@ -303,7 +303,7 @@ class Cluster:
             status = 137 if job.end == "memory" else 143
         if status is not None and job.directory:
             job.status_file = status
-            new = _get_own_directory(job) / ".gpe_exit_status.new"
+            new = _get_own_directory(job) / ".gpe/exit_status.new"
             with contextlib.suppress(FileNotFoundError):  # somebody has deleted the directory
                 new.write_text(f"{status}\n")
                 new.rename(new.with_suffix(""))
@@ -417,7 +417,7 @@ class Cluster:
             jobs = [job for job in jobs if number in {job.id, str(job.array)}]
         if form == "%F|%Z|%o":
             jobs = [job for job in jobs if job.word in {"PENDING", "RUNNING"}]
-            lines = [f"{job.array or job.number}|{job.directory}|{job.directory}/.gpe_job" for job in jobs]
+            lines = [f"{job.array or job.number}|{job.directory}|{job.directory}/.gpe/script" for job in jobs]
         elif form == "%i %T":
             lines = [f"{job.id} {job.word}" for job in jobs]
         else:
@@ -466,7 +466,7 @@ class Cluster:
 
 def _get_own_directory(job: Job) -> Path:
     """Return where a job's end is left; of a task, in the directory of the array."""
-    return Path(job.directory, *(() if job.index is None else (".gpe_tasks", str(job.index))))
+    return Path(job.directory, *(() if job.index is None else (".gpe/tasks", str(job.index))))
 
 
 def _format_exit(job: Job) -> str:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
-_SCRIPT_FILE: Final = ".gpe_job"
+_SCRIPT_FILE: Final = ".gpe/script"
 """START writes the job's script to this file in the working directory."""
 _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"

@@ -21,7 +21,7 @@ from osprofile.executors.blah.requirements import translate_requirements
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.blah.submit_options import parse_submit_options
 from osprofile.executors.failures import make_refusal
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, OWN_FILE_PREFIX, JobDescription
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, OWN_FILES, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -362,7 +362,7 @@ def _list_input_files(ad: SubmitAd) -> tuple[str, ...]:
     name = "TransferInput"
     paths = ad.get_file_names(name)
     for path in paths:
-        if _extract_base_name(name, path).startswith(OWN_FILE_PREFIX):
+        if _extract_base_name(name, path) in OWN_FILES:
             raise make_refusal(name, f"{quote_value(path)} has a name of osprofile's own")
     return tuple(ad.resolve_path(name, path) for path in paths)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.attributes import Submission
     from osprofile.jobs.description import JobDescription
 
-PROXY_FILE_NAME: Final = ".gpe_proxy"
+PROXY_FILE_NAME: Final = ".gpe/proxy"
 """The user's proxy, in the job's working directory."""
 JOB_DIRECTORY_SUFFIX: Final = ".blah"
 """The end of the names of working directories: only these are ever removed, as no person chose them."""
@@ -23,7 +23,7 @@ STAGING_SCRIPT: Final = r"""
 die() { printf 'the job cannot go on: %s\n' "$1" >&2; kill -s KILL "$$"; exit 1; }
 run() { # PROGRAM ARGUMENT...: in place of this shell
   if [ "$stage" = y ]; then
-    bin=${GPE_WORKING_DIRECTORY:?}/.gpe_bin
+    bin=${GPE_WORKING_DIRECTORY:?}/.gpe/bin
     name=${1##*/}
     mkdir -p -- "$bin" && cp -- "$1" "$bin/$name" && chmod u+rx -- "$bin/$name" || die "$1 cannot be copied"
     shift
@@ -33,7 +33,7 @@ run() { # PROGRAM ARGUMENT...: in place of this shell
 }
 copy_in() { # FILE OPTION: into this directory; never over our own files, nor through a link that was copied
   name=${1##*/}
-  case $name in .gpe_*) return 0 ;; esac
+  case $name in .gpe | .gpe_exit_status) return 0 ;; esac
   [ ! -h "./$name" ] || rm -f -- "./$name" || return
   cp "$2" -- "$1" .
 }
@@ -59,23 +59,23 @@ print_identity() { # FILE
 }
 for_each_file() { # COMMAND: run it for each file at the top of this directory but our own
   for file in .[!.]* ..?* *; do
-    case $file in .gpe_*) continue ;; esac
+    case $file in .gpe | .gpe_exit_status) continue ;; esac
     [ ! -f "$file" ] || "$@"
   done
 }
-record_file() { print_identity "$file" > ".gpe_old/$file"; }
+record_file() { print_identity "$file" > ".gpe/old/$file"; }
 record_files() {
-  mkdir -p .gpe_old && for_each_file record_file && : > .gpe_old_mark || die "the names of its files cannot be recorded"
+  mkdir -p .gpe/old && for_each_file record_file && : > .gpe/old_mark || die "the names of its files cannot be recorded"
   # Wait until a new file is newer than the mark, as the file system may count time in seconds. Then a file that
   # the job changes is newer, too.
   tries=0
-  until : > .gpe_old_probe; [ -n "$(find .gpe_old_probe -newer .gpe_old_mark)" ] || [ "$tries" -gt 2000 ]; do
+  until : > .gpe/old_probe; [ -n "$(find .gpe/old_probe -newer .gpe/old_mark)" ] || [ "$tries" -gt 2000 ]; do
     tries=$((tries + 1))
   done
 }
 copy_back_if_new() { # NAME TARGET...: the files whose targets are not their names in $back
-  [ ! -f ".gpe_old/$file" ] || [ "$(print_identity "$file")" != "$(cat -- ".gpe_old/$file")" ] ||
-    [ -n "$(find "./$file" -newer .gpe_old_mark)" ] || return 0
+  [ ! -f ".gpe/old/$file" ] || [ "$(print_identity "$file")" != "$(cat -- ".gpe/old/$file")" ] ||
+    [ -n "$(find "./$file" -newer .gpe/old_mark)" ] || return 0
   target=$back/$file remaining=$outputs
   while [ "$remaining" -gt 0 ]; do
     [ "$1" != "$file" ] || target=$2

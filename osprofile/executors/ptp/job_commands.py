@@ -25,7 +25,7 @@ from osprofile.executors.ptp.events import (
     TerminateJobError,
 )
 from osprofile.executors.ptp.system_view import TrackedJob
-from osprofile.jobs.description import OWN_FILE_PREFIX, JobDescription
+from osprofile.jobs.description import OWN_FILES, JobDescription
 from osprofile.jobs.state import TERMINAL_STATES, JobState, JobStatus
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class JobCommands:
         """Remove a job's directory if the client has the content of all files in it."""
         try:
             names = [entry.name for entry in await self._target.list_directory(directory)]
-            others = [name for name in names if not name.startswith(OWN_FILE_PREFIX)]
+            others = [name for name in names if name not in OWN_FILES]
             if all(posixpath.join(directory, name) in sent_paths for name in others):
                 await self._target.delete_path(directory)
         except OSProfileError as error:

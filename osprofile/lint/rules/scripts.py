@@ -91,8 +91,8 @@ RULES: Final = (
         "OSP608", "error", "the job script, not quoted safely",
         "JOB_SCRIPT contains whatever the job's values contain. Write it into a here-document that ends with "
         "JOB_SCRIPT:END, or put it into single quotes, escaped, as an argument of printf '%s\\n'.",
-        _format_start("cat > .gpe_job <<EOF\n<JOB_SCRIPT>\nEOF\nqsub .gpe_job"),
-        _format_start("cat > .gpe_job <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<JOB_SCRIPT:END>\nqsub .gpe_job"),
+        _format_start("cat > .gpe/script <<EOF\n<JOB_SCRIPT>\nEOF\nqsub .gpe/script"),
+        _format_start("cat > .gpe/script <<'<JOB_SCRIPT:END>'\n<JOB_SCRIPT>\n<JOB_SCRIPT:END>\nqsub .gpe/script"),
     ),
     Rule(
         "OSP609", "warning", "a value from the context, not quoted safely",

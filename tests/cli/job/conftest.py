@@ -144,8 +144,8 @@ def machine(
     if (root / "begun").exists():
         end(made.hung())
     for directory in made.directories:
-        if (directory / ".gpe_job_id").exists() and not (directory / ".gpe_exit_status").exists():
-            end(int((directory / ".gpe_job_id").read_text().partition("-")[0]))
+        if (directory / ".gpe/id").exists() and not (directory / ".gpe_exit_status").exists():
+            end(int((directory / ".gpe/id").read_text().partition("-")[0]))
 
 
 def end(session: int) -> None:

@@ -77,7 +77,7 @@ def test_where_a_program_runs_and_which_file_it_is(
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == f"{here}{directory}\n{program.format(here)}|a b|--wait|--|it's|"
     own = {path.name for path in machine.directories[0].iterdir()}
-    assert {"stdout", "stderr", ".gpe_job", ".gpe_exit_status"} <= own
+    assert {"stdout", "stderr", ".gpe/script", ".gpe_exit_status"} <= own
 
 
 def test_the_interpreter_of_a_script_gets_its_argument(machine: Machine, here: Path) -> None:
@@ -153,7 +153,7 @@ def test_on_another_machine_a_program_runs_in_the_job_s_directory(
     machine: Machine, here: Path, options: tuple[str, ...]
 ) -> None:
     machine.add("elsewhere", template("SHELL", "env sh -s"))
-    ended = run(machine, "--stdout", "sub.txt", *options, "sh", "-c", "pwd; cat < .gpe_job_id > /dev/null")
+    ended = run(machine, "--stdout", "sub.txt", *options, "sh", "-c", "pwd; cat < .gpe/id > /dev/null")
     assert (ended.code, ended.err) == (0, "")
     (directory,) = machine.directories
     assert (directory / "sub.txt").read_text() == f"{directory}\n"

@@ -38,7 +38,7 @@ def test_waiting_tells_once_why_a_job_will_not_start(machine: Machine) -> None:
     job_id = machine.submit("--after", first, "true")
     assert machine.run_json("status", job_id)[0]["state"] == "QUEUED"
     reason = "TooLong (it asks for too much: as it is, it will not start)"
-    (file,) = (d / ".gpe_waiting" for d in machine.directories if (d / ".gpe_waiting").exists())
+    (file,) = (d / ".gpe/waiting" for d in machine.directories if (d / ".gpe/waiting").exists())
     process = machine.start("job", "wait", job_id)
     assert process.stderr is not None
     file.write_text(f"{job_id} {reason}\n")
@@ -68,7 +68,7 @@ def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machin
 def test_submit_and_wait(machine: Machine, script: str, code: int) -> None:
     ended = machine.run("job", "submit", "-p", "here", "--wait", "sh", "-c", script)
     assert (ended.code, ended.err) == (code, "")
-    assert ended.out.rstrip("\n") == (machine.directories[0] / ".gpe_job_id").read_text().rstrip()
+    assert ended.out.rstrip("\n") == (machine.directories[0] / ".gpe/id").read_text().rstrip()
 
 
 def test_several_end_with_the_first_code_that_is_not_0(machine: Machine) -> None:

@@ -38,7 +38,7 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     )  # fmt: skip
     assert machine.run("job", "wait", job_id).code == 4
     text = show(machine, job_id)
-    (directory,) = (d for d in machine.directories if (d / ".gpe_job_id").read_text().strip() == job_id)
+    (directory,) = (d for d in machine.directories if (d / ".gpe/id").read_text().strip() == job_id)
     first = re.search(r"\d+-\d+-[0-9a-f]{8}(?=, DONE 3)", text)
     assert first is not None
     text = text.replace(job_id, "JOB").replace(first[0], "FIRST").replace(str(directory), "DIRECTORY")
@@ -105,13 +105,13 @@ def test_the_script(machine: Machine) -> None:
     for host in ((), ("--host", "far")):
         job_id = machine.submit(*host, "sh", "-c", 'echo "it\'s  \x1b here"')
         ended = subprocess.run([*COMMAND, "job", "show", "--script", job_id], capture_output=True, check=True)
-        (path,) = (d for d in machine.directories if (d / ".gpe_job_id").read_text().strip() == job_id)
-        assert ended.stdout == (path / ".gpe_job").read_bytes()
+        (path,) = (d for d in machine.directories if (d / ".gpe/id").read_text().strip() == job_id)
+        assert ended.stdout == (path / ".gpe/script").read_bytes()
         assert machine.run("job", "wait", job_id).code == 0
-    (path / ".gpe_job").unlink()
+    (path / ".gpe/script").unlink()
     ended = machine.run("job", "show", "--script", job_id)
     assert (ended.code, ended.out) == (1, "")
-    assert f"{path}/.gpe_job, is not there" in ended.err
+    assert f"{path}/.gpe/script, is not there" in ended.err
     assert machine.run("job", "show", "--script", "--json", job_id).code == 2
     assert machine.run("job", "show").code == 2
 
@@ -306,7 +306,7 @@ def test_what_a_job_waits_for(machine: Machine) -> None:
 
 def test_a_job_that_nobody_watched(machine: Machine) -> None:
     job_id = machine.submit("sleep", "0.5")
-    (usage,) = (d / ".gpe_usage" for d in machine.directories)
+    (usage,) = (d / ".gpe/usage" for d in machine.directories)
     while not (usage.exists() and "ended=" in usage.read_text()):
         time.sleep(0.05)
     moment = float(usage.read_text().split("ended=")[1])

@@ -140,5 +140,5 @@ def test_one_attribute_more(site: Path) -> None:
 
     asyncio.run(asyncio.wait_for(main(), 60))
     calls = [line for line in (site / "calls").read_text().splitlines() if not line.startswith("squeue")]
-    call = "sbatch --parsable --ignore-pbs .gpe_job"
+    call = "sbatch --parsable --ignore-pbs .gpe/script"
     assert calls == [call, "#SBATCH --licenses=solver:2", call, "#SBATCH --licenses=slow-2", call]

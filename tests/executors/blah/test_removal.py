@@ -62,9 +62,9 @@ def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> Non
     async def work(client: GridManager) -> None:
         job_id = await client.submit(site.job(x509UserProxy=str(site.home / "proxy")))
         (directory,) = site.recorded
-        assert (directory / ".gpe_proxy").read_text() == "secret"
+        assert (directory / ".gpe/proxy").read_text() == "secret"
         await client.ended(job_id)
-        await until(lambda: not (directory / ".gpe_proxy").exists())
+        await until(lambda: not (directory / ".gpe/proxy").exists())
         assert (await client.ended(job_id))["ExitCode"] == "0"  # HTCondor may ask again
 
     site.run(work)

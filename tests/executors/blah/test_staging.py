@@ -99,7 +99,7 @@ def test_new_and_changed_files_come_back_and_only_those(place: Place) -> None:
     before = dict.fromkeys(("taken", "same_size", "longer", "stale", "gone", "kept", "remapped"), "aa")
     place.write(**before, other="not brought")
     (place.iwd / "tree").mkdir()
-    (place.there / ".gpe_job").write_text("ours")
+    (place.there / ".gpe/script").write_text("ours")
     done = place.run(
         PROGRAM,
         TransferInput=",".join((*before, "tree")),
@@ -119,7 +119,7 @@ def test_new_and_changed_files_come_back_and_only_those(place: Place) -> None:
 def test_a_file_changed_at_once_is_changed(place: Place) -> None:
     """In place, in the same size, as soon as the program begins."""
     for number in range(10):
-        (place.there).joinpath(".gpe_old_mark").unlink(missing_ok=True)
+        (place.there).joinpath(".gpe/old_mark").unlink(missing_ok=True)
         place.write(a="aa")
         assert place.run("printf bb > a", TransferInput="a").returncode == 0
         assert place.files == {"a": "bb"}, number
@@ -172,18 +172,19 @@ def test_a_linked_input_is_what_it_is_linked_to(place: Place) -> None:
 
 def test_inputs_leave_the_files_of_the_job_alone(place: Place) -> None:
     """A working directory of an earlier job brings its results, but not what is known about it."""
-    (place.there / ".gpe_job_id").write_text("ours")
+    (place.there / ".gpe/id").write_text("ours")
     earlier = place.iwd / "earlier"
     (earlier / "d").mkdir(parents=True)
-    for name in ("a", ".hidden", "..c", "d/.gpe_deeper", ".gpe_job_id", ".gpe_removed"):
+    (earlier / ".gpe").mkdir()
+    for name in ("a", ".hidden", "..c", "d/.gpe_exit_status", ".gpe/id", ".gpe/removed"):
         (earlier / name).write_text("theirs")
-    (earlier / "link").symlink_to(".gpe_job_id")
+    (earlier / "link").symlink_to(".gpe/id")
     place.write(link="through a link")
-    done = place.run("ls -A; cat .gpe_job_id d/.gpe_deeper link", TransferInput="earlier/,link",
+    done = place.run("ls -A; cat .gpe/id d/.gpe_exit_status link", TransferInput="earlier/,link",
                      TransferOutput="")  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     *names, text = done.stdout.split("\n")
-    assert sorted(names) == ["..c", ".gpe_bin", ".gpe_job_id", ".hidden", "a", "d", "link"]
+    assert sorted(names) == ["..c", ".gpe", ".hidden", "a", "d", "link"]
     assert text == "ourstheirsthrough a link"
 
 

@@ -138,7 +138,7 @@ def test_a_wall_time(machine: Machine) -> None:
         job = client.create(shell("exec sleep 600", max_wall_time="1", **HERE))
         client.wait(job, "ACTIVE")
         (directory,) = machine.directories
-        assert " WALLTIME=60" in (directory / ".gpe_job").read_text()
+        assert " WALLTIME=60" in (directory / ".gpe/script").read_text()
         assert client.exit() == 0
 
 
@@ -240,7 +240,7 @@ def test_the_auth_number_reaches_the_program_alone(machine: Machine, host: str) 
         assert any(b"--authNumberFile=" in words for words in found)
         assert not any(number.encode() in words for words in found)
         (directory,) = machine.directories
-        assert number not in (directory / ".gpe_job").read_text()
+        assert number not in (directory / ".gpe/script").read_text()
         Path(f"{reader}.fifo").write_text("\n")
         assert client.wait(job) == "DONE"
         assert out.read_text() == f"600 {number}\n"

@@ -306,7 +306,7 @@ def test_what_the_engine_refuses(place: Place, arguments: tuple[str, ...], words
 
 
 FULL = r"""<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[
-mkdir -p -- '<WORKING_DIRECTORY/'/'\\''>' && printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > '<WORKING_DIRECTORY/'/'\\''>'/.gpe_job
+mkdir -p -- '<WORKING_DIRECTORY/'/'\\''>' && printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > '<WORKING_DIRECTORY/'/'\\''>'/.gpe/script
 echo 'qsub: the queue is full' >&2
 exit 38]]></idb:Body></idb:Invocation>
 <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)</idb:Value></idb:Field>
