@@ -15,6 +15,10 @@ def deploy(
     run: Annotated[
         bool, Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code.")
     ] = False,
+    prune: Annotated[
+        bool,
+        Option(("--prune",), "First remove static scripts, of any profile, that nobody has read for a week."),
+    ] = False,
     json: JsonOption = False,
 ) -> int:
     """Print or run the script that writes the static scripts.
@@ -24,6 +28,7 @@ def deploy(
     Examples:
       incarnate deploy --profile mine
       incarnate deploy --profile mine --run
+      incarnate deploy --profile mine --run --prune
       incarnate deploy --profile mine --context SSH:HOST=login.example.org --run
     """
     from osprofile.incarnation.incarnate import static_scripts
@@ -32,16 +37,17 @@ def deploy(
     resolved = common.open_profile(profile, profiles)
     special = common.build_context(resolved, context)
     scripts = static_scripts(resolved, special)
+    script = deployment_script(scripts, prune=prune)
     code = 0
     if run and scripts:
         from osprofile.jobs import shell
 
         words = shell.get_shell_command(resolved, special)
-        code = shell.run_script(words, deployment_script(scripts)).exit_code
+        code = shell.run_script(words, script).exit_code
     if json:
         common.print_json([{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts])
     elif not run:
-        common.print_result(deployment_script(scripts))
+        common.print_result(script)
     elif not code:
         common.print_message(f"{pluralize(len(scripts), 'static script')} in place")
     return code

@@ -58,12 +58,17 @@ def quote_shell_word(value: str) -> str:
     return "'" + value.replace("'", "'\\''") + "'"
 
 
-def deployment_script(scripts: Iterable[StaticScriptFile]) -> str:
+def deployment_script(scripts: Iterable[StaticScriptFile], *, prune: bool = False) -> str:
     """Return the `sh` script that deploys static scripts.
 
-    It prints nothing and exits with 0 if every file is in place; it stops at the first error.
+    It prints nothing and exits with 0 if every file is in place; it stops at the first error. With `prune`, it
+    first removes from their directories the static scripts, of any profile, that nobody has read for a week.
     """
-    return "".join([_DEPLOY_FUNCTION, *map(_format_deploy_call, scripts)])
+    scripts = list(scripts)
+    lines = [_DEPLOY_FUNCTION]
+    if prune:
+        lines += [_PRUNE_FUNCTION, *(f"prune {d}\n" for d in dict.fromkeys(s.directory for s in scripts))]
+    return "".join([*lines, *map(_format_deploy_call, scripts)])
 
 
 _DEPLOY_FUNCTION = """\
@@ -85,6 +90,13 @@ deploy() { # DIRECTORY PATH BODY MODE
   fi
   trap - EXIT HUP INT TERM
 }
+"""
+
+
+_PRUNE_FUNCTION = f"""\
+prune() {{ # DIRECTORY: a submission that is under way has read its program
+  [ ! -d "$1" ] || (cd -- "$1" && find . -maxdepth 1 -type f -name '*.{"[0-9a-f]" * 16}*' -atime +6 -exec rm -f -- {{}} +)
+}}
 """
 
 

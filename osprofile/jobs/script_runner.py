@@ -517,7 +517,9 @@ class ScriptRunner:
         if not job_id or "/" in job_id or job_id.startswith("."):
             return ""
         link = f"{format_link_directory(self.profile, self.context)}/{job_id}"
-        script = f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
+        script = (
+            f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
+        )
         return (await self._run_script(START_TEMPLATE, script)).removesuffix("\n")
 
     async def _run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -146,6 +148,21 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
     ]
     assert lines[0][1:3] == ["(invalid:", "incarnate"]
     assert lines[6][1:] == ["->", "linux", str(site)]
+
+
+def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:
+    incarnate("deploy", "-p", str(site), "--run")
+    (ours,) = home.glob(".gpe/bin/count.*.sh")
+    old, recent = (ours.with_name(f"submit.{digit * 16}.sh") for digit in "01")
+    left = ours.with_name(f"submit.{'2' * 16}.sh.Ab3dEf9h")  # by a deployment that was killed
+    others = ours.with_name("backup.sh")
+    for path, days in ((ours, 30), (old, 8), (recent, 6), (left, 8), (others, 99)):
+        path.touch()
+        os.utime(path, (time.time() - days * 86400,) * 2)
+    assert incarnate("deploy", "-p", str(site), "--run", "--prune").code == 0
+    assert {path.name for path in ours.parent.glob("*.*")} >= {ours.name, recent.name, others.name}
+    assert not old.exists()
+    assert not left.exists()
 
 
 def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:

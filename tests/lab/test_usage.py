@@ -74,7 +74,9 @@ def test_what_jobs_took(site: Path, profile: str) -> None:
             return await asyncio.gather(*(run() for _ in range(EACH)))
 
     statuses = asyncio.run(main())
-    wrong = [status for status in statuses if not is_busy(status, needs_memory=False) or status.elapsed is None]
+    wrong = [
+        status for status in statuses if not is_busy(status, needs_memory=False) or status.elapsed is None
+    ]
     assert wrong == []
 
 

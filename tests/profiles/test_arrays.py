@@ -119,7 +119,10 @@ def test_indices_variables_and_files_of_tasks(linux: Target) -> None:
         assert job.read(f"err or.{index}") == "problem\n"
     assert linux.ok("GET_JOB_STATUS", JOB_ID=f"{job.id}_20").startswith(f"{job.id}_20 exited exit=0 host=")
     assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_21")
-    assert sorted(path.name for path in (job.directory / ".gpe").iterdir() if path.name.startswith("id")) == ["id", "id.told"]
+    assert sorted(path.name for path in (job.directory / ".gpe").iterdir() if path.name.startswith("id")) == [
+        "id",
+        "id.told",
+    ]
 
 
 def test_both_streams_of_a_task_in_one_file_and_devices(linux: Target) -> None:
