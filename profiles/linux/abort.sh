@@ -2,11 +2,22 @@
 # has ended, or they cannot be killed.
 id=$2
 gpe_jobs=${HOME:?}/.gpe/jobs/$1
-ended() { printf 'ABORT: job %s %s\n' "$id" "$1" >&2; exit 1; }
+ended() {
+  printf 'ABORT: job %s %s\n' "$id" "$1" >&2
+  exit 1
+}
 note() { # DIRECTORY: false if the job, or task, has ended. The note of another ABORT is left alone: the job may have ended by that one.
-  if [ -e "$1/.gpe_exit_status" ]; then return 1
-  elif (umask 077; set -C; printf 'removed\n' > "$1/.gpe/removed") 2> /dev/null; then
-    [ ! -e "$1/.gpe_exit_status" ] || { rm -f "$1/.gpe/removed"; return 1; } # by itself, just before
+  if [ -e "$1/.gpe_exit_status" ]; then
+    return 1
+  elif (
+    umask 077
+    set -C
+    printf 'removed\n' > "$1/.gpe/removed"
+  ) 2> /dev/null; then
+    [ ! -e "$1/.gpe_exit_status" ] || {
+      rm -f "$1/.gpe/removed"
+      return 1
+    } # by itself, just before
   elif [ ! -e "$1/.gpe/removed" ]; then
     printf 'ABORT: job %s: cannot write in %s\n' "$id" "$1" >&2
     exit 1
@@ -46,10 +57,16 @@ n=0
 while [ -n "$pids" ]; do
   # shellcheck disable=SC2086
   case $n in
-  0) gpe_signal TERM $pids; gpe_signal CONT $pids ;;
+  0)
+    gpe_signal TERM $pids
+    gpe_signal CONT $pids
+    ;;
   [1-9] | [1-4]?) ;;
   [5-9]?) gpe_signal KILL $pids ;;
-  *) printf 'ABORT: job %s: processes that cannot be killed: %s\n' "$id" "$(printf '%s ' $pids)" >&2; exit 1 ;;
+  *)
+    printf 'ABORT: job %s: processes that cannot be killed: %s\n' "$id" "$(printf '%s ' $pids)" >&2
+    exit 1
+    ;;
   esac
   sleep 0.1
   n=$((n + 1))

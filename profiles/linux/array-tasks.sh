@@ -5,8 +5,14 @@ gpe_begin_array() { # the leader makes the directories of the tasks; a task, run
     return
   fi
   gpe_list=$(gpe_print_indices) && [ -n "$gpe_list" ] ||
-    { printf 'START: ARRAY %s has an empty range, or more than 100000 tasks\n' "$gpe_array" >&2; exit 1; }
-  mkdir -p .gpe/tasks && (umask 077; cd .gpe/tasks && printf '%s/.gpe\n' $gpe_list | xargs mkdir -p --) || exit 1
+    {
+      printf 'START: ARRAY %s has an empty range, or more than 100000 tasks\n' "$gpe_array" >&2
+      exit 1
+    }
+  mkdir -p .gpe/tasks && (
+    umask 077
+    cd .gpe/tasks && printf '%s/.gpe\n' $gpe_list | xargs mkdir -p --
+  ) || exit 1
 }
 gpe_print_indices() { # of ARRAY, each once
   printf '%s\n' "${gpe_array%%%*}" | tr , '\n' | awk -F '[-:]' '{
@@ -16,9 +22,18 @@ gpe_print_indices() { # of ARRAY, each once
   }'
 }
 gpe_begin_task() { # INDEX
-  (set -C; : > ".gpe/tasks/$1/.gpe/session") 2> /dev/null || exit 1 # it has begun already, below an xargs that was killed
-  printf '%s\n' "$gpe_id" > ".gpe/tasks/$1/.gpe/session" || { rm -f ".gpe/tasks/$1/.gpe/session"; exit 1; }
-  [ ! -e ".gpe/tasks/$1/.gpe/held" ] || { rm -f ".gpe/tasks/$1/.gpe/session"; exit 0; }
+  (
+    set -C
+    : > ".gpe/tasks/$1/.gpe/session"
+  ) 2> /dev/null || exit 1 # it has begun already, below an xargs that was killed
+  printf '%s\n' "$gpe_id" > ".gpe/tasks/$1/.gpe/session" || {
+    rm -f ".gpe/tasks/$1/.gpe/session"
+    exit 1
+  }
+  [ ! -e ".gpe/tasks/$1/.gpe/held" ] || {
+    rm -f ".gpe/tasks/$1/.gpe/session"
+    exit 0
+  }
   [ ! -e ".gpe/tasks/$1/.gpe/removed" ] && [ ! -e .gpe/removed ] && gpe_leader "$GPE_ARRAY_ID" || exit 0
   gpe_id=$GPE_ARRAY_ID gpe_task=$1 gpe_task_id=$GPE_JOB_ID
   command exec > /dev/null
@@ -49,9 +64,12 @@ gpe_run_tasks() { # in the leader: at most so many at a time; a task that is hel
 gpe_find_ready() { # sets gpe_ready to the tasks that may begin, gpe_held to y if some are held
   gpe_ready='' gpe_held=''
   for gpe_index in $gpe_list; do
-    if [ -e ".gpe/tasks/$gpe_index/.gpe/session" ] || [ -e ".gpe/tasks/$gpe_index/.gpe/removed" ]; then :
-    elif [ -e ".gpe/tasks/$gpe_index/.gpe/held" ]; then gpe_held=y
-    else gpe_ready="$gpe_ready $gpe_index"
+    if [ -e ".gpe/tasks/$gpe_index/.gpe/session" ] || [ -e ".gpe/tasks/$gpe_index/.gpe/removed" ]; then
+      :
+    elif [ -e ".gpe/tasks/$gpe_index/.gpe/held" ]; then
+      gpe_held=y
+    else
+      gpe_ready="$gpe_ready $gpe_index"
     fi
   done
 }

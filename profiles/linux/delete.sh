@@ -9,7 +9,10 @@ user=$root/$(id -un)
 # shellcheck disable=SC3013  # every sh of Linux has -ef
 [ -L "$path" ] || for kept in "$HOME" "$root" "$user" "$(readlink -f -- "$HOME")" "$(readlink -f -- "$root")" "$(readlink -f -- "$user")"; do
   while :; do
-    [ ! "$path" -ef "${kept:-/}" ] || { printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${kept:-/}" >&2; exit 1; }
+    [ ! "$path" -ef "${kept:-/}" ] || {
+      printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${kept:-/}" >&2
+      exit 1
+    }
     [ -n "${kept#/}" ] || break
     kept=${kept%/*}
   done
@@ -23,5 +26,6 @@ case $id in
 *)
   for link in "$gpe_jobs/$id" "$gpe_jobs/live/$id"; do
     [ -e "$link" ] || [ ! -L "$link" ] || rm -f -- "$link"
-  done ;;
+  done
+  ;;
 esac

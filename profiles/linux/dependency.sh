@@ -11,7 +11,8 @@ gpe_check_dependency() { # CONDITIONS: true if all hold; 1: one can never hold; 
       *:) gpe_all=2 ;;
       afterok:ok | afternotok:other | afterany:*) gpe_met="$gpe_met $gpe_asked:$gpe_one " ;;
       *) return 1 ;;
-      esac ;;
+      esac
+      ;;
     esac
   done
   return "$gpe_all"
@@ -20,7 +21,10 @@ gpe_find_end() { # ID: sets gpe_found to ok (ended with exit status 0), other (e
   gpe_ends=ok
   gpe_job_dir "$1" || :
   [ ! -e "$gpe_dir/.gpe/removed" ] || gpe_ends=other
-  [ -d "$gpe_dir/.gpe/tasks" ] || { gpe_read_end "$1" "$gpe_dir"; return; }
+  [ -d "$gpe_dir/.gpe/tasks" ] || {
+    gpe_read_end "$1" "$gpe_dir"
+    return
+  }
   for gpe_of in "$gpe_dir"/.gpe/tasks/*; do
     gpe_read_end "$1" "$gpe_of"
     case $gpe_found in '') return ;; other) gpe_ends=other ;; esac

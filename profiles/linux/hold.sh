@@ -11,7 +11,10 @@ for pass in 1 2; do
   gpe_find_leaders "$id"
   # shellcheck disable=SC2086
   pids=$(gpe_processes "$id" $gpe_leaders)
-  [ -n "$pids" ] || { printf 'HOLD: job %s has no processes on this machine: it has ended, or never ran here\n' "$id" >&2; exit 1; }
+  [ -n "$pids" ] || {
+    printf 'HOLD: job %s has no processes on this machine: it has ended, or never ran here\n' "$id" >&2
+    exit 1
+  }
   # shellcheck disable=SC2086
   gpe_signal STOP $pids
 done

@@ -2,13 +2,20 @@ gpe_job_dir() { # ID: sets gpe_dir to the link to the job's working directory, o
   gpe_dir=$gpe_jobs/$1
   [ ! -d "$gpe_dir" ] || return 0
   case $1 in
-  *\[[0-9]*\]*) gpe_t=${1#*\[}; gpe_t=${gpe_t%%\]*}; gpe_a="${1%%\[*}[]${1#*\]}" ;; # 12[3].server of 12[].server
-  *[_.][0-9]*) gpe_t=${1##*[_.]}; gpe_a=${1%[_.]*} ;;
+  *\[[0-9]*\]*)
+    gpe_t=${1#*\[}
+    gpe_t=${gpe_t%%\]*}
+    gpe_a="${1%%\[*}[]${1#*\]}"
+    ;; # 12[3].server of 12[].server
+  *[_.][0-9]*)
+    gpe_t=${1##*[_.]}
+    gpe_a=${1%[_.]*}
+    ;;
   *) return 1 ;;
   esac
   case $gpe_t in *[!0-9]*) return 1 ;; esac
   [ -d "$gpe_jobs/$gpe_a" ] || gpe_a=${gpe_a%'[]'} # 12[3] of 12
-  gpe_dir=$gpe_jobs/$gpe_a/.gpe/tasks/$gpe_t # it need not be there before the task begins
+  gpe_dir=$gpe_jobs/$gpe_a/.gpe/tasks/$gpe_t       # it need not be there before the task begins
   [ -d "$gpe_jobs/$gpe_a" ]
 }
 gpe_note_removal() { # ID: after the batch system has taken the removal, and only then

@@ -4,7 +4,7 @@
 #   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, and goes to its directory
 #   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables in its environment
 #   gpe_end_job                       writes down how the program ended, and exits with that
-gpe_begin_job() { # NAME=VALUE...
+gpe_begin_job() {                      # NAME=VALUE...
   [ ! -L "$PWD" ] || kill -s KILL "$$" # a link in place of the directory that START has checked
   GPE_WORKING_DIRECTORY=$PWD gpe_status='' gpe_uptime=''
   [ -n "${gpe_id+set}" ] || gpe_set_id
@@ -31,7 +31,7 @@ gpe_claim_directory() { # the first job that writes its id is the job of this di
   echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2
   exit 1
 }
-gpe_enter_task() { # of an array: a directory of its own for the files of its end
+gpe_enter_task() {      # of an array: a directory of its own for the files of its end
   "${gpe_run_tasks:-:}" # linux: the leader of the array's session ends here
   mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- ".gpe/tasks/$gpe_task" || kill -s KILL "$$"
   export GPE_ARRAY_ID="$gpe_id" GPE_ARRAY_INDEX="$gpe_task"
@@ -42,7 +42,7 @@ gpe_open_record() { # a job that cannot write here is killed: an exit status wou
   rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" &
   [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] || rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
   printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
-  gpe_setup=$PWD/.gpe/setup # not empty: SITE_SETUP has begun, and not ended
+  gpe_setup=$PWD/.gpe/setup                                # not empty: SITE_SETUP has begun, and not ended
 }
 gpe_export_values() { # NAME=VALUE...
   GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME='' GPE_NODE_FILE='' GPE_TMP_DIR=''
@@ -118,7 +118,8 @@ gpe_read_environment() { # NAME=VALUE... -- PROGRAM...: gpe_words get the words 
     gpe_words="$gpe_words $gpe_quoted"
     case $1 in # what controls mpirun itself
     PATH=* | LD_LIBRARY_PATH=* | OMPI_* | PRTE_* | PMIX_* | I_MPI_* | MPI[CR]* | HYDRA_* | UCX_* | FI_*)
-      gpe_mpi="$gpe_mpi $gpe_quoted" ;;
+      gpe_mpi="$gpe_mpi $gpe_quoted"
+      ;;
     esac
     gpe_n=$((gpe_n + 1))
     shift
@@ -137,7 +138,8 @@ gpe_enter_container() { # the same directory and environment, in the image gpe_c
     *[,:\"\\]* | *'
 '*)
       printf 'a directory whose name has , : " \\ or a line end cannot be bound in a container: %s\n' "$gpe_place" >&2
-      exit 125 ;;
+      exit 125
+      ;;
     esac
   done
   gpe_bind='--bind "$GPE_WORKING_DIRECTORY,$PWD${gpe_tmp:+,$gpe_tmp}" --pwd "$PWD" "$gpe_container"'
@@ -211,7 +213,10 @@ gpe_end_job() { # [STATUS]
   exit "${gpe_exit:-$gpe_status}"
 }
 gpe_remove_tmp_dir() {
-  rm -rf -- "$gpe_tmp" 2> /dev/null || { chmod -R u+rwx -- "$gpe_tmp"; rm -rf -- "$gpe_tmp"; }
+  rm -rf -- "$gpe_tmp" 2> /dev/null || {
+    chmod -R u+rwx -- "$gpe_tmp"
+    rm -rf -- "$gpe_tmp"
+  }
 }
 gpe_measure() { # writes what the program took to .gpe/usage, as words of GET_JOB_STATUS; of what mpirun starts, only the run time
   gpe_used='' gpe_now=''
@@ -220,7 +225,8 @@ gpe_measure() { # writes what the program took to .gpe/usage, as words of GET_JO
   *.??:*.??)
     gpe_w=$((${gpe_now%.*}${gpe_now#*.} - ${gpe_uptime%.*}${gpe_uptime#*.}))
     gpe_format_seconds "$gpe_w"
-    gpe_used="elapsed=$gpe_w" ;;
+    gpe_used="elapsed=$gpe_w"
+    ;;
   esac
   if [ ! -e .gpe/program ] && gpe_read_cpu_time; then
     gpe_format_seconds "$gpe_cpu"
@@ -231,10 +237,17 @@ gpe_measure() { # writes what the program took to .gpe/usage, as words of GET_JO
   printf '%s\n' "${gpe_used# }" > .gpe/usage
 }
 gpe_format_seconds() { gpe_w=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10)); } # HUNDREDTHS: sets gpe_w, as 12.05
-gpe_read_cpu_time() { # sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in another way
+gpe_read_cpu_time() {                                                        # sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in another way
   # the last line is of the children: 0m0.010000s 0m0.020000s; # because none of this is a word of a usage
-  { echo '#'; times; } > .gpe/usage
-  { read -r gpe_w; read -r gpe_w; read -r gpe_user gpe_system; } < .gpe/usage
+  {
+    echo '#'
+    times
+  } > .gpe/usage
+  {
+    read -r gpe_w
+    read -r gpe_w
+    read -r gpe_user gpe_system
+  } < .gpe/usage
   gpe_parse_time "$gpe_user" && gpe_cpu=$gpe_w && gpe_parse_time "$gpe_system" && gpe_cpu=$((gpe_cpu + gpe_w))
 }
 gpe_parse_time() { # 1m2.345s: sets gpe_w to the hundredths of a second

@@ -1,5 +1,5 @@
 gpe_task_index=${1:-} # of an array: this script, run once more by the leader of the array's session, is a task
-gpe_set_id() { # a job of this machine leads a session
+gpe_set_id() {        # a job of this machine leads a session
   gpe_stat "$$"
   gpe_boot=00000000
   { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
@@ -22,7 +22,13 @@ gpe_begin_session() {
 }
 gpe_enlist() { # among the jobs that live, at which GET_JOB_STATUS looks; then waits until the job may begin
   read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe/host
-  { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
+  {
+    [ -d "$gpe_jobs/live" ] || (
+      umask 077
+      mkdir -p -- "$gpe_jobs/live"
+    )
+    ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"
+  } &
   gpe_enlisting=$!
   [ -z "${gpe_dependency:-}" ] || gpe_wait_for_jobs
   [ -z "${gpe_start_time:-}" ] || gpe_wait_for_time
@@ -61,7 +67,7 @@ gpe_end_processes() { # TERM, and after five seconds KILL
     sleep 0.1
   done
 }
-gpe_end_session() { # the process of this number may be another one by now
+gpe_end_session() {                                                 # the process of this number may be another one by now
   [ -z "${gpe_enlisting:-}" ] || wait "$gpe_enlisting" 2> /dev/null # else the link might come after DELETE
   [ -z "${gpe_watch:-}" ] || ! gpe_stat "$gpe_watch" || [ "$gpe_parent" != "$$" ] || kill "$gpe_watch" 2> /dev/null
 }

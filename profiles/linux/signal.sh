@@ -5,8 +5,14 @@ signal=$3
 gpe_jobs=${HOME:?}/.gpe/jobs/$1
 gpe_find_leaders "$id"
 gpe_job_dir "$id" || :
-! gpe_waits "$id" && [ ! -e "$gpe_dir/.gpe/waiting" ] || { printf 'SIGNAL: job %s has not begun\n' "$id" >&2; exit 1; }
-[ -n "$gpe_leaders" ] || { printf 'SIGNAL: job %s does not run on this machine\n' "$id" >&2; exit 1; }
+! gpe_waits "$id" && [ ! -e "$gpe_dir/.gpe/waiting" ] || {
+  printf 'SIGNAL: job %s has not begun\n' "$id" >&2
+  exit 1
+}
+[ -n "$gpe_leaders" ] || {
+  printf 'SIGNAL: job %s does not run on this machine\n' "$id" >&2
+  exit 1
+}
 # nor to what starts the tasks of an array, nor to what watches over a wall time
 [ ! -d "$gpe_dir/.gpe/tasks" ] || starter=${id%%-*}
 # shellcheck disable=SC2086

@@ -14,14 +14,15 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
   gpe_job_dir "$1" || :
   gpe_home=${gpe_dir%/.gpe/tasks/*} gpe_sid=$1 gpe_word=running
   [ "$gpe_home" = "$gpe_dir" ] || [ -d "$gpe_dir" ] || return # an array has no other tasks than those
-  if [ "$gpe_home" != "$gpe_dir" ]; then # a task, in a session of its own
+  if [ "$gpe_home" != "$gpe_dir" ]; then                      # a task, in a session of its own
     gpe_sid=''
     [ ! -e "$gpe_dir/.gpe/session" ] || read -r gpe_sid < "$gpe_dir/.gpe/session"
     [ -n "$gpe_sid" ] || gpe_sid=${1%_*} gpe_word=waiting
   fi
   if [ -e "$gpe_home/.gpe/waiting" ] && { read -r gpe_i gpe_why < "$gpe_home/.gpe/waiting"; } 2> /dev/null && [ "$gpe_i" = "${1%_*}" ]; then
     gpe_word=waiting gpe_why=" reason=$gpe_why"
-  else gpe_why=''
+  else
+    gpe_why=''
   fi
   if [ ! -e "$gpe_dir/.gpe_exit_status" ] && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_home/.gpe/removed" ]; } && gpe_leader "$gpe_sid"; then
     [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe/held" ] || gpe_word=held
@@ -54,7 +55,10 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
   fi
 }
 gpe_show() { # ID: of a job, or of an array, whose tasks it prints; gpe_word is ended if all have ended
-  gpe_job_dir "$1" && [ -d "$gpe_dir/.gpe/tasks" ] || { gpe_status "$1"; return; }
+  gpe_job_dir "$1" && [ -d "$gpe_dir/.gpe/tasks" ] || {
+    gpe_status "$1"
+    return
+  }
   if [ -e "$gpe_dir/.gpe/waiting" ] && [ ! -e "$gpe_dir/.gpe/removed" ] && gpe_leader "$1"; then
     gpe_status "$1" # a line for all tasks; those have their own that are removed, or held by themselves
     for gpe_d in "$gpe_dir"/.gpe/tasks/*/.gpe/[hr]e[lm]*; do

@@ -28,16 +28,20 @@ fail() { # STATUS MESSAGE
   printf 'START: %s\n' "$2" >&2
   exit "$1"
 }
-submit_once() { # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile
+submit_once() {                                # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile
   exec 3> .gpe/lock && flock 3 3>&3 || exit 73 # one submission at a time; ksh passes only what a command names
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
-    write_script || { rm -f .gpe/submitting; exit 73; }
+    write_script || {
+      rm -f .gpe/submitting
+      exit 73
+    }
     case $1 in
     start_session) (submit_in_session "$@") < /dev/null ;; # a job of this machine makes its own session
-    *) # in a session of its own: what ends this shell does not cut it off
+    *)                                                     # in a session of its own: what ends this shell does not cut it off
       setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" --id-pattern "$id_pattern" \
-        --keep "$keep" --after "$after" --not-before "$not_before" "$@" < /dev/null 3>&3 ;;
+        --keep "$keep" --after "$after" --not-before "$not_before" "$@" < /dev/null 3>&3
+      ;;
     esac
     rc=$?
   fi
@@ -54,14 +58,18 @@ submit_once() { # COMMAND...: returns when .gpe/id has the id of this job, or of
   exec 3>&-
 }
 make_mark() { # from here on, only FIND_JOB can tell whether there is a job; false if there is a mark
-  set -C # two cannot make it
+  set -C      # two cannot make it
   { printf '' > .gpe/submitting; } 2> /dev/null || return
   set +C
 }
-write_script() { # the last line shows that it is whole: what writes it may be killed
+write_script() {                             # the last line shows that it is whole: what writes it may be killed
   cat -- "${job:-/dev/null}" > .gpe/job.sh & # beside the next program
   last=$(LC_ALL=C sed -n -e 'w .gpe/script' -e '$p') || return
-  case $last in gpe_end_job | '# end of the job script') ;; *) echo 'START: the job script has no end' >&2; return 1 ;; esac
+  case $last in gpe_end_job | '# end of the job script') ;; *)
+    echo 'START: the job script has no end' >&2
+    return 1
+    ;;
+  esac
   [ ! -e .gpe/tasks ] && [ ! -e .gpe/waiting ] || rm -rf .gpe/tasks .gpe/waiting
   wait "$!" || return
   # if there is no room for these, nothing is submitted
@@ -81,10 +89,14 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   fi
   last=
   while read -r line || [ -n "$line" ]; do last=$line; done < .gpe/answer
-  if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.told << END; then
+  if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.told << END
 $last
 END
-    { echo 'the batch system answered without a job id:'; cat .gpe/answer; } | tee .gpe/submitting >> .gpe/error
+  then
+    {
+      echo 'the batch system answered without a job id:'
+      cat .gpe/answer
+    } | tee .gpe/submitting >> .gpe/error
     exit 75
   fi
   # the first to write the id decides: this, or the job itself

@@ -1,12 +1,19 @@
-gpe_find_leaders() { # ID: sets gpe_leaders to the pids of the session leaders that are there: the job's; for an array, those of its tasks, too
+gpe_find_leaders() {            # ID: sets gpe_leaders to the pids of the session leaders that are there: the job's; for an array, those of its tasks, too
   gpe_leaders='' gpe_watches='' # and to those of what watches over their wall times
   gpe_job_dir "$1" || :
   for gpe_d in "$gpe_dir" "$gpe_dir"/.gpe/tasks/*; do
     gpe_i=$1 gpe_w=
-    case $gpe_d in */.gpe/tasks/*) gpe_i=; [ -e "$gpe_d/.gpe_exit_status" ] || { read -r gpe_i < "$gpe_d/.gpe/session"; } 2> /dev/null ;; esac
+    case $gpe_d in */.gpe/tasks/*)
+      gpe_i=
+      [ -e "$gpe_d/.gpe_exit_status" ] || { read -r gpe_i < "$gpe_d/.gpe/session"; } 2> /dev/null
+      ;;
+    esac
     [ -n "$gpe_i" ] && gpe_leader "$gpe_i" || continue
     gpe_leaders="$gpe_leaders ${gpe_i%%-*}"
-    [ ! -e "$gpe_d/.gpe/watch" ] || { read -r gpe_w < "$gpe_d/.gpe/watch"; gpe_watches="$gpe_watches $gpe_w"; }
+    [ ! -e "$gpe_d/.gpe/watch" ] || {
+      read -r gpe_w < "$gpe_d/.gpe/watch"
+      gpe_watches="$gpe_watches $gpe_w"
+    }
   done
 }
 gpe_waits() { # ID: is it a task that has not begun, of an array whose leader is there?

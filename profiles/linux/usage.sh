@@ -18,9 +18,15 @@ usage() { # ID: of a job or a task: what it took, or what its processes take now
 $1 == "VmHWM:" && $3 == "kB" { memory += $2 }
 END { printf "%s running elapsed=%d cpu=%d.%02d memory=%.0f\n", id, seconds, ticks / 100, ticks % 100, memory * 1024 }'
 }
-gpe_job_dir "$id" || { printf 'USAGE: unknown job %s\n' "$id" >&2; exit 1; }
+gpe_job_dir "$id" || {
+  printf 'USAGE: unknown job %s\n' "$id" >&2
+  exit 1
+}
 if [ -d "$gpe_dir/.gpe/tasks" ]; then
   for task in "$gpe_dir"/.gpe/tasks/*; do usage "${id}_${task##*/}" || :; done
 else
-  usage "$id" || { printf 'USAGE: job %s has not begun, or left nothing\n' "$id" >&2; exit 1; }
+  usage "$id" || {
+    printf 'USAGE: job %s has not begun, or left nothing\n' "$id" >&2
+    exit 1
+  }
 fi

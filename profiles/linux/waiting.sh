@@ -3,19 +3,29 @@ gpe_check_waiting() { # before the id is told: refuses what can never begin, and
     for gpe_i in $(printf '%s\n' "$gpe_dependency" | tr ',:' '\n\n'); do
       case $gpe_i in afterok | afternotok | afterany) continue ;; esac
       gpe_job_dir "$gpe_i" && [ -d "$gpe_dir" ] ||
-        { printf 'START: DEPENDENCY names %s, which is no job of this profile\n' "$gpe_i" >&2; exit 1; }
+        {
+          printf 'START: DEPENDENCY names %s, which is no job of this profile\n' "$gpe_i" >&2
+          exit 1
+        }
     done
     printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe/waiting || exit 1
   fi
   [ -n "${gpe_start_time:-}" ] || return 0
   gpe_start=$(date -d "${gpe_start_time%T*} ${gpe_start_time#*T}" +%s 2> /dev/null) ||
-    { printf 'START: START_TIME %s is no time that exists here\n' "$gpe_start_time" >&2; exit 1; }
+    {
+      printf 'START: START_TIME %s is no time that exists here\n' "$gpe_start_time" >&2
+      exit 1
+    }
   [ -n "${gpe_dependency:-}" ] || gpe_note_start_time || exit 1
 }
 gpe_note_start_time() { printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe/waiting; }
 gpe_wait_for_jobs() { # until the conditions of DEPENDENCY hold
   gpe_lives=gpe_lives
-  while gpe_check_dependency "$gpe_dependency"; gpe_rc=$?; [ "$gpe_rc" -eq 2 ]; do
+  while
+    gpe_check_dependency "$gpe_dependency"
+    gpe_rc=$?
+    [ "$gpe_rc" -eq 2 ]
+  do
     [ ! -e .gpe/removed ] || gpe_never_begin
     sleep 1
   done
@@ -45,9 +55,15 @@ gpe_lives() { # ID DIRECTORY: can the job, or the task with this directory, leav
   gpe_i=$1
   case $2 in
   */.gpe/tasks/*)
-    if [ -s "$2/.gpe/session" ]; then read -r gpe_i < "$2/.gpe/session"
-    elif gpe_i=${1%_*}; [ -e "$2/.gpe/removed" ] || [ -e "${2%/.gpe/tasks/*}/.gpe/removed" ]; then return 1
-    fi ;;
+    if [ -s "$2/.gpe/session" ]; then
+      read -r gpe_i < "$2/.gpe/session"
+    elif
+      gpe_i=${1%_*}
+      [ -e "$2/.gpe/removed" ] || [ -e "${2%/.gpe/tasks/*}/.gpe/removed" ]
+    then
+      return 1
+    fi
+    ;;
   esac
   gpe_leader "$gpe_i" && return
   # does its program go on without a leader, or does it run on another machine that shares this home directory?

@@ -1,7 +1,10 @@
 find_job() { # by the directory in which it was submitted
   text=$(LC_ALL=C bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $text in
   *'job found'*) ;;
-  *) printf '%s\n' "$text" >&2; return 1 ;;
+  *)
+    printf '%s\n' "$text" >&2
+    return 1
+    ;;
   esac
   printf '%s\n' "$text" | GPE_D=$PWD GPE_P=$(pwd -P) awk '
 { at = index($0, "|"); id = substr($0, 1, at - 1); d = substr($0, at + 1) }

@@ -7,14 +7,20 @@ set -- ${2-}
 case $# in
 0)
   jobs=$(gpe_bjobs) || exit
-  gpe_explain "$(printf '%s\n' "$jobs" | gpe_show)" ;;
+  gpe_explain "$(printf '%s\n' "$jobs" | gpe_show)"
+  ;;
 1) gpe_tell "$1" ;;
 *)
-  all=$(gpe_bjobs "$@" 2>&1) || case $all in *'is not found'* | *'job found'* | 'bjobs printed nothing') all='' ;; *) printf '%s\n' "$all" >&2; exit 2 ;; esac
+  all=$(gpe_bjobs "$@" 2>&1) || case $all in *'is not found'* | *'job found'* | 'bjobs printed nothing') all='' ;; *)
+    printf '%s\n' "$all" >&2
+    exit 2
+    ;;
+  esac
   gpe_bjobs() { # the same of one job
     printf '%s\n' "$all" | awk -F'|' -v id="$1" '$1 == id || $1 "[" $2 "]" == id { print; found = 1 } END { exit !found }' && return
     printf 'Job <%s> is not found\n' "$1" >&2
     return 1
   }
-  for id in "$@"; do gpe_tell "$id" 2> /dev/null || :; done ;;
+  for id in "$@"; do gpe_tell "$id" 2> /dev/null || :; done
+  ;;
 esac

@@ -11,5 +11,11 @@ NF == 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
   if ($6 ~ /^[0-9]/) { split($6, word, " "); line = line sprintf(" memory=%.0f", word[1] * 1024 ^ index("KMGT", toupper(substr(word[2], 1, 1)))) }
   if ($3 != "PEND") print line
 }')
-[ -z "$jobs" ] || { printf '%s\n' "$jobs"; exit; }
-gpe_record "$id" || { printf 'USAGE: neither bjobs nor a record knows what job %s took\n' "$id" >&2; exit 1; }
+[ -z "$jobs" ] || {
+  printf '%s\n' "$jobs"
+  exit
+}
+gpe_record "$id" || {
+  printf 'USAGE: neither bjobs nor a record knows what job %s took\n' "$id" >&2
+  exit 1
+}

@@ -3,7 +3,10 @@ check_dependency() { # without a history, PBS takes a job whose condition can ne
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
     # what is left of an array says nothing of its tasks that have not begun
     case $word in
-    after*) asked=$word; continue ;;
+    after*)
+      asked=$word
+      continue
+      ;;
     *\[*) continue ;;
     esac
     gpe_check_dependency "$asked:$word"

@@ -1,5 +1,9 @@
 find_job() { # by the directory in which it was submitted
-  case $PWD in *[!A-Za-z0-9_./@+~:-]*) echo "qstat escapes the name of $PWD" >&2; return 1 ;; esac
+  case $PWD in *[!A-Za-z0-9_./@+~:-]*)
+    echo "qstat escapes the name of $PWD" >&2
+    return 1
+    ;;
+  esac
   ids=$(qselect -u "$(id -un)") || return
   [ -n "$ids" ] || return 0
   set -f
@@ -9,7 +13,8 @@ find_job() { # by the directory in which it was submitted
     case $line, in *[,=]"PBS_O_WORKDIR=$PWD,"* | *[,=]"PBS_O_WORKDIR=$PWD\\,"*)
       line=${line#Job Id: }
       printf '%s\n' "${line%%,*}"
-      break ;;
+      break
+      ;;
     esac
   done
 }

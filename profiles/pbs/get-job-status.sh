@@ -9,8 +9,14 @@ else
   jobs=$(gpe_qstat 2>&1)
   rc=$?
   case $rc in
-  0) gpe_release "$jobs"; printf '%s\n' "$jobs" | gpe_show '' "$(id -un)" || : ;;
+  0)
+    gpe_release "$jobs"
+    printf '%s\n' "$jobs" | gpe_show '' "$(id -un)" || :
+    ;;
   35 | 153) ;; # all have ended meanwhile
-  *) printf '%s\n' "$jobs" >&2; exit "$rc" ;;
+  *)
+    printf '%s\n' "$jobs" >&2
+    exit "$rc"
+    ;;
   esac
 fi

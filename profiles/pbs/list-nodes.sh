@@ -3,7 +3,10 @@ rc=$?
 case $rc:$nodes in
 0:*) ;;
 *'no node list'*) exit 0 ;;
-*) printf '%s\n' "${nodes:-pbsnodes failed: $rc}" >&2; exit "$rc" ;;
+*)
+  printf '%s\n' "${nodes:-pbsnodes failed: $rc}" >&2
+  exit "$rc"
+  ;;
 esac
 printf '%s\n' "$nodes" | awk '
 /^[^ \t]/ { name = $1; next }

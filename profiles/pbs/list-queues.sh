@@ -2,7 +2,11 @@ queues=$(qstat -Q -f 2>&1)
 rc=$?
 case $rc:$queues in
 0: | 0:*Queue:*) ;;
-*) printf '%s\n' "${queues:-qstat failed: $rc}" >&2; [ "$rc" -ne 0 ] || rc=1; exit "$rc" ;;
+*)
+  printf '%s\n' "${queues:-qstat failed: $rc}" >&2
+  [ "$rc" -ne 0 ] || rc=1
+  exit "$rc"
+  ;;
 esac
 default=$(qstat -B -f 2> /dev/null | awk '$1 == "default_queue" && $2 == "=" { print $3; exit }')
 printf '%s\n' "$queues" | awk -v default="$default" '

@@ -10,7 +10,8 @@ gpe_qstat() {
   0: | 0:*'Job Id: '*) ;;
   0:*) # the server keeps no history: qstat says so, and prints no job
     gpe_text=$(qstat -E -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
-    gpe_rc=$? ;;
+    gpe_rc=$?
+    ;;
   esac
   case $gpe_rc:$gpe_text in
   0: | 0:*'Job Id:'*) ;;

@@ -20,14 +20,21 @@ END {
   printf '%s\n' "$gpe_held" | while read -r gpe_i gpe_depend gpe_rest; do
     gpe_new='' gpe_again='' gpe_gone='' gpe_type=''
     for gpe_one in $(printf '%s\n' "$gpe_depend" | tr ',:' '\n\n'); do
-      case $gpe_one in [a-z]*) gpe_type=$gpe_one; continue ;; esac
+      case $gpe_one in [a-z]*)
+        gpe_type=$gpe_one
+        continue
+        ;;
+      esac
       gpe_other=${gpe_one%@*}
       case $gpe_type:" $gpe_rest " in afterok:*" $gpe_other "* | afternotok:*" $gpe_other "* | afterany:*" $gpe_other "*)
         case $gpe_type:" $gpe_others" in
         *" ended:$gpe_other "*) gpe_again=y ;;
         *" live:$gpe_other "*) ;;
         # PBS has forgotten it, and would drop the job
-        afterany:*) gpe_again=y; continue ;;
+        afterany:*)
+          gpe_again=y
+          continue
+          ;;
         *)
           gpe_end=$(gpe_record "$gpe_other")
           case $gpe_type:$gpe_end: in
@@ -36,11 +43,19 @@ END {
           *) gpe_end=met ;; # afternotok, and it ended in another way
           esac
           case $gpe_end:$gpe_other in
-          met:*) gpe_again=y; continue ;;
-          :*\[*) gpe_again=''; break ;; # how the tasks of an array ended is not known
+          met:*)
+            gpe_again=y
+            continue
+            ;;
+          :*\[*)
+            gpe_again=''
+            break
+            ;; # how the tasks of an array ended is not known
           esac
-          gpe_again=y gpe_gone=y ;;
-        esac ;;
+          gpe_again=y gpe_gone=y
+          ;;
+        esac
+        ;;
       esac
       gpe_new=$gpe_new,$gpe_type:$gpe_one
     done

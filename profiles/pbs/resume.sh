@@ -3,14 +3,28 @@
 id=$3
 gpe_state "$id" || exit
 case $state:$id in
-H:*\[[0-9]*) printf 'RESUME: job %s is a task: PBS releases whole arrays only\n' "$id" >&2; exit 1 ;;
+H:*\[[0-9]*)
+  printf 'RESUME: job %s is a task: PBS releases whole arrays only\n' "$id" >&2
+  exit 1
+  ;;
 [QWT]:*\[[0-9]*) exit 0 ;;
 esac
 case $state in
-Q | W | H | T) words=$(qrls -h u "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qrls failed: $rc}" >&2; exit "$rc"; } ;;
-S) words=$(qsig -s resume "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qsig failed: $rc}" >&2; exit "$rc"; } ;;
+Q | W | H | T) words=$(qrls -h u "$id" 2>&1) || {
+  rc=$?
+  printf '%s\n' "${words:-qrls failed: $rc}" >&2
+  exit "$rc"
+} ;;
+S) words=$(qsig -s resume "$id" 2>&1) || {
+  rc=$?
+  printf '%s\n' "${words:-qsig failed: $rc}" >&2
+  exit "$rc"
+} ;;
 R | B) ;;
-*) printf 'RESUME: job %s is in state %s\n' "$id" "$state" >&2; exit 1 ;;
+*)
+  printf 'RESUME: job %s is in state %s\n' "$id" "$state" >&2
+  exit 1
+  ;;
 esac
 # qrls says yes where it released nothing
 gpe_state "$id" || exit

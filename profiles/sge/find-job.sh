@@ -2,7 +2,10 @@ find_job() { # by the directory in which it was submitted
   text=$(qstat -xml -s prs -u "$(id -un)") || return
   case $text in
   *'</job_info>'*) ;;
-  *) printf '%s\n' "$text" >&2; return 1 ;;
+  *)
+    printf '%s\n' "$text" >&2
+    return 1
+    ;;
   esac
   ids=$(printf '%s\n' "$text" | sed -n 's,.*[<]JB_job_number>\([0-9]*\).*,\1,p' | sort -u | paste -s -d , -)
   [ -n "$ids" ] || return 0

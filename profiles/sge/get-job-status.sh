@@ -9,5 +9,6 @@ case $# in
 *)
   all=$(gpe_qstat) || exit 2
   gpe_qstat() { printf '%s\n' "$all"; }
-  for id in "$@"; do gpe_tell "$id" 2> /dev/null || :; done ;;
+  for id in "$@"; do gpe_tell "$id" 2> /dev/null || :; done
+  ;;
 esac

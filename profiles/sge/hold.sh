@@ -7,13 +7,21 @@ held() { # the tasks of an array may have several states
   done
 }
 state=$(gpe_state "$id") || exit
-alive=$(printf '%s\n' "$state" | grep -v d) || [ -z "$state" ] || { printf 'HOLD: job %s is being deleted\n' "$id" >&2; exit 1; }
+alive=$(printf '%s\n' "$state" | grep -v d) || [ -z "$state" ] || {
+  printf 'HOLD: job %s is being deleted\n' "$id" >&2
+  exit 1
+}
 case $alive in '' | *q*)
-  words=$(qhold -h u "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qhold failed: $rc}" >&2; exit "$rc"; }
+  words=$(qhold -h u "$id" 2>&1) || {
+    rc=$?
+    printf '%s\n' "${words:-qhold failed: $rc}" >&2
+    exit "$rc"
+  }
   state=$(gpe_state "$id") || exit
   ! held || exit 0
   # it began in between; the hold would wait for it until it is queued again
-  case $state in *q*) ;; *) qrls -h u "$id" > /dev/null 2>&1 ;; esac ;;
+  case $state in *q*) ;; *) qrls -h u "$id" > /dev/null 2>&1 ;; esac
+  ;;
 esac
 words=$(qmod -sj "$id" 2>&1)
 state=$(gpe_state "$id") || exit

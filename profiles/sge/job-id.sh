@@ -8,7 +8,10 @@ gpe_set_id() {
 gpe_check_jobs() { # Grid Engine knows only that other jobs have ended; if not as DEPENDENCY asks, this one ends as a removed one
   [ -n "${gpe_dependency:-}" ] || return 0
   gpe_jobs=${HOME:?}/.gpe/jobs/${gpe_profile:-sge}
-  gpe_check_dependency "$gpe_dependency" || { printf 'DEPENDENCY\n' > .gpe/removed; exit 0; }
+  gpe_check_dependency "$gpe_dependency" || {
+    printf 'DEPENDENCY\n' > .gpe/removed
+    exit 0
+  }
 }
 gpe_explain_end() { # Grid Engine would run a job that exits with 99 again, and put one that exits with 100 into its error state
   case $gpe_status in 99 | 100) gpe_exit=1 ;; esac
@@ -16,6 +19,7 @@ gpe_explain_end() { # Grid Engine would run a job that exits with 99 again, and 
   *:) ;;
   137:* | 152:*) # h_cpu is a limit of the kernel for each process; a parallel environment multiplies it
     gpe_read_cpu_time && [ "$((gpe_cpu + 50))" -ge "$((GPE_CPUTIME * ${NSLOTS:-1} * 100))" ] &&
-      printf 'over its processor time of %s s\n' "$GPE_CPUTIME" > .gpe/limit ;;
+      printf 'over its processor time of %s s\n' "$GPE_CPUTIME" > .gpe/limit
+    ;;
   esac
 }

@@ -2,7 +2,11 @@ hosts=$(qhost -xml 2>&1)
 rc=$?
 case $rc:$hosts in
 0:*'</qhost>'*) ;;
-*) printf '%s\n' "${hosts:-qhost failed: $rc}" >&2; [ "$rc" -ne 0 ] || rc=1; exit "$rc" ;;
+*)
+  printf '%s\n' "${hosts:-qhost failed: $rc}" >&2
+  [ "$rc" -ne 0 ] || rc=1
+  exit "$rc"
+  ;;
 esac
 # "global" is no host; one whose daemon does not answer has no load
 printf '%s\n' "$hosts" | awk '

@@ -2,7 +2,11 @@ queues=$(qstat -g c -xml 2>&1)
 rc=$?
 case $rc:$queues in
 0:*'</job_info>'*) ;;
-*) printf '%s\n' "${queues:-qstat failed: $rc}" >&2; [ "$rc" -ne 0 ] || rc=1; exit "$rc" ;;
+*)
+  printf '%s\n' "${queues:-qstat failed: $rc}" >&2
+  [ "$rc" -ne 0 ] || rc=1
+  exit "$rc"
+  ;;
 esac
 # manual_intervention counts the slots that are disabled, suspended, unreachable or in error
 printf '%s\n' "$queues" | awk '

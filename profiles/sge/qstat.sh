@@ -7,7 +7,8 @@ gpe_qstat() {
   *)
     printf '%s\n' "${gpe_text:-qstat failed: $gpe_rc}" >&2
     [ "$gpe_rc" -ne 0 ] || gpe_rc=1
-    return "$gpe_rc" ;;
+    return "$gpe_rc"
+    ;;
   esac
   # the tags, not the columns: a name may hold blanks, and what is < in a value is &lt; here
   printf '%s\n' "$gpe_text" | awk '

@@ -72,7 +72,8 @@ has_job() { # ID: is it a job, or a task of one? START's directive of an array h
   *.*)
     sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe/script" | awk -F '[-:]' -v task="${1#*.}" '
 { known = task >= $1 + 0 && task <= (NF > 1 ? $2 : $1) + 0 && (task - $1) % (NF > 2 ? $3 : 1) == 0 }
-END { exit !known }' ;;
+END { exit !known }'
+    ;;
   *) [ -d "$gpe_dir" ] ;;
   esac
 }

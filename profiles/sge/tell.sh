@@ -1,10 +1,13 @@
 gpe_tell() ( # ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: qstat fails
-id=$1
-jobs=$(gpe_qstat) || exit 2
-jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
-told=$jobs
-if printf '%s\n' "$jobs" | grep -qE '^[^ ]+ [A-Za-z]*[Eh]'; then # why Grid Engine cannot run it, or what it waits for; of an array, each task has its reason
-  told=$({ printf '%s\n' "$jobs"; qstat -j "${id%.*}" 2> /dev/null | grep -E '^(error reason|jid_predecessor_list:)'; } | awk '
+  id=$1
+  jobs=$(gpe_qstat) || exit 2
+  jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
+  told=$jobs
+  if printf '%s\n' "$jobs" | grep -qE '^[^ ]+ [A-Za-z]*[Eh]'; then # why Grid Engine cannot run it, or what it waits for; of an array, each task has its reason
+    told=$({
+      printf '%s\n' "$jobs"
+      qstat -j "${id%.*}" 2> /dev/null | grep -E '^(error reason|jid_predecessor_list:)'
+    } | awk '
 /^[0-9]/ { job[++jobs] = $0; next }
 /^error/ { match($0, /^error reason *[0-9]+: */); split($0, part, /[ :]+/); reason[part[3]] = " reason=" substr($0, RLENGTH + 1); next }
 { after = " reason=waits for the end of " $2 }
@@ -15,10 +18,10 @@ END {
     print job[i] (word[2] ~ /E/ ? reason[task] : word[2] ~ /h.*q/ ? after : "")
   }
 }')
-fi
-range= # the tasks of an array, as START asked for them
-case $id in *.*) ;; *) ! gpe_job_dir "$id" || range=$(sed -n 's/^#\$ -t \([0-9:-]*\)$/\1/p' "$gpe_dir/.gpe/script" 2> /dev/null) ;; esac
-ended=$(printf '%s\n' "$jobs" | awk -v id="$id" -v range="$range" '
+  fi
+  range= # the tasks of an array, as START asked for them
+  case $id in *.*) ;; *) ! gpe_job_dir "$id" || range=$(sed -n 's/^#\$ -t \([0-9:-]*\)$/\1/p' "$gpe_dir/.gpe/script" 2> /dev/null) ;; esac
+  ended=$(printf '%s\n' "$jobs" | awk -v id="$id" -v range="$range" '
 NF { listed[$1]; any = 1 }
 END {
   if (range == "") { if (!any) print id; exit }
@@ -26,11 +29,11 @@ END {
   step = split(range, part, ":") > 1 ? part[2] : 1
   for (task = bound[1] + 0; task <= bound[2] + 0; task += step) if (!((id "." task) in listed)) print id "." task
 }')
-records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
-accounts='' words=''
-# the accounting knows a limit, and the end of a job that left nothing
-! printf '%s\n' "$records" | grep -qE '^[0-9.]+$| exit=1[2-9][0-9]' || accounts=$(gpe_qacct "$id" 2>&1) || { words=$accounts accounts=''; }
-told=$(printf '%s\n' "$told" "$accounts" "$records" | awk '
+  records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
+  accounts='' words=''
+  # the accounting knows a limit, and the end of a job that left nothing
+  ! printf '%s\n' "$records" | grep -qE '^[0-9.]+$| exit=1[2-9][0-9]' || accounts=$(gpe_qacct "$id" 2>&1) || { words=$accounts accounts=''; }
+  told=$(printf '%s\n' "$told" "$accounts" "$records" | awk '
 !NF || $1 in told { next }
 $2 ~ /^ended/ { account[$1] = $0; next }
 {
@@ -39,6 +42,9 @@ $2 ~ /^ended/ { account[$1] = $0; next }
   told[$1]
 }
 END { for (one in account) if (!(one in told)) print account[one] }')
-[ -n "$told" ] || { printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" "${words:-the accounting does not know it either}" >&2; exit 1; }
-gpe_explain "$told"
+  [ -n "$told" ] || {
+    printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" "${words:-the accounting does not know it either}" >&2
+    exit 1
+  }
+  gpe_explain "$told"
 )

@@ -23,5 +23,11 @@ $1 == "usage" {
 }'
 fi
 case $id in *.*) [ -z "$running" ] || exit 0 ;; esac
-ended=$(LC_ALL=C gpe_qacct "$id" 2>&1) && { printf '%s\n' "$ended"; exit; }
-[ -n "$running" ] || gpe_record "$id" || { printf 'USAGE: %s\n' "$ended" >&2; exit 1; }
+ended=$(LC_ALL=C gpe_qacct "$id" 2>&1) && {
+  printf '%s\n' "$ended"
+  exit
+}
+[ -n "$running" ] || gpe_record "$id" || {
+  printf 'USAGE: %s\n' "$ended" >&2
+  exit 1
+}

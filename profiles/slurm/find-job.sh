@@ -8,7 +8,8 @@ find_job() { # by the command, which other jobs of this directory do not have
     case ${line#*|} in
     "$PWD|.gpe/script" | "$PWD|$PWD/.gpe/script" | "$real|.gpe/script" | "$real|$real/.gpe/script" | "$real|$PWD/.gpe/script")
       printf '%s\n' "${line%%|*}"
-      break ;;
+      break
+      ;;
     esac
   done
 }

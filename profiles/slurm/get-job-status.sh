@@ -5,7 +5,10 @@ if [ "$#" -eq 1 ]; then
   jobs=$(gpe_squeue -u "$(id -u)")
   rc=$?
   if [ "$rc" -eq 0 ]; then
-    shown=$(printf '%s\n' "$jobs" | gpe_show '') && { gpe_explain "$shown"; exit; }
+    shown=$(printf '%s\n' "$jobs" | gpe_show '') && {
+      gpe_explain "$shown"
+      exit
+    }
     [ -n "$jobs" ] || exit 0
     rc=1 # it answers, but not about jobs
   fi
@@ -17,7 +20,11 @@ if jobs=$(gpe_squeue -j "$id" 2>&1); then
   known=y error="no job $id is known to Slurm" shown=$(printf '%s\n' "$jobs" | gpe_show "$id")
   [ -z "$shown" ] || shown=$(gpe_explain "$shown")
 else
-  case $jobs in *'Invalid job id'*) ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
+  case $jobs in *'Invalid job id'*) ;; *)
+    printf '%s\n' "$jobs" >&2
+    exit 2
+    ;;
+  esac
   known='' error=$jobs shown=''
 fi
 [ -z "$shown" ] || printf '%s\n' "$shown"
@@ -38,7 +45,11 @@ END {
 elif [ -n "$shown" ]; then
   exit 0
 fi
-[ -n "$rest" ] || { [ -z "$shown" ] || exit 0; printf '%s\n' "$error" >&2; exit 1; } # all are told, or it is no task of this array
+[ -n "$rest" ] || {
+  [ -z "$shown" ] || exit 0
+  printf '%s\n' "$error" >&2
+  exit 1
+} # all are told, or it is no task of this array
 records=$(for task in $rest; do
   gpe_record "$task" && continue
   # a task that waits is forgotten at once when it is cancelled
@@ -52,12 +63,16 @@ case $records in *forgotten* | *exited*)
   since=
   [ ! -e "$gpe_dir/.gpe/script" ] || since=$(date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S)
   history=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) &&
-    history=$(printf '%s\n' "$history" | gpe_show "$id") || history= ;;
+    history=$(printf '%s\n' "$history" | gpe_show "$id") || history=
+  ;;
 esac
 told=$(printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 !ours && NF { told[$1] = $0; next }
 !NF { ours = 1; next }
 $1 in told && told[$1] !~ / (PENDING|RUNNING)/ && ($2 == "forgotten" || /exit=1[2-9][0-9]/ || told[$1] !~ / (COMPLETED|FAILED\/exit)/) { $0 = told[$1] }
 $1 == id && $2 == "forgotten" { exit 1 }
-{ print }') || { printf '%s\n' "$error" >&2; exit 1; }
+{ print }') || {
+  printf '%s\n' "$error" >&2
+  exit 1
+}
 gpe_explain "$told"

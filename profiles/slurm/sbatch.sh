@@ -2,7 +2,8 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   drop_variables
   case $profile in *@*)
     export SBATCH_CLUSTERS="${profile#*@}"
-    unset SLURM_CLUSTERS ;;
+    unset SLURM_CLUSTERS
+    ;;
   esac
   [ -z "$after" ] || check_dependency
   answer=$("$@")
@@ -15,7 +16,11 @@ check_dependency() { # a condition on a job that Slurm has forgotten, or never k
   asked=
   unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
-    case $word in after*) asked=$word; continue ;; esac
+    case $word in after*)
+      asked=$word
+      continue
+      ;;
+    esac
     known=$(squeue -h -t all ${SBATCH_CLUSTERS:+-M "$SBATCH_CLUSTERS"} -o %i -j "$word" 2>&1) || case $known in
     *'Invalid job id'*) ;;
     *) fail 1 "DEPENDENCY: ${known:-squeue failed}" ;;

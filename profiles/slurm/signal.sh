@@ -4,7 +4,10 @@ signal=$3
 state=$(gpe_state "$id") || exit
 case $state in
 *RUNNING*) ;;
-*) printf 'SIGNAL: job %s is %s: only running jobs can get signals\n' "$id" "$state" >&2; exit 1 ;;
+*)
+  printf 'SIGNAL: job %s is %s: only running jobs can get signals\n' "$id" "$state" >&2
+  exit 1
+  ;;
 esac
 ids=$(squeue -h -r -t RUNNING -o %i -j "$id") || exit
 ids=$(printf '%s\n' "$ids" | grep '^[0-9]') # for a cluster of several, squeue names it before

@@ -4,5 +4,8 @@ gpe_state() {
   printf '%s\n' "$gpe_text" | awk -v id="$1" '
 ($1 == id || index($1, id "_") == 1 || index($1, id "+") == 1) && !seen[$2]++ { words = words " " $2 }
 END { print substr(words, 2); exit words == "" }' ||
-    { printf 'no job %s is known to Slurm\n' "$1" >&2; return 1; }
+    {
+      printf 'no job %s is known to Slurm\n' "$1" >&2
+      return 1
+    }
 }

@@ -64,4 +64,7 @@ END {
     found = 1
   }
   exit !found
-}' || { printf 'USAGE: neither Slurm nor a record knows job %s\n' "$id" >&2; exit 1; }
+}' || {
+  printf 'USAGE: neither Slurm nor a record knows job %s\n' "$id" >&2
+  exit 1
+}

@@ -55,7 +55,10 @@ END {
 }'
 }
 gpe_live() {
-  command -v qselect > /dev/null || { gpe_qstat; return; }
+  command -v qselect > /dev/null || {
+    gpe_qstat
+    return
+  }
   gpe_ids=$(qselect -u "$(id -un)" -s EHQRTW) || return
   # shellcheck disable=SC2086
   [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
