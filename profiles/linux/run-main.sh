@@ -1,0 +1,1 @@
+main "$@" # at the end: a file that is cut off runs nothing
