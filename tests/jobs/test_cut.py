@@ -236,7 +236,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy_without_find: T
             assert caught.value.message.count("whether the job was submitted is not known") == 1
             assert [record.key for record in target.store.list_interrupted_submissions(target.name)] == ["k"]
             (toy.path / "odd").unlink()
-            for file in toy.path.parent.glob("work/*/*/*.away"):
+            for file in toy.path.parent.glob("work/*/*/.gpe/*.away"):
                 file.rename(file.with_suffix(""))
             job = await target.submit(JOB, key="k")
             assert [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]

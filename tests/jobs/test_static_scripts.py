@@ -26,7 +26,7 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="SUBMIT">
     <idb:Invocation><idb:StaticScript fileName="submit.sh" arguments=""><![CDATA[
-mkdir -p -- "$1" && cd -- "$1" || exit 73
+mkdir -p -- "$1/.gpe" && cd -- "$1" || exit 73
 if [ ! -s .gpe/id ]; then
   cat > .gpe/script
   answer=$(toysub .gpe/script) || exit 1

@@ -278,7 +278,7 @@ class Cluster:
             return False
         own = _get_own_directory(job)
         if job.index is not None:
-            own.mkdir(parents=True, exist_ok=True)
+            (own / ".gpe").mkdir(parents=True, exist_ok=True)
         for name in (".gpe_exit_status", ".gpe/limit", ".gpe/usage"):
             (own / name).unlink(missing_ok=True)
         (own / ".gpe/output").touch()  # it has entered its directory
@@ -306,7 +306,7 @@ class Cluster:
             new = _get_own_directory(job) / ".gpe/exit_status.new"
             with contextlib.suppress(FileNotFoundError):  # somebody has deleted the directory
                 new.write_text(f"{status}\n")
-                new.rename(new.with_suffix(""))
+                new.rename(_get_own_directory(job) / ".gpe_exit_status")
         lag = self.random.choice(self.options.lag) if job.began is not None else 0
         job.version += 1
         self.at(self.time.now + self.random.uniform(0, lag), job, self._list_end)

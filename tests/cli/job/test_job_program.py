@@ -77,7 +77,7 @@ def test_where_a_program_runs_and_which_file_it_is(
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == f"{here}{directory}\n{program.format(here)}|a b|--wait|--|it's|"
     own = {path.name for path in machine.directories[0].iterdir()}
-    assert {"stdout", "stderr", ".gpe/script", ".gpe_exit_status"} <= own
+    assert {"stdout", "stderr", ".gpe", ".gpe_exit_status"} <= own
 
 
 def test_the_interpreter_of_a_script_gets_its_argument(machine: Machine, here: Path) -> None:

@@ -33,7 +33,7 @@ class Place:
     def __init__(self, path: Path, shell: list[str]) -> None:
         self.iwd, self.there, self.shell = path / "iwd", path / "there", shell
         self.iwd.mkdir()
-        self.there.mkdir()
+        (self.there / ".gpe").mkdir(parents=True)
 
     def start(self, text: str, **attributes: str) -> subprocess.Popen[str]:
         """Start shell text as a job's program, with its files, in a session of its own."""
@@ -159,7 +159,7 @@ def test_without_files_it_runs_where_its_client_is(place: Place) -> None:
     place.write(a="a")
     assert place.run("cat a > b; pwd > c", StageCmd="false").returncode == 0
     assert place.files == {"a": "a", "b": "a", "c": f"{place.iwd}\n"}
-    assert list(place.there.iterdir()) == []
+    assert [path.name for path in place.there.iterdir()] == [".gpe"]
 
 
 def test_a_linked_input_is_what_it_is_linked_to(place: Place) -> None:
