@@ -1,31 +1,38 @@
-# delete.sh PROFILE ROOT PATH: removes a file, or a directory with its contents. Exit status 1: it is the home, the root
-# of the working directories, or one that these are in; or it cannot be removed.
-gpe_jobs=${HOME:?}/.gpe/jobs/$1
-root=$2
-path=$3
-# Neither the home nor the root of the working directories, nor this user's part of it, nor what any of them is in,
-# however it is spelled. A link to one of them is only a link.
-user=$root/$(id -un)
-# shellcheck disable=SC3013  # every sh of Linux has -ef
-[ -L "$path" ] || for kept in "$HOME" "$root" "$user" "$(readlink -f -- "$HOME")" "$(readlink -f -- "$root")" "$(readlink -f -- "$user")"; do
+# delete.sh PROFILE ROOT PATH: removes a file, or a directory with its contents. Exit status 1: it
+# is the home, the root of the working directories, or one that these are in; or it cannot be
+# removed.
+main() { # PROFILE ROOT PATH
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1
+  path=$3
+  user=$2/$(id -un)
+  # A link to one of these is only a link.
+  if [ ! -L "$path" ]; then
+    for kept in "$HOME" "$2" "$user"; do
+      check_above "$kept"
+      check_above "$(readlink -f -- "$kept")"
+    done
+  fi
+  id=
+  [ ! -f "$path/.gpe/id" ] || read -r id < "$path/.gpe/id"
+  # twice: a job that has just ended may write a last file meanwhile
+  rm -rf -- "$path" 2> /dev/null || rm -rf -- "$path" || exit
+  remove_links
+}
+check_above() { # DIRECTORY: the path is neither this nor one above it, however it is spelled
+  above=$1
   while :; do
-    [ ! "$path" -ef "${kept:-/}" ] || {
-      printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${kept:-/}" >&2
+    # shellcheck disable=SC3013  # every sh of Linux has -ef
+    if [ "$path" -ef "${above:-/}" ]; then
+      printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${above:-/}" >&2
       exit 1
-    }
-    [ -n "${kept#/}" ] || break
-    kept=${kept%/*}
+    fi
+    [ -n "${above#/}" ] || break
+    above=${above%/*}
   done
-done
-id=
-[ ! -f "$path/.gpe/id" ] || read -r id < "$path/.gpe/id"
-rm -rf -- "$path" 2> /dev/null || rm -rf -- "$path" || exit # a job that has just ended may write a last file meanwhile
-# a job's id stands for its directory no longer
-case $id in
-'' | */* | .*) ;;
-*)
+}
+remove_links() { # a job's id stands for its directory no longer
+  case $id in '' | */* | .*) return ;; esac
   for link in "$gpe_jobs/$id" "$gpe_jobs/live/$id"; do
     [ -e "$link" ] || [ ! -L "$link" ] || rm -f -- "$link"
   done
-  ;;
-esac
+}

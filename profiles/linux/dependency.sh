@@ -1,5 +1,7 @@
 gpe_met=''
-gpe_check_dependency() { # CONDITIONS: true if all hold; 1: one can never hold; 2: some of the jobs have not ended, as gpe_lives ID DIRECTORY tells
+# CONDITIONS: true if all hold; 1: one can never hold; 2: some of the jobs have not ended, as
+# gpe_lives ID DIRECTORY tells.
+gpe_check_dependency() {
   gpe_all=0 gpe_asked=
   for gpe_one in $(printf '%s\n' "$1" | tr ',:' '\n\n'); do
     case $gpe_one:$gpe_met in
@@ -17,14 +19,16 @@ gpe_check_dependency() { # CONDITIONS: true if all hold; 1: one can never hold; 
   done
   return "$gpe_all"
 }
-gpe_find_end() { # ID: sets gpe_found to ok (ended with exit status 0), other (ended otherwise) or nothing; all the tasks of an array must have ended
+# ID: sets gpe_found to ok (ended with exit status 0), other (ended otherwise) or nothing; all the
+# tasks of an array must have ended.
+gpe_find_end() {
   gpe_ends=ok
   gpe_job_dir "$1" || :
   [ ! -e "$gpe_dir/.gpe/removed" ] || gpe_ends=other
-  [ -d "$gpe_dir/.gpe/tasks" ] || {
+  if [ ! -d "$gpe_dir/.gpe/tasks" ]; then
     gpe_read_end "$1" "$gpe_dir"
     return
-  }
+  fi
   for gpe_of in "$gpe_dir"/.gpe/tasks/*; do
     gpe_read_end "$1" "$gpe_of"
     case $gpe_found in '') return ;; other) gpe_ends=other ;; esac
@@ -33,9 +37,9 @@ gpe_find_end() { # ID: sets gpe_found to ok (ended with exit status 0), other (e
 }
 gpe_read_end() { # ID DIRECTORY: the same of a job or of a task
   gpe_found=
-  if [ -e "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2"; then
-    gpe_found=other gpe_code=
-    [ -e "$2/.gpe/removed" ] || [ -e "$2/.gpe/limit" ] || { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null
-    [ "$gpe_code" != 0 ] || gpe_found=ok
-  fi
+  [ -e "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2" || return 0
+  gpe_found=other gpe_code=
+  [ ! -e "$2/.gpe/removed" ] && [ ! -e "$2/.gpe/limit" ] || return 0
+  { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null
+  [ "$gpe_code" != 0 ] || gpe_found=ok
 }

@@ -1,7 +1,10 @@
-enter_directory() { # makes the working directory, and refuses one that others could change; exit status 73: nothing was done
+# Makes the working directory, and refuses one that others could change; exit status 73: nothing was
+# done.
+enter_directory() {
   umask 077
   mkdir -p -- "$gpe_jobs" "$directory/.gpe" && cd -- "$directory" || exit 73
-  # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its path leads through.
+  # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
+  # path leads through.
   path=$(LC_ALL=C namei -mo -- "$directory")
   user='' unsafe='' last=''
   [ ! -O / ] || user=root
@@ -13,7 +16,10 @@ enter_directory() { # makes the working directory, and refuses one that others c
   done << END
 $path
 END
-  case $last in d????-??-?' '*) [ -O . ] || unsafe=$last ;; *) unsafe=${last:-namei failed} ;; esac
-  [ -z "$unsafe" ] ||
-    fail 73 "$directory is not a safe directory for a job, because others can change this: ${unsafe%, }"
+  case $last in
+  d????-??-?' '*) [ -O . ] || unsafe=$last ;;
+  *) unsafe=${last:-namei failed} ;;
+  esac
+  [ -z "$unsafe" ] || fail 73 \
+    "$directory is not a safe directory for a job, because others can change this: ${unsafe%, }"
 }

@@ -1,16 +1,19 @@
-# find-job.sh --profile NAME --directory PATH --id-pattern ERE [COMMAND...]: prints the id of the job that was submitted in
-# a directory, or nothing. It waits for a submission that is under way. If one was interrupted and there is no job, it is
-# given up: should its job begin later, it runs nothing. Exit status 75: the batch system cannot be asked.
+# find-job.sh --profile NAME --directory PATH --id-pattern ERE [COMMAND...]: prints the id of the
+# job that was submitted in a directory, or nothing. It waits for a submission that is under way. If
+# one was interrupted and there is no job, it is given up: should its job begin later, it runs
+# nothing. Exit status 75: the batch system cannot be asked.
 main() {                        # COMMAND...
   [ -d "$directory" ] || exit 0 # there never was a START
   enter_directory
   exec 3> .gpe/lock && flock 3 3>&3 || exit 1
   if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
-    id=$(find_job "$@" 3>&-) || fail 75 "the batch system cannot be asked for the job of $directory"
+    id=$(find_job "$@" 3>&-) ||
+      fail 75 "the batch system cannot be asked for the job of $directory"
     settle "$id"
   fi
   [ -s .gpe/id ] || exit 0
-  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe/id) || fail 75 "$directory/.gpe/id does not contain a job id"
+  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe/id) ||
+    fail 75 "$directory/.gpe/id does not contain a job id"
   ln -sfn -- "$directory" "$gpe_jobs/$id"
   printf '%s\n' "$id"
 }
@@ -25,9 +28,11 @@ settle() { # ID: writes down the id that was found; without one, gives the submi
     ln .gpe/id.found .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.found .gpe/id || exit 1
     rm -f .gpe/id.found
   elif [ -s .gpe/submitting ]; then
-    fail 75 "no job of $directory is found, but $(cat .gpe/submitting) (if there is none, remove $directory/.gpe/submitting)"
+    fail 75 "no job of $directory is found, but $(cat .gpe/submitting) \
+(if there is none, remove $directory/.gpe/submitting)"
   else
-    # a job of this directory that begins from now on runs nothing; one that begins just now takes its id back
+    # a job of this directory that begins from now on runs nothing; one that begins just now takes
+    # its id back
     rm .gpe/submitting && sleep 0.2 || exit 1
   fi
 }

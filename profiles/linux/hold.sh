@@ -1,21 +1,25 @@
 # hold.sh PROFILE ID: stops all processes of a job. Exit status 1: it has none.
-id=$2
-gpe_jobs=${HOME:?}/.gpe/jobs/$1
-if gpe_waits "$id"; then # when its turn comes, it does not begin
-  : > "$gpe_dir/.gpe/held" || exit
-  [ -e "$gpe_dir/.gpe/session" ] || exit 0
-  rm -f "$gpe_dir/.gpe/held" # it began just now
-fi
-# twice: a process may have started another one just before it was stopped
-for pass in 1 2; do
+main() { # PROFILE ID
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1
+  id=$2
+  if gpe_waits "$id"; then # when its turn comes, it does not begin
+    : > "$gpe_dir/.gpe/held" || exit
+    [ -e "$gpe_dir/.gpe/session" ] || exit 0
+    rm -f "$gpe_dir/.gpe/held" # it began just now
+  fi
+  # twice: a process may have started another one just before it was stopped
+  stop_processes
+  stop_processes
+}
+stop_processes() {
   gpe_find_leaders "$id"
   # shellcheck disable=SC2086
   pids=$(gpe_processes "$id" $gpe_leaders)
-  [ -n "$pids" ] || {
-    printf 'HOLD: job %s has no processes on this machine: it has ended, or never ran here\n' "$id" >&2
+  if [ -z "$pids" ]; then
+    printf 'HOLD: job %s has no processes on this machine: it has ended, or never ran here\n' \
+      "$id" >&2
     exit 1
-  }
+  fi
   # shellcheck disable=SC2086
   gpe_signal STOP $pids
-done
-: "$pass"
+}

@@ -1,11 +1,12 @@
-# job.sh: the functions of a job script. It reads this file from its working directory, and shares its shell with lines of
-# the site and of the user: names begin with gpe_.
-#   gpe_begin_job NAME=VALUE...       takes the directory for this job; the values are exported as GPE_NAME
-#   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, and goes to its directory
-#   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables in its environment
+# job.sh: the functions of a job script. It reads this file from its working directory, and shares
+# its shell with lines of the site and of the user: names begin with gpe_.
+#   gpe_begin_job NAME=VALUE...       takes the directory for this job; exports values as GPE_NAME
+#   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files; its directory
+#   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables
 #   gpe_end_job                       writes down how the program ended, and exits with that
-gpe_begin_job() {                      # NAME=VALUE...
-  [ ! -L "$PWD" ] || kill -s KILL "$$" # a link in place of the directory that START has checked
+gpe_begin_job() { # NAME=VALUE...
+  # a link in place of the directory that START has checked
+  [ ! -L "$PWD" ] || kill -s KILL "$$"
   GPE_WORKING_DIRECTORY=$PWD gpe_status='' gpe_uptime=''
   [ -n "${gpe_id+set}" ] || gpe_set_id
   gpe_me=${gpe_task_id:-$gpe_id}
@@ -13,12 +14,13 @@ gpe_begin_job() {                      # NAME=VALUE...
   [ -z "${gpe_array:-}" ] || gpe_enter_task
   gpe_open_record
   gpe_export_values "$@"
-  gpe_survive # this shell outlives a signal for the whole job, to record its end
+  gpe_survive
   "${gpe_begin:-:}"
   [ -z "$GPE_TMP_DIR" ] || gpe_make_tmp_dir
   { read -r gpe_uptime gpe_w < /proc/uptime; } 2> /dev/null
 }
-gpe_claim_directory() { # the first job that writes its id is the job of this directory; another one runs nothing
+# The first job that writes its id is the job of this directory; another one runs nothing.
+gpe_claim_directory() {
   printf '%s\n' "$gpe_id" > ".gpe/id.$gpe_me" || kill -s KILL "$$"
   ln ".gpe/id.$gpe_me" .gpe/id 2> /dev/null || [ -s .gpe/id ] ||
     mv -f ".gpe/id.$gpe_me" .gpe/id || kill -s KILL "$$"
@@ -36,35 +38,44 @@ gpe_enter_task() {      # of an array: a directory of its own for the files of i
   mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- ".gpe/tasks/$gpe_task" || kill -s KILL "$$"
   export GPE_ARRAY_ID="$gpe_id" GPE_ARRAY_INDEX="$gpe_task"
 }
-gpe_open_record() { # a job that cannot write here is killed: an exit status would be taken for the program's
+# A job that cannot write here is killed: an exit status would be taken for the program's.
+gpe_open_record() {
   command exec > .gpe/output 2>&1 || kill -s KILL "$$"
   trap 'gpe_w=$?; [ -e .gpe_exit_status ] || echo "$gpe_w" > .gpe_exit_status' EXIT
   rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" &
-  [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] || rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
-  printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$" # room for the end: the job may fill its disk
-  gpe_setup=$PWD/.gpe/setup                                # not empty: SITE_SETUP has begun, and not ended
+  [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
+    rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
+  # room for the end: the job may fill its disk
+  printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$"
+  # not empty: SITE_SETUP has begun, and not ended
+  gpe_setup=$PWD/.gpe/setup
 }
 gpe_export_values() { # NAME=VALUE...
-  GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME='' GPE_NODE_FILE='' GPE_TMP_DIR=''
+  GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME=''
+  GPE_NODE_FILE='' GPE_TMP_DIR=''
   gpe_set_values GPE_ "$@"
   GPE_JOB_ID=$gpe_me GPE_NODES=${gpe_nodes:-} GPE_QUEUE=${gpe_queue:-} GPE_PROJECT=${gpe_project:-}
   export GPE_WORKING_DIRECTORY GPE_JOB_ID GPE_JOB_NAME GPE_NODES GPE_QUEUE GPE_PROJECT
   export GPE_PROCESSES GPE_CPUS GPE_MEMORY GPE_WALLTIME GPE_CPUTIME
   [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
 }
-gpe_set_values() { # PREFIX NAME=VALUE...: sets the variables PREFIX and NAME, whose names are the profile's
+# PREFIX NAME=VALUE...: sets the variables PREFIX and NAME, whose names are the profile's.
+gpe_set_values() {
   gpe_prefix=$1
   shift
   for gpe_value in "$@"; do
     eval "$gpe_prefix${gpe_value%%=*}=\${gpe_value#*=}"
   done
 }
-gpe_survive() { # zsh does not know the last one
+# This shell outlives a signal for the whole job, to record its end. zsh does not know ABRT.
+gpe_survive() {
   trap : HUP INT QUIT ILL TRAP BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS ABRT
 }
-gpe_write_node_file() { # a line for each process: by gpe_print_nodes, which a batch system has, else this machine's name
+# A line for each process: by gpe_print_nodes, which a batch system has, else this machine's name.
+gpe_write_node_file() {
   case $GPE_NODE_FILE in /*) ;; *) GPE_NODE_FILE=$GPE_WORKING_DIRECTORY/$GPE_NODE_FILE ;; esac
-  case ${GPE_NODE_FILE#/dev/shm} in /dev/*) ;; *) GPE_NODE_FILE=$GPE_NODE_FILE${gpe_task:+.$gpe_task} ;; esac
+  gpe_add_task "$GPE_NODE_FILE"
+  GPE_NODE_FILE=$gpe_w
   export GPE_NODE_FILE
   (gpe_print_nodes > "$GPE_NODE_FILE") || exit 125
 }
@@ -72,7 +83,8 @@ gpe_make_tmp_dir() {
   gpe_tmp=$(mktemp -d "$GPE_TMP_DIR/gpe.XXXXXX") || gpe_end_job 125
   export TMPDIR="$gpe_tmp"
 }
-gpe_begin_site() { # in the site's own shell: what SITE_SETUP and SITE_CLEANUP do to it does not harm the record
+# In the site's own shell: what SITE_SETUP and SITE_CLEANUP do to it does not harm the record.
+gpe_begin_site() {
   gpe_survive
   printf 'SITE_SETUP\n' > "$gpe_setup" || exit 125
 }
@@ -85,23 +97,32 @@ gpe_open_program() { # NAME=VALUE...
   gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
   gpe_set_values gpe_ "$@"
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
-  gpe_stdin=${gpe_STDIN:-/dev/null} gpe_stdout=${gpe_STDOUT:-stdout} gpe_stderr=${gpe_STDERR:-stderr}
-  gpe_directory=$gpe_DIRECTORY
-  # shellcheck disable=SC3013  # Where SITE_SETUP has gone, the program begins; its files are in the working directory.
-  [ . -ef "${gpe_setup%/.gpe/setup}" ] || gpe_directory=${gpe_directory:-$PWD}
+  # Where SITE_SETUP has gone, the program begins; its files are in the working directory.
+  # shellcheck disable=SC3013
+  [ . -ef "${gpe_setup%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
   command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
-  if [ -n "${gpe_task:-}" ]; then
-    case ${gpe_stdout#/dev/shm} in /dev/*) ;; *) gpe_stdout=$gpe_stdout.$gpe_task ;; esac
-    case ${gpe_stderr#/dev/shm} in /dev/*) ;; *) gpe_stderr=$gpe_stderr.$gpe_task ;; esac
-  fi
-  command exec 2> "$gpe_stderr" < "$gpe_stdin" || exit 125
-  if [ "$gpe_stdout" = "$gpe_stderr" ]; then command exec >&2; else command exec > "$gpe_stdout"; fi || exit 125
-  [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
+  gpe_open_files "${gpe_STDIN:-/dev/null}" "${gpe_STDOUT:-stdout}" "${gpe_STDERR:-stderr}"
+  [ -z "$gpe_DIRECTORY" ] || command cd -- "$gpe_DIRECTORY" || exit 125
   [ -n "${gpe_cputime:-}" ] || return 0
   # shellcheck disable=SC3045  # every sh of Linux has -t
   ulimit -S -t "$gpe_cputime"
   # shellcheck disable=SC3045
   ulimit -H -t "$((gpe_cputime + 5))" 2> /dev/null || :
+}
+gpe_open_files() { # STDIN STDOUT STDERR
+  gpe_add_task "$2"
+  gpe_stdout=$gpe_w
+  gpe_add_task "$3"
+  command exec 2> "$gpe_w" < "$1" || exit 125
+  if [ "$gpe_stdout" = "$gpe_w" ]; then
+    command exec >&2
+  else
+    command exec > "$gpe_stdout" || exit 125
+  fi
+}
+gpe_add_task() { # FILE: sets gpe_w to it; in a task, to that of the task, unless it is a device
+  gpe_w=$1
+  case ${1#/dev/shm} in /dev/*) ;; *) gpe_w=$1${gpe_task:+.$gpe_task} ;; esac
 }
 gpe_load_modules() { # MODULES, with blanks between them
   for gpe_module in $1; do module load "$gpe_module" || exit 125; done
@@ -111,13 +132,16 @@ gpe_run() { # NAME=VALUE... -- PROGRAM ARGUMENT...
   shift "$gpe_n"
   eval "exec $gpe_words"' "$@"'
 }
-gpe_read_environment() { # NAME=VALUE... -- PROGRAM...: gpe_words get the words before the program; gpe_n of these are behind them
+# NAME=VALUE... -- PROGRAM...: gpe_words get the words before the program; gpe_n of these are behind
+# them.
+gpe_read_environment() {
   gpe_words='' gpe_mpi='' gpe_n=1
   while [ "$1" != -- ]; do
     gpe_quote "$1"
     gpe_words="$gpe_words $gpe_quoted"
     case $1 in # what controls mpirun itself
-    PATH=* | LD_LIBRARY_PATH=* | OMPI_* | PRTE_* | PMIX_* | I_MPI_* | MPI[CR]* | HYDRA_* | UCX_* | FI_*)
+    PATH=* | LD_LIBRARY_PATH=* | OMPI_* | PRTE_* | PMIX_* | I_MPI_* | MPI[CR]* | HYDRA_* | UCX_* | \
+      FI_*)
       gpe_mpi="$gpe_mpi $gpe_quoted"
       ;;
     esac
@@ -132,12 +156,16 @@ gpe_read_environment() { # NAME=VALUE... -- PROGRAM...: gpe_words get the words 
   [ -z "${gpe_container:-}" ] || gpe_enter_container
 }
 gpe_enter_container() { # the same directory and environment, in the image gpe_container
-  case $gpe_container in /* | [a-z]*://*) ;; *) gpe_container=$GPE_WORKING_DIRECTORY/$gpe_container ;; esac
+  case $gpe_container in
+  /* | [a-z]*://*) ;;
+  *) gpe_container=$GPE_WORKING_DIRECTORY/$gpe_container ;;
+  esac
   for gpe_place in "$GPE_WORKING_DIRECTORY" "$PWD" "${gpe_tmp:-}"; do
     case $gpe_place in
     *[,:\"\\]* | *'
 '*)
-      printf 'a directory whose name has , : " \\ or a line end cannot be bound in a container: %s\n' "$gpe_place" >&2
+      printf '%s cannot be bound in a container: its name has , : " \\ or a line end\n' \
+        "$gpe_place" >&2
       exit 125
       ;;
     esac
@@ -155,11 +183,14 @@ gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
   done
   gpe_quoted="'$gpe_quoted$gpe_rest'"
 }
-gpe_run_mpi() { # NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun split their arguments again, so it runs a file
+# NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun split their arguments again, so it
+# runs a file.
+gpe_run_mpi() {
   gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe/tasks/$gpe_task/}.gpe/program
   gpe_read_environment "$@"
   shift "$gpe_n"
-  # the variables are set by these words, after the shell that reads them has started: it would obey SHELLOPTS and PS4
+  # the variables are set by these words, after the shell that reads them has started: it would obey
+  # SHELLOPTS and PS4
   eval "set -- $gpe_words"' "$@"'
   (
     umask 077
@@ -171,7 +202,9 @@ gpe_run_mpi() { # NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun 
   ) || exit 125
   eval "exec env --$gpe_mpi"' mpirun -n "${gpe_processes:-1}" sh "$gpe_program"'
 }
-gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first that fails gives the exit status
+# NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first that fails gives the exit
+# status.
+gpe_run_processes() {
   [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
   gpe_pids='' gpe_count=0
   exec 3<&0
@@ -191,7 +224,8 @@ gpe_run_processes() { # NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes time
 gpe_end_program() { # [STATUS]: after the program's own shell: keeps its exit status
   # shellcheck disable=SC2319  # that of the program's shell
   gpe_status=${1:-$?}
-  [ "$gpe_status" -le 255 ] || gpe_status=$((gpe_status % 128 + 128)) # ksh and yash tell signal n as 256+n and 384+n
+  # ksh and yash tell signal n as 256+n and 384+n
+  [ "$gpe_status" -le 255 ] || gpe_status=$((gpe_status % 128 + 128))
 }
 gpe_leave_site() { # at the end of the site's own shell
   gpe_w=$?
@@ -202,10 +236,10 @@ gpe_end_job() { # [STATUS]
   gpe_w=${1:-$?}
   [ -n "$gpe_status" ] || gpe_end_program "$gpe_w"
   "${gpe_end:-:}"
-  if [ -s "$gpe_setup" ]; then # 137: for the batch system, too, this is no exit status of the program
-    printf 'SITE_SETUP of the profile ended with exit status %s, before the program began: see .gpe/output\n' \
-      "$gpe_status" > .gpe/failure
-    gpe_status=137
+  if [ -s "$gpe_setup" ]; then
+    printf 'SITE_SETUP of the profile ended with exit status %s, %s\n' "$gpe_status" \
+      'before the program began: see .gpe/output' > .gpe/failure
+    gpe_status=137 # for the batch system, too, this is no exit status of the program
   fi
   [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
   gpe_measure 2> /dev/null
@@ -218,7 +252,9 @@ gpe_remove_tmp_dir() {
     rm -rf -- "$gpe_tmp"
   }
 }
-gpe_measure() { # writes what the program took to .gpe/usage, as words of GET_JOB_STATUS; of what mpirun starts, only the run time
+# Writes what the program took to .gpe/usage, as words of GET_JOB_STATUS; of what mpirun starts,
+# only the run time.
+gpe_measure() {
   gpe_used='' gpe_now=''
   read -r gpe_now gpe_w < /proc/uptime
   case $gpe_uptime:$gpe_now in
@@ -236,9 +272,13 @@ gpe_measure() { # writes what the program took to .gpe/usage, as words of GET_JO
   case $gpe_w in *[!0-9.]*) ;; *.?????????) gpe_used="$gpe_used ended=${gpe_w%??????}" ;; esac
   printf '%s\n' "${gpe_used# }" > .gpe/usage
 }
-gpe_format_seconds() { gpe_w=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10)); } # HUNDREDTHS: sets gpe_w, as 12.05
-gpe_read_cpu_time() {                                                        # sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in another way
-  # the last line is of the children: 0m0.010000s 0m0.020000s; # because none of this is a word of a usage
+gpe_format_seconds() { # HUNDREDTHS: sets gpe_w, as 12.05
+  gpe_w=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
+}
+# Sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in
+# another way.
+gpe_read_cpu_time() {
+  # the last line is of the children: 0m0.010000s 0m0.020000s; none of this is a word of a usage
   {
     echo '#'
     times
@@ -248,7 +288,10 @@ gpe_read_cpu_time() {                                                        # s
     read -r gpe_w
     read -r gpe_user gpe_system
   } < .gpe/usage
-  gpe_parse_time "$gpe_user" && gpe_cpu=$gpe_w && gpe_parse_time "$gpe_system" && gpe_cpu=$((gpe_cpu + gpe_w))
+  gpe_parse_time "$gpe_user" || return
+  gpe_cpu=$gpe_w
+  gpe_parse_time "$gpe_system" || return
+  gpe_cpu=$((gpe_cpu + gpe_w))
 }
 gpe_parse_time() { # 1m2.345s: sets gpe_w to the hundredths of a second
   case $1 in [0-9]*m[0-9]*[.,][0-9]*s) ;; *) return 1 ;; esac

@@ -1,18 +1,15 @@
-gpe_record() { # ID: prints how the job ended, from the files in its working directory; false if there are none
+# ID: prints how the job ended, from the files in its working directory; false if there are none.
+gpe_record() {
   gpe_job_dir "$1" || return
-  gpe_from=$gpe_dir gpe_used=''
-  [ ! -s "$gpe_dir/.gpe/usage" ] || { read -r gpe_used < "$gpe_dir/.gpe/usage" && gpe_used=" $gpe_used"; }
-  case $gpe_used in *[!a-z0-9.=\ ]*) gpe_used='' ;; esac
-  gpe_why='' # a job that was removed while it waited has run nowhere
-  gpe_home=${gpe_dir%/.gpe/tasks/*}
-  [ ! -e "$gpe_home/.gpe/host" ] || [ -e "$gpe_home/.gpe/waiting" ] || read -r gpe_why < "$gpe_home/.gpe/host"
-  case $gpe_why in '' | *[!A-Za-z0-9._-]*) ;; *) gpe_used=" host=$gpe_why$gpe_used" ;; esac
+  gpe_from=$gpe_dir gpe_home=${gpe_dir%/.gpe/tasks/*}
+  gpe_read_usage
   # a task without an end of its own was removed with its array
-  [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_home
+  [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] ||
+    [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_home
   if [ -e "$gpe_from/.gpe/removed" ]; then
     read -r gpe_why < "$gpe_from/.gpe/removed"
-    case $gpe_why in DEPENDENCY) gpe_why='/dependency reason=DEPENDENCY' ;; *) gpe_why=$gpe_used ;; esac
-    printf '%s removed%s\n' "$1" "$gpe_why"
+    [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
+    printf '%s removed%s\n' "$1" "$gpe_used"
   elif [ -e "$gpe_dir/.gpe/limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/limit"
     printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
@@ -24,4 +21,15 @@ gpe_record() { # ID: prints how the job ended, from the files in its working dir
   else
     return 1
   fi
+}
+gpe_read_usage() { # sets gpe_used to words about the machine and the times that the job has left
+  gpe_used='' gpe_why=''
+  if [ -s "$gpe_dir/.gpe/usage" ] && read -r gpe_used < "$gpe_dir/.gpe/usage"; then
+    gpe_used=" $gpe_used"
+  fi
+  case $gpe_used in *[!a-z0-9.=\ ]*) gpe_used='' ;; esac
+  # a job that was removed while it waited has run nowhere
+  [ ! -e "$gpe_home/.gpe/host" ] || [ -e "$gpe_home/.gpe/waiting" ] ||
+    read -r gpe_why < "$gpe_home/.gpe/host"
+  case $gpe_why in '' | *[!A-Za-z0-9._-]*) ;; *) gpe_used=" host=$gpe_why$gpe_used" ;; esac
 }

@@ -1,5 +1,6 @@
-gpe_task_index=${1:-} # of an array: this script, run once more by the leader of the array's session, is a task
-gpe_set_id() {        # a job of this machine leads a session
+# Of an array: this script, run once more by the leader of the array's session, is a task.
+gpe_task_index=${1:-}
+gpe_set_id() { # a job of this machine leads a session
   gpe_stat "$$"
   gpe_boot=00000000
   { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
@@ -20,15 +21,14 @@ gpe_begin_session() {
   gpe_watch=$!
   printf '%s\n' "$gpe_watch" > .gpe/watch
 }
-gpe_enlist() { # among the jobs that live, at which GET_JOB_STATUS looks; then waits until the job may begin
+# Among the jobs that live, at which GET_JOB_STATUS looks; then waits until the job may begin.
+gpe_enlist() {
   read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe/host
-  {
-    [ -d "$gpe_jobs/live" ] || (
-      umask 077
-      mkdir -p -- "$gpe_jobs/live"
-    )
+  (
+    umask 077
+    [ -d "$gpe_jobs/live" ] || mkdir -p -- "$gpe_jobs/live"
     ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"
-  } &
+  ) &
   gpe_enlisting=$!
   [ -z "${gpe_dependency:-}" ] || gpe_wait_for_jobs
   [ -z "${gpe_start_time:-}" ] || gpe_wait_for_time
@@ -37,7 +37,8 @@ gpe_watch_walltime() { # ends the program when its time is over
   trap '' HUP INT QUIT USR1 USR2
   gpe_sleep='' gpe_left=$GPE_WALLTIME gpe_step=1
   trap '[ -z "$gpe_sleep" ] || kill "$gpe_sleep"; exit' TERM
-  # in steps: a signal that arrives as a shell begins may be lost, and must not leave a process behind for hours
+  # in steps: a signal that arrives as a shell begins may be lost, and must not leave a process
+  # behind for hours
   while [ "$gpe_left" -gt 0 ] && [ ! -e .gpe_exit_status ]; do
     sleep "$gpe_step" &
     gpe_sleep=$!
@@ -47,7 +48,8 @@ gpe_watch_walltime() { # ends the program when its time is over
   done
   trap '' TERM
   [ ! -e .gpe_exit_status ] || exit 0
-  printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe/limit.new && mv -f .gpe/limit.new .gpe/limit
+  printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe/limit.new &&
+    mv -f .gpe/limit.new .gpe/limit
   gpe_end_processes
 }
 gpe_end_processes() { # TERM, and after five seconds KILL
@@ -67,7 +69,10 @@ gpe_end_processes() { # TERM, and after five seconds KILL
     sleep 0.1
   done
 }
-gpe_end_session() {                                                 # the process of this number may be another one by now
-  [ -z "${gpe_enlisting:-}" ] || wait "$gpe_enlisting" 2> /dev/null # else the link might come after DELETE
-  [ -z "${gpe_watch:-}" ] || ! gpe_stat "$gpe_watch" || [ "$gpe_parent" != "$$" ] || kill "$gpe_watch" 2> /dev/null
+gpe_end_session() {
+  # else the link might come after DELETE
+  [ -z "${gpe_enlisting:-}" ] || wait "$gpe_enlisting" 2> /dev/null
+  # the process of this number may be another one by now
+  [ -n "${gpe_watch:-}" ] && gpe_stat "$gpe_watch" || return 0
+  [ "$gpe_parent" != "$$" ] || kill "$gpe_watch" 2> /dev/null
 }

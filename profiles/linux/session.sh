@@ -1,6 +1,9 @@
-gpe_stat() { # PID: sets gpe_state, gpe_parent, gpe_session, gpe_since. A program's name may hold anything, a line end too.
+# PID: sets gpe_state, gpe_parent, gpe_session, gpe_since. A program's name may hold anything, a
+# line end too.
+gpe_stat() {
   gpe_s='' gpe_state=''
-  { while read -r gpe_l; do gpe_s="$gpe_s $gpe_l"; done < "/proc/$1/stat"; } 2> /dev/null || return 1
+  { while read -r gpe_l; do gpe_s="$gpe_s $gpe_l"; done < "/proc/$1/stat"; } 2> /dev/null ||
+    return 1
   # shellcheck disable=SC2086
   set -- ${gpe_s##*\) }
   # shellcheck disable=SC2034  # SIGNAL's
@@ -11,27 +14,44 @@ gpe_stat() { # PID: sets gpe_state, gpe_parent, gpe_session, gpe_since. A progra
 gpe_here() { # ID: is it a job of this machine since it was booted?
   gpe_boot=00000000
   { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
-  gpe_s=${1##*-} && [ "${gpe_s%_*}" = "${gpe_boot%%-*}" ]
+  gpe_s=${1##*-}
+  [ "${gpe_s%_*}" = "${gpe_boot%%-*}" ]
 }
-gpe_leader() { # ID: is the session leader there, and the same process as then? gpe_state tells its state
+# ID: is the session leader there, and the same process as then? gpe_state tells its state.
+gpe_leader() {
   gpe_since=
-  gpe_here "$1" && gpe_stat "${1%%-*}" && gpe_s=${1#*-} && [ "$gpe_since" = "${gpe_s%%-*}" ] &&
-    case $gpe_state in Z | X) false ;; esac
+  gpe_here "$1" && gpe_stat "${1%%-*}" || return
+  gpe_s=${1#*-}
+  [ "$gpe_since" = "${gpe_s%%-*}" ] || return
+  case $gpe_state in Z | X) return 1 ;; esac
 }
-gpe_processes() { # ID [PID...]: the pids of all its processes; PID: the leader of a session of it that was there a moment ago
+# ID [PID...]: prints the pids of all its processes; PID: the leader of a session of it that was
+# there a moment ago.
+gpe_processes() {
   gpe_here "$1" || return 0
-  gpe_i=$1 && shift && gpe_own=" $* "
+  gpe_i=$1
+  shift
   {
-    for gpe_p in /proc/[0-9]*; do
-      [ "$gpe_own" != '  ' ] && gpe_stat "${gpe_p#/proc/}" || continue
-      case $gpe_state$gpe_own in Z* | X*) ;; *" $gpe_session "*) printf '%s\n' "${gpe_p#/proc/}" ;; esac
-    done
+    [ "$#" -eq 0 ] || gpe_find_members "$@"
     # what left the session, or lost its leader, is known by its environment
-    grep -lzxF -e "GPE_JOB_ID=$gpe_i" -e "GPE_ARRAY_ID=$gpe_i" /proc/[0-9]*/environ 2> /dev/null | while read -r gpe_p; do
-      # shellcheck disable=SC3067  # root sees everybody's
-      [ ! -O "$gpe_p" ] || { gpe_p=${gpe_p#/proc/} && printf '%s\n' "${gpe_p%/environ}"; }
-    done
+    grep -lzxF -e "GPE_JOB_ID=$gpe_i" -e "GPE_ARRAY_ID=$gpe_i" /proc/[0-9]*/environ 2> /dev/null |
+      while read -r gpe_p; do
+        # shellcheck disable=SC3067  # root sees everybody's
+        [ -O "$gpe_p" ] || continue
+        gpe_p=${gpe_p#/proc/}
+        printf '%s\n' "${gpe_p%/environ}"
+      done
   } | sort -u
+}
+gpe_find_members() { # PID...: prints the pids of the processes in the sessions of these leaders
+  gpe_own=" $* "
+  for gpe_p in /proc/[0-9]*; do
+    gpe_stat "${gpe_p#/proc/}" || continue
+    case $gpe_state$gpe_own in
+    Z* | X*) ;;
+    *" $gpe_session "*) printf '%s\n' "${gpe_p#/proc/}" ;;
+    esac
+  done
 }
 gpe_signal() { # SIGNAL PID...: a process that is gone meanwhile is no error
   gpe_s=$1

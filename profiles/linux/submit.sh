@@ -1,21 +1,19 @@
-# submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working directory, and prints
-# the job's id. Repeated in the same directory, it submits nothing and prints the same id.
+# submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working
+# directory, and prints the job's id. Repeated in the same directory, it submits nothing and prints
+# the same id.
 #   --profile NAME --directory PATH --id-pattern ERE
 #   --job FILE            the functions of the job script, of which the directory gets a copy
-#   --keep ERE            names of further variables that the job inherits, though they are of another job
+#   --keep ERE            names of variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
-# Exit status 73: nothing was done. 75: nobody knows whether there is a job; find-job.sh finds out, then this can be
-# repeated. Any other but 0: there is no job.
+# Exit status 73: nothing was done. 75: nobody knows whether there is a job; find-job.sh finds out,
+# then this can be repeated. Any other but 0: there is no job.
 main() { # COMMAND...
   if [ -n "$in_session" ]; then
     submit_in_session "$@"
     exit
   fi
-  # of a job that submits this one, which is none of its processes; and what a job script takes for its own
-  unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
-  unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime gpe_dependency gpe_start_time
-  unset gpe_profile gpe_begin gpe_enter gpe_end gpe_exit gpe_run_tasks gpe_container gpe_tmp gpe_watch gpe_enlisting
+  drop_job_variables
   enter_directory
   if [ ! -s .gpe/id ]; then
     submit_once "$@"
@@ -24,25 +22,29 @@ main() { # COMMAND...
   fi
   print_id
 }
+# Unsets those of a job that submits this one, which is none of its processes; and what a job script
+# takes for its own.
+drop_job_variables() {
+  unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
+  unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
+  unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
+  unset gpe_run_tasks gpe_container gpe_tmp gpe_watch gpe_enlisting
+}
 fail() { # STATUS MESSAGE
   printf 'START: %s\n' "$2" >&2
   exit "$1"
 }
-submit_once() {                                # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile
-  exec 3> .gpe/lock && flock 3 3>&3 || exit 73 # one submission at a time; ksh passes only what a command names
+# COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile.
+submit_once() {
+  # one submission at a time; ksh passes only what a command names
+  exec 3> .gpe/lock && flock 3 3>&3 || exit 73
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
-    write_script || {
+    if ! write_script; then
       rm -f .gpe/submitting
       exit 73
-    }
-    case $1 in
-    start_session) (submit_in_session "$@") < /dev/null ;; # a job of this machine makes its own session
-    *)                                                     # in a session of its own: what ends this shell does not cut it off
-      setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" --id-pattern "$id_pattern" \
-        --keep "$keep" --after "$after" --not-before "$not_before" "$@" < /dev/null 3>&3
-      ;;
-    esac
+    fi
+    run_submission "$@"
     rc=$?
   fi
   [ ! -s .gpe/error ] || cat .gpe/error >&2
@@ -53,19 +55,24 @@ submit_once() {                                # COMMAND...: returns when .gpe/i
     126 | 127) exit "$rc" ;;
     *) [ ! -s .gpe/error ] || exit "$rc" ;;
     esac
-    fail 75 "whether a job was submitted in $directory is not known: FIND_JOB finds out, then START can be repeated"
+    fail 75 "whether a job was submitted in $directory is not known: FIND_JOB finds out, \
+then START can be repeated"
   fi
   exec 3>&-
 }
-make_mark() { # from here on, only FIND_JOB can tell whether there is a job; false if there is a mark
-  set -C      # two cannot make it
+# From here on, only FIND_JOB can tell whether there is a job. False if there is a mark.
+make_mark() {
+  set -C # two cannot make it
   { printf '' > .gpe/submitting; } 2> /dev/null || return
   set +C
 }
-write_script() {                             # the last line shows that it is whole: what writes it may be killed
+# The script's last line shows that it is whole: what writes it may be killed.
+write_script() {
   cat -- "${job:-/dev/null}" > .gpe/job.sh & # beside the next program
   last=$(LC_ALL=C sed -n -e 'w .gpe/script' -e '$p') || return
-  case $last in gpe_end_job | '# end of the job script') ;; *)
+  case $last in
+  gpe_end_job | '# end of the job script') ;;
+  *)
     echo 'START: the job script has no end' >&2
     return 1
     ;;
@@ -73,7 +80,17 @@ write_script() {                             # the last line shows that it is wh
   [ ! -e .gpe/tasks ] && [ ! -e .gpe/waiting ] || rm -rf .gpe/tasks .gpe/waiting
   wait "$!" || return
   # if there is no room for these, nothing is submitted
-  printf '' > .gpe/answer && printf '' > .gpe/error && printf '' > .gpe/id.told
+  printf '' > .gpe/answer && printf '' > .gpe/error || return
+  printf '' > .gpe/id.told
+}
+run_submission() {                  # COMMAND...
+  if [ "$1" = start_session ]; then # a job of this machine makes its own session
+    (submit_in_session "$@") < /dev/null
+  else # in a session of its own: what ends this shell does not cut it off
+    setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" \
+      --id-pattern "$id_pattern" --keep "$keep" --after "$after" --not-before "$not_before" \
+      "$@" < /dev/null 3>&3
+  fi
 }
 submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .gpe/error
   (
@@ -102,12 +119,21 @@ END
   # the first to write the id decides: this, or the job itself
   ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || exit 75
 }
-check_start_time() { # some batch systems take a day that no month has, as 2027-02-30, for another one
+# Some batch systems take a day that no month has, as 2027-02-30, for another one.
+check_start_time() {
   [ -z "$not_before" ] || date -d "${not_before%T*} ${not_before#*T}" > /dev/null 2>&1 ||
     fail 1 "START_TIME $not_before is no time that exists here"
 }
 print_id() { # and makes the link by which the other programs find the directory
-  read -r id < .gpe/id && case $id in */* | .*) false ;; esac && ln -sfn -- "$directory" "$gpe_jobs/$id" ||
-    fail 1 "$directory has the job $id, but the link to it cannot be created: START can be repeated"
-  printf '%s\n' "$id"
+  read -r id < .gpe/id
+  case $id in
+  '' | */* | .*) ;;
+  *)
+    if ln -sfn -- "$directory" "$gpe_jobs/$id"; then
+      printf '%s\n' "$id"
+      return
+    fi
+    ;;
+  esac
+  fail 1 "$directory has the job $id, but the link to it cannot be created: START can be repeated"
 }

@@ -1,5 +1,7 @@
-gpe_find_leaders() {            # ID: sets gpe_leaders to the pids of the session leaders that are there: the job's; for an array, those of its tasks, too
-  gpe_leaders='' gpe_watches='' # and to those of what watches over their wall times
+# ID: sets gpe_leaders to the pids of the session leaders that are there: the job's; for an array,
+# those of its tasks, too. Sets gpe_watches to those of what watches over their wall times.
+gpe_find_leaders() {
+  gpe_leaders='' gpe_watches=''
   gpe_job_dir "$1" || :
   for gpe_d in "$gpe_dir" "$gpe_dir"/.gpe/tasks/*; do
     gpe_i=$1 gpe_w=
@@ -10,13 +12,14 @@ gpe_find_leaders() {            # ID: sets gpe_leaders to the pids of the sessio
     esac
     [ -n "$gpe_i" ] && gpe_leader "$gpe_i" || continue
     gpe_leaders="$gpe_leaders ${gpe_i%%-*}"
-    [ ! -e "$gpe_d/.gpe/watch" ] || {
-      read -r gpe_w < "$gpe_d/.gpe/watch"
-      gpe_watches="$gpe_watches $gpe_w"
-    }
+    [ -e "$gpe_d/.gpe/watch" ] || continue
+    read -r gpe_w < "$gpe_d/.gpe/watch"
+    gpe_watches="$gpe_watches $gpe_w"
   done
 }
 gpe_waits() { # ID: is it a task that has not begun, of an array whose leader is there?
   case $1 in *_*) ;; *) return 1 ;; esac
-  gpe_job_dir "$1" && [ -d "$gpe_dir" ] && [ ! -e "$gpe_dir/.gpe/session" ] && [ ! -e "$gpe_dir/.gpe/removed" ] && gpe_leader "${1%_*}"
+  gpe_job_dir "$1" && [ -d "$gpe_dir" ] || return
+  [ ! -e "$gpe_dir/.gpe/session" ] && [ ! -e "$gpe_dir/.gpe/removed" ] || return
+  gpe_leader "${1%_*}"
 }

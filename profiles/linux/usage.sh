@@ -1,12 +1,25 @@
 # usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
-id=$2
-gpe_jobs=${HOME:?}/.gpe/jobs/$1
+main() { # PROFILE ID
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1
+  id=$2
+  gpe_job_dir "$id" || fail "unknown job $id"
+  if [ -d "$gpe_dir/.gpe/tasks" ]; then
+    for task in "$gpe_dir"/.gpe/tasks/*; do usage "${id}_${task##*/}" || :; done
+  else
+    usage "$id" || fail "job $id has not begun, or left nothing"
+  fi
+}
+fail() { # MESSAGE
+  printf 'USAGE: %s\n' "$1" >&2
+  exit 1
+}
 usage() { # ID: of a job or a task: what it took, or what its processes take now
   gpe_find_leaders "$1"
   gpe_job_dir "$1" || :
   since=$gpe_dir/.gpe/host
   case $gpe_dir in */.gpe/tasks/*) since=$gpe_dir/.gpe/session ;; esac
-  if [ -z "$gpe_leaders" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || ! since=$(stat -c %Y "$since" 2> /dev/null); then
+  if [ -z "$gpe_leaders" ] || [ -e "$gpe_dir/.gpe_exit_status" ] ||
+    ! since=$(stat -c %Y "$since" 2> /dev/null); then
     gpe_record "$1"
     return
   fi
@@ -16,17 +29,8 @@ usage() { # ID: of a job or a task: what it took, or what its processes take now
   done | LC_ALL=C awk -v id="$1" -v seconds="$(($(date +%s) - since))" '
 /^[0-9]+ \(.*\) [A-Za-z] / { sub(/.*\) /, ""); for (i = 12; i <= 15; i++) ticks += $i }
 $1 == "VmHWM:" && $3 == "kB" { memory += $2 }
-END { printf "%s running elapsed=%d cpu=%d.%02d memory=%.0f\n", id, seconds, ticks / 100, ticks % 100, memory * 1024 }'
+END {
+  printf "%s running elapsed=%d cpu=%d.%02d", id, seconds, ticks / 100, ticks % 100
+  printf " memory=%.0f\n", memory * 1024
+}'
 }
-gpe_job_dir "$id" || {
-  printf 'USAGE: unknown job %s\n' "$id" >&2
-  exit 1
-}
-if [ -d "$gpe_dir/.gpe/tasks" ]; then
-  for task in "$gpe_dir"/.gpe/tasks/*; do usage "${id}_${task##*/}" || :; done
-else
-  usage "$id" || {
-    printf 'USAGE: job %s has not begun, or left nothing\n' "$id" >&2
-    exit 1
-  }
-fi

@@ -1,31 +1,31 @@
-gpe_check_waiting() { # before the id is told: refuses what can never begin, and notes what the job waits for
+gpe_refuse() { # MESSAGE: before the id is told, START prints it
+  printf 'START: %s\n' "$1" >&2
+  exit 1
+}
+# Before the id is told: refuses what can never begin, and notes what the job waits for.
+gpe_check_waiting() {
   if [ -n "${gpe_dependency:-}" ]; then
     for gpe_i in $(printf '%s\n' "$gpe_dependency" | tr ',:' '\n\n'); do
       case $gpe_i in afterok | afternotok | afterany) continue ;; esac
       gpe_job_dir "$gpe_i" && [ -d "$gpe_dir" ] ||
-        {
-          printf 'START: DEPENDENCY names %s, which is no job of this profile\n' "$gpe_i" >&2
-          exit 1
-        }
+        gpe_refuse "DEPENDENCY names $gpe_i, which is no job of this profile"
     done
     printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe/waiting || exit 1
   fi
   [ -n "${gpe_start_time:-}" ] || return 0
   gpe_start=$(date -d "${gpe_start_time%T*} ${gpe_start_time#*T}" +%s 2> /dev/null) ||
-    {
-      printf 'START: START_TIME %s is no time that exists here\n' "$gpe_start_time" >&2
-      exit 1
-    }
+    gpe_refuse "START_TIME $gpe_start_time is no time that exists here"
   [ -n "${gpe_dependency:-}" ] || gpe_note_start_time || exit 1
 }
-gpe_note_start_time() { printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe/waiting; }
+gpe_note_start_time() {
+  printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe/waiting
+}
 gpe_wait_for_jobs() { # until the conditions of DEPENDENCY hold
   gpe_lives=gpe_lives
-  while
+  while :; do
     gpe_check_dependency "$gpe_dependency"
     gpe_rc=$?
-    [ "$gpe_rc" -eq 2 ]
-  do
+    [ "$gpe_rc" -eq 2 ] || break
     [ ! -e .gpe/removed ] || gpe_never_begin
     sleep 1
   done
@@ -51,24 +51,22 @@ gpe_wait_for_time() { # until START_TIME
   done
   gpe_note_begin
 }
-gpe_lives() { # ID DIRECTORY: can the job, or the task with this directory, leave a record later?
-  gpe_i=$1
-  case $2 in
-  */.gpe/tasks/*)
+# ID DIRECTORY: can the job, or the task with this directory, leave a record later?
+gpe_lives() {
+  gpe_i=$1 gpe_home=${2%/.gpe/tasks/*}
+  if [ "$gpe_home" != "$2" ]; then
+    gpe_i=${1%_*}
     if [ -s "$2/.gpe/session" ]; then
       read -r gpe_i < "$2/.gpe/session"
-    elif
-      gpe_i=${1%_*}
-      [ -e "$2/.gpe/removed" ] || [ -e "${2%/.gpe/tasks/*}/.gpe/removed" ]
-    then
-      return 1
+    else
+      [ ! -e "$2/.gpe/removed" ] && [ ! -e "$gpe_home/.gpe/removed" ] || return
     fi
-    ;;
-  esac
+  fi
   gpe_leader "$gpe_i" && return
-  # does its program go on without a leader, or does it run on another machine that shares this home directory?
-  case $2 in */.gpe/tasks/*) gpe_i=${1%_*}_${2##*/} ;; esac
+  # does its program go on without a leader, or does it run on another machine that shares this home
+  # directory?
+  [ "$gpe_home" = "$2" ] || gpe_i=${1%_*}_${2##*/}
   gpe_other=$gpe_host
-  { read -r gpe_other < "${2%/.gpe/tasks/*}/.gpe/host"; } 2> /dev/null
+  { read -r gpe_other < "$gpe_home/.gpe/host"; } 2> /dev/null
   [ "$gpe_other" != "$gpe_host" ] || [ -n "$(gpe_processes "$gpe_i")" ]
 }
