@@ -250,8 +250,8 @@ REFUSED = {
     "#TransferInput = { 1 }": ("TransferInput", "attribute TransferInput: its list has other elements than strings"),
     '#TransferInput = "https://h/f"': (
         "TransferInput", "attribute TransferInput: 'https://h/f' is a URL: only files can be staged"),
-    '#TransferInput = "d/.gpe/id"': (
-        "TransferInput", "attribute TransferInput: 'd/.gpe/id' has a name of osprofile's own"),
+    '#TransferInput = "d/.gpe_exit_status"': (
+        "TransferInput", "attribute TransferInput: 'd/.gpe_exit_status' has a name of osprofile's own"),
     '#TransferOutput = "a/.."': ("TransferOutput", "attribute TransferOutput: 'a/..' names no file"),
     '#TransferOutput = "a"; TransferOutputRemaps = "a"': (
         "TransferOutputRemaps", "attribute TransferOutputRemaps: 'a' is not NAME = NEW NAME"),
