@@ -1,7 +1,7 @@
 """The facts about a batch system, the profile that is made from them, and samples to try them on.
 
 The profile extends `batch`, which has all that batch systems share. The facts become shell functions in
-its field SH_COMMANDS, and the tags of its field STATE. Each word of a command is quoted, so that no fact
+its static script commands.sh, and the tags of its field STATE. Each word of a command is quoted, so that no fact
 can become shell code.
 """
 
@@ -171,12 +171,14 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
         '    <idb:Field name="JOB_ID_PATTERN" isSettable="false">',
         f"      <idb:Value>{escape_text(system.id_pattern)}</idb:Value>",
         "    </idb:Field>",
-        '    <idb:Field name="SH_COMMANDS" isSettable="false">',
-        f"      <idb:Value>{escape_text(commands)}</idb:Value>",
-        "    </idb:Field>",
         '    <idb:Field name="STATE" isSettable="false">',
         *_tag_lines(system),
         "    </idb:Field>",
+        "  </idb:Template>",
+        '  <idb:Template name="COMMANDS">',
+        '    <idb:Invocation name="PROGRAM">',
+        f'      <idb:StaticScript fileName="commands.sh" arguments="">{escape_text(commands)}</idb:StaticScript>',
+        "    </idb:Invocation>",
         "  </idb:Template>",
         *_directive_lines(system.directive_prefix),
         "</osp:Profile>",
@@ -273,7 +275,7 @@ def _split_command(text: str, placeholder: str = "") -> list[str]:
     if operator := next(filter(_OPERATOR.fullmatch, words), ""):
         raise ValueError(
             f"the command {quote_value(text)} has the shell operator {operator}: no shell reads it. "
-            "Give --cancel twice for a second attempt, or write a function in SH_COMMANDS of the profile"
+            "Give --cancel twice for a second attempt, or write a function in commands.sh of the profile"
         )
     return words if any(placeholder in word for word in words) else [*words, placeholder]
 
@@ -419,10 +421,7 @@ def _directive_lines(prefix: str) -> Iterator[str]:
     yield "      <idb:Body><![CDATA[#!/bin/sh"
     yield rf"<OPTIONS/(?s)^(.+)\z/{option} $1>"
     yield "<EXTRA_DIRECTIVES>"
-    yield "{ <SH_COMMANDS>"
-    yield "}"
-    yield r"gpe_id=$(gpe_own_id) gpe_cputime='<CPUTIME/'/'\\''>' gpe_begin=gpe_begin"
-    yield "<SH_BEGIN>"
+    yield r"<CPUTIME/(?s)^(.+)\z/gpe_cputime=$1>"
     yield "]]></idb:Body>"
     yield "    </idb:Invocation>"
     yield f'    <idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>{escape_text(prefix)}</idb:Value></idb:Field>'

@@ -1,26 +1,37 @@
-id='<JOB_ID/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_JOB_DIR>
-gpe_has_ended() { false; }
-<SH_DEFAULTS>
-<SH_COMMANDS>
-<SH_STATES>
-gpe_read_jobs || exit
-gpe_get_job "$id"
-gpe_is_live || { printf 'ABORT: job %s has already ended, or is unknown\n' "$id" >&2; exit 1; }
-# Before the job is cancelled, because it may write down its end at once.
-gpe_noted=
-if gpe_job_dir "$id" && (umask 077; set -C; printf 'removed\n' > "$gpe_dir/.gpe/removed") 2> /dev/null; then
-  gpe_noted=$gpe_dir/.gpe/removed
-  # it may have ended by itself just before
-  if [ -e "$gpe_dir/.gpe_exit_status" ]; then rm -f "$gpe_noted"; printf 'ABORT: job %s has already ended\n' "$id" >&2; exit 1; fi
-fi
-words=$(gpe_cancel "$id" 2>&1) && exit
-# A job that is just being started may be refused, because it neither waits nor runs: ask a second time.
-sleep 1
-words=$(gpe_cancel "$id" 2>&1) && exit
-# Or it has found the note as it began, and ended.
-[ -z "$gpe_noted" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || ! gpe_read_jobs || { gpe_get_job "$id"; gpe_is_live; } || exit 0
-[ -z "$gpe_noted" ] || rm -f "$gpe_noted"
-printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
-exit 1
+# abort.sh COMMANDS PROFILE ID-PATTERN ID: cancels a job that has not ended. Exit status 1: it has,
+# it is not known, or the batch system refuses.
+main() {
+  profile=$2 id_pattern=$3 id=$4 noted=
+  gpe_jobs=${HOME:?}/.gpe/jobs/$profile
+  read_commands "$1"
+  read_jobs || exit
+  find_line "$id"
+  is_live || fail "job $id has already ended, or is unknown"
+  # before the job is cancelled, because it may write down its end at once
+  ! gpe_job_dir "$id" || note_removal
+  words=$(gpe_cancel "$id" 2>&1) && exit
+  # A job that is just being started may be refused, because it neither waits nor runs.
+  sleep 1
+  words=$(gpe_cancel "$id" 2>&1) && exit
+  ! ends_by_note || exit 0
+  [ -z "$noted" ] || rm -f "$noted"
+  printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
+  exit 1
+}
+fail() { # MESSAGE
+  printf 'ABORT: %s\n' "$1" >&2
+  exit 1
+}
+note_removal() { # sets noted, unless another ABORT has noted it
+  (umask 077 && set -C && printf 'removed\n' > "$gpe_dir/.gpe/removed") 2> /dev/null || return 0
+  noted=$gpe_dir/.gpe/removed
+  [ -e "$gpe_dir/.gpe_exit_status" ] || return 0
+  rm -f "$noted" # it has ended by itself, just before
+  fail "job $id has already ended"
+}
+ends_by_note() { # has the job found the note as it began, and ended?
+  [ -n "$noted" ] && [ ! -e "$gpe_dir/.gpe_exit_status" ] || return
+  read_jobs || return
+  find_line "$id"
+  ! is_live
+}

@@ -1,1 +1,2 @@
-: # a profile that extends this one defines its commands here
+# commands.sh: the commands of the batch system, as shell functions. A profile that extends batch
+# defines them; its README describes each.

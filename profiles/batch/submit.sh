@@ -1,10 +1,20 @@
-exec 3>&- # START keeps its lock; what the batch system leaves behind must not
-set -f
-gpe_options=$(sed -n "2,/^[^#]/s/^#OPTION //p" "$1")
-gpe_answer=$(gpe_submit "$1" $gpe_options) || {
-  gpe_rc=$?
-  printf "%s\n" "$gpe_answer"
-  exit "$((gpe_rc == 255 ? 1 : gpe_rc))"
+# COMMANDS SCRIPT: submits with the profile's gpe_submit, which gets the words of the script's lines
+# #OPTION, and prints the job's id. The job has a copy of the commands, to find its own id.
+submit_job() {
+  drop_variables
+  read_commands "$1"
+  cat -- "$1" > .gpe/commands.sh || return
+  exec 3>&- # START keeps its lock; what the batch system leaves behind must not
+  set -f
+  options=$(sed -n '2,/^[^#]/s/^#OPTION //p' "$2")
+  # shellcheck disable=SC2086
+  answer=$(gpe_submit "$2" $options)
+  rc=$?
+  if [ "$rc" -ne 0 ]; then
+    printf '%s\n' "$answer"
+    [ "$rc" -ne 255 ] || rc=1
+    return "$rc"
+  fi
+  id=$(printf '%s\n' "$answer" | gpe_read_id | tail -n 1)
+  printf '%s\n' "${id:-$answer}"
 }
-gpe_id=$(printf "%s\n" "$gpe_answer" | gpe_read_id | tail -n 1)
-printf "%s\n" "${gpe_id:-$gpe_answer}"

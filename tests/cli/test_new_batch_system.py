@@ -154,7 +154,7 @@ def test_a_shell_operator_is_refused(incarnate: Incarnate, fact: str, operator: 
     ended = incarnate(*NEW, *options(**{fact: f"sub a {operator} b"}))
     assert (ended.code, ended.out) == (2, "")
     assert f"has the shell operator {operator}: no shell reads it. Give --cancel twice" in ended.err
-    assert "SH_COMMANDS" in ended.err
+    assert "commands.sh" in ended.err
 
 
 @pytest.mark.parametrize(

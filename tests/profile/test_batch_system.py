@@ -67,7 +67,8 @@ def made(**facts: Any) -> Profile:  # noqa: ANN401  # a field of BatchSystem eac
 
 
 def commands(profile: Profile) -> str:
-    return profile.global_fields["SH_COMMANDS"].value or ""
+    (text,) = [s.body.text for _, s in profile.list_static_scripts() if s.file_name == "commands.sh"]
+    return text
 
 
 def listed(profile: Profile, text: str, path: Path) -> list[str]:
@@ -93,7 +94,8 @@ def test_a_word_of_a_command_is_that_word(value: str, tmp_path: Path) -> None:
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [value, f"{tmp_path}/s", value, "7", value]
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/var/tmp/me/1"}
-    assert commands(profile) in incarnate(profile, "HOLD", fields={"JOB_ID": "1"}, context=context).text
+    found = incarnate(profile, "HOLD", fields={"JOB_ID": "1"}, context=context)
+    assert commands(profile) in {script.body for script in found.static_scripts}
 
 
 @pytest.mark.parametrize(

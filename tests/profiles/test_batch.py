@@ -33,8 +33,8 @@ ONE = """\
              xmlns:ext="urn:osprofile:extension" name="one" extends="batch">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template>
-    <idb:Field name="SH_COMMANDS" isSettable="false"><idb:Value>{commands}</idb:Value></idb:Field>
+  <idb:Template name="COMMANDS">
+    <idb:Invocation name="PROGRAM"><idb:StaticScript fileName="commands.sh" arguments="">{commands}</idb:StaticScript></idb:Invocation>
   </idb:Template>
 </osp:Profile>
 """
@@ -90,7 +90,7 @@ def test_a_command_that_is_not_defined_is_named(
     target.profile = profile
     done = target.run(template, **fields)
     assert done.returncode == code
-    assert f"SH_COMMANDS of the profile does not define {name}\n" in done.stderr
+    assert f"one does not define {name}\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["WALLTIME", "MEMORY"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAMES = sorted(path.parent.name for path in PROFILES.glob("*/profile.xml"))
 CONTEXT = {"USER_NAME": "me", "WORKING_DIRECTORY": "/var/tmp/me/1"}
 XML_LIMITS = {"linux": 640, "pbs": 300, "slurm": 255}
-TEXT = re.compile(r"<idb:(?:Body|Value)[^>]*>\s*<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+TEXT = re.compile(r"<idb:(?:Body|Value|StaticScript)[^>]*>\s*<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 
 
 def read_job_script(start: str) -> str:
@@ -37,9 +37,8 @@ def test_start(repository: Repository, record_property: Callable[[str, object], 
     record_property("lines of START", lines)
     record_property("lines of the job script", script_lines)
     print(f"{name}: START has {lines} lines, {script_lines} of them the job script")  # noqa: T201
-    assert lines - script_lines <= (22 if name == "batch" else 6)  # SH_COMMANDS of a profile stand in batch's
-    if name != "batch":
-        assert lines <= 16
+    assert lines - script_lines <= 6
+    assert lines <= 16
 
 
 @pytest.mark.parametrize(

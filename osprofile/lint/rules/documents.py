@@ -190,7 +190,8 @@ RULES: Final = (
         "A profile that declares the global field JOB_ID_PATTERN describes a batch system. The "
         "scripts about jobs and the machine that it inherits from a profile beyond it (HOLD, SIGNAL, "
         "LIST_NODES, ...) are for another batch system: define them, or remove them by ext:absent. "
-        "Those whose lines come from a fixed field that it declares itself, as SH_COMMANDS of batch, are its own.",
+        "Those that run a static script that it declares itself, as commands.sh of batch, or whose lines come from "
+        "a fixed field of its own, are its own.",
         "\n".join([_OWN_IDS, *_JOB_TEMPLATES]),
         "\n".join([_OWN_IDS, *_JOB_TEMPLATES, '<idb:Template name="SIGNAL" ext:absent="true"/>']),
     ),

@@ -1,0 +1,22 @@
+# By the profile's commands, of which START has put a copy into the directory. Without its id, a job
+# cannot tell whether it was given up, and another job runs in its place.
+gpe_set_id() {
+  gpe_own_id() { ! command -v gpe_find > /dev/null || gpe_find; }
+  # shellcheck disable=SC1091  # of the profile that extends batch
+  . ./.gpe/commands.sh
+  gpe_n=0
+  until gpe_id=$(gpe_own_id); do
+    [ "$gpe_n" -lt 60 ] || kill -s KILL "$$"
+    gpe_n=$((gpe_n + 1))
+    sleep 1
+  done
+  gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal
+}
+# A job that is cancelled as it begins does not run its program. It leaves no exit status, which
+# ABORT would take for an earlier end. The program's own shell looks again: until that one begins, a
+# signal of the batch system's ends nothing.
+gpe_check_removal() {
+  [ -e .gpe/removed ] || return 0
+  trap - EXIT
+  exit 143
+}

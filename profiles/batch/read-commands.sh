@@ -1,0 +1,19 @@
+# FILE: defines the commands of the batch system, with what they are if the profile leaves them out.
+read_commands() {
+  gpe_read_id() { cat; }
+  gpe_find() { :; }
+  gpe_has_ended() { false; }
+  gpe_is_limit() { false; }
+  gpe_submit() { refuse 'does not define gpe_submit'; }
+  gpe_list() { refuse 'does not define gpe_list'; }
+  gpe_cancel() { refuse 'does not define gpe_cancel'; }
+  gpe_hold() { refuse 'cannot hold jobs'; }
+  gpe_resume() { refuse 'cannot hold jobs'; }
+  gpe_signal() { refuse 'cannot send signals to jobs'; }
+  # shellcheck disable=SC1090  # of the profile that extends batch
+  . "$1"
+}
+refuse() { # WHAT
+  printf '%s %s\n' "${profile:?}" "$1" >&2
+  return 1
+}
