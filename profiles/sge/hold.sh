@@ -1,30 +1,30 @@
-# hold.sh PROFILE ID: holds a waiting job, suspends a running one. Exit status 1: Grid Engine refuses.
-id=$2
+# hold.sh PROFILE ID: holds a waiting job, suspends a running one. Exit status 1: Grid Engine
+# refuses.
+main() { # PROFILE ID
+  id=$2
+  state=$(gpe_state "$id") || exit
+  alive=$(printf '%s\n' "$state" | grep -v d)
+  if [ -n "$state" ] && [ -z "$alive" ]; then
+    printf 'HOLD: job %s is being deleted\n' "$id" >&2
+    exit 1
+  fi
+  case $alive in '' | *q*)
+    run_quietly qhold -h u "$id"
+    state=$(gpe_state "$id") || exit
+    ! held || exit 0
+    # it began in between; the hold would wait for it until it is queued again
+    case $state in *q*) ;; *) qrls -h u "$id" > /dev/null 2>&1 ;; esac
+    ;;
+  esac
+  words=$(qmod -sj "$id" 2>&1)
+  state=$(gpe_state "$id") || exit
+  ! held || exit 0
+  printf '%s\n' "${words:-HOLD: job $id is in state $state}" >&2
+  exit 1
+}
 held() { # the tasks of an array may have several states
   [ -n "$state" ] || return
   for one in $state; do
     case $one in *h*q* | *[dsST]*) ;; *) return 1 ;; esac
   done
 }
-state=$(gpe_state "$id") || exit
-alive=$(printf '%s\n' "$state" | grep -v d) || [ -z "$state" ] || {
-  printf 'HOLD: job %s is being deleted\n' "$id" >&2
-  exit 1
-}
-case $alive in '' | *q*)
-  words=$(qhold -h u "$id" 2>&1) || {
-    rc=$?
-    printf '%s\n' "${words:-qhold failed: $rc}" >&2
-    exit "$rc"
-  }
-  state=$(gpe_state "$id") || exit
-  ! held || exit 0
-  # it began in between; the hold would wait for it until it is queued again
-  case $state in *q*) ;; *) qrls -h u "$id" > /dev/null 2>&1 ;; esac
-  ;;
-esac
-words=$(qmod -sj "$id" 2>&1)
-state=$(gpe_state "$id") || exit
-! held || exit 0
-printf '%s\n' "${words:-HOLD: job $id is in state $state}" >&2
-exit 1

@@ -5,20 +5,25 @@ gpe_set_id() {
   gpe_task=${SGE_TASK_ID:-}
   gpe_task_id=$gpe_id.$gpe_task
 }
-gpe_check_jobs() { # Grid Engine knows only that other jobs have ended; if not as DEPENDENCY asks, this one ends as a removed one
+# Grid Engine knows only that other jobs have ended; if not as DEPENDENCY asks, this one ends as a
+# removed one.
+gpe_check_jobs() {
   [ -n "${gpe_dependency:-}" ] || return 0
   gpe_jobs=${HOME:?}/.gpe/jobs/${gpe_profile:-sge}
-  gpe_check_dependency "$gpe_dependency" || {
-    printf 'DEPENDENCY\n' > .gpe/removed
-    exit 0
-  }
+  ! gpe_check_dependency "$gpe_dependency" || return 0
+  printf 'DEPENDENCY\n' > .gpe/removed
+  exit 0
 }
-gpe_explain_end() { # Grid Engine would run a job that exits with 99 again, and put one that exits with 100 into its error state
+# Grid Engine would run a job that exits with 99 again, and put one that exits with 100 into its
+# error state.
+gpe_explain_end() {
   case $gpe_status in 99 | 100) gpe_exit=1 ;; esac
+  # h_cpu is a limit of the kernel for each process; a parallel environment multiplies it
   case $gpe_status:$GPE_CPUTIME in
   *:) ;;
-  137:* | 152:*) # h_cpu is a limit of the kernel for each process; a parallel environment multiplies it
-    gpe_read_cpu_time && [ "$((gpe_cpu + 50))" -ge "$((GPE_CPUTIME * ${NSLOTS:-1} * 100))" ] &&
+  137:* | 152:*)
+    gpe_read_cpu_time || return 0
+    [ "$((gpe_cpu + 50))" -lt "$((GPE_CPUTIME * ${NSLOTS:-1} * 100))" ] ||
       printf 'over its processor time of %s s\n' "$GPE_CPUTIME" > .gpe/limit
     ;;
   esac

@@ -15,4 +15,6 @@ BEGIN { RS = "<" }
 tag == "name" { name = text; sub(/[ \n]+$/, "", name) }
 tag == "total" { total = text + 0 }
 tag == "manual_intervention" { broken = text + 0 }
-tag == "/cluster_queue_summary" { print name " " (total > 0 && broken >= total ? "disabled" : "enabled") }'
+tag == "/cluster_queue_summary" {
+  print name " " (total > 0 && broken >= total ? "disabled" : "enabled")
+}'

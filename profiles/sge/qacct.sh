@@ -1,10 +1,10 @@
-gpe_qacct() {
+gpe_qacct() { # ID: prints how it ended, of an array each task
   gpe_t=${1#*.}
   [ "$gpe_t" != "$1" ] || gpe_t=
-  gpe_account=$(LC_ALL=C qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1) || {
+  if ! gpe_account=$(LC_ALL=C qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1); then
     printf '%s\n' "$gpe_account" >&2
     return 1
-  }
+  fi
   # ids begin anew some day: a record from before the job's script was written is another job's
   gpe_job_dir "${1%.*}" || :
   gpe_since=$(date -r "$gpe_dir/.gpe/script" '+%Y %m %d' 2> /dev/null)

@@ -1,18 +1,21 @@
 submit_job() { # NAME=VALUE... SCRIPT: prints the job's id; of an array, without its tasks
   drop_variables
-  nodes='' processes='' cpus='' memory='' memory_resource='' memory_per='' gpus='' gpu_resource='' gpu_per='' gpu_type=''
-  gpu_type_resource='' constraint='' begin='' exclusive='' mail='' events='' pe='' pe_nodes='' array=''
+  nodes='' processes='' cpus='' pe='' pe_nodes='' memory='' memory_resource='' memory_per=''
+  gpus='' gpu_resource='' gpu_per='' gpu_type='' gpu_type_resource='' constraint=''
+  begin='' exclusive='' mail='' events='' array=''
   read_values "$@"
   check_processes
-  # Grid Engine's own output goes nowhere: the job script opens its files itself. The rest is here and not left out,
-  # because sge_request files of the site and of the user may say otherwise.
+  # Grid Engine's own output goes nowhere: the job script opens its files itself. The rest is here
+  # and not left out, because sge_request files of the site and of the user may say otherwise.
   set -- qsub -terse -b n -now n -C '#$' -j y -o /dev/null
   if [ "$nodes" -gt 1 ]; then
-    [ -n "$pe_nodes" ] || fail 1 "a job on $nodes nodes needs a parallel environment: the field PE_NODES is empty"
+    [ -n "$pe_nodes" ] ||
+      fail 1 "a job on $nodes nodes needs a parallel environment: the field PE_NODES is empty"
     case $pe_nodes in *%*) pe_nodes=${pe_nodes%%%*}$slots${pe_nodes#*%} ;; esac
     set -- "$@" -pe "$pe_nodes" "$((slots * nodes))"
   elif [ "$slots" -gt 1 ]; then
-    [ -n "$pe" ] || fail 1 "a job that takes $slots slots needs a parallel environment: the field PE is empty"
+    [ -n "$pe" ] ||
+      fail 1 "a job that takes $slots slots needs a parallel environment: the field PE is empty"
     set -- "$@" -pe "$pe" "$slots"
   fi
   request_resources "$@"
@@ -24,7 +27,8 @@ request_resources() { # QSUB WORD...: adds what the job needs of its machines
   fi
   if [ -n "$gpus" ]; then
     if [ "$gpu_per" != node ]; then
-      [ "$((gpus % slots))" -eq 0 ] || fail 1 "GPUS: $slots slots on each node cannot share $gpus GPUs evenly"
+      [ "$((gpus % slots))" -eq 0 ] ||
+        fail 1 "GPUS: $slots slots on each node cannot share $gpus GPUs evenly"
       gpus=$((gpus / slots))
     fi
     set -- "$@" -l "$gpu_resource=$gpus" ${gpu_type:+-l "$gpu_type_resource=$gpu_type"}
@@ -51,29 +55,38 @@ request_order() { # QSUB WORD...: adds the tasks of an array and the jobs to wai
 make_task_directories() { # also of a task that is deleted before it begins
   range=${array%%%*} last=${array#*-}
   last=${last%%[:%]*}
-  [ "${range%%-*}" -le "$last" ] || fail 1 "ARRAY: $range ends before it begins" # qsub would exchange them
+  # qsub would exchange them
+  [ "${range%%-*}" -le "$last" ] || fail 1 "ARRAY: $range ends before it begins"
   printf '%s\n' "$range" | (
     umask 077
-    awk -F '[-:]' '{ for (i = $1 + 0; i <= (NF > 1 ? $2 : $1) + 0; i += NF > 2 ? $3 : 1) print ".gpe/tasks/" i "/.gpe" }' |
-      xargs mkdir -p --
+    awk -F '[-:]' '{
+      last = NF > 1 ? $2 : $1
+      for (i = $1 + 0; i <= last + 0; i += NF > 2 ? $3 : 1) print ".gpe/tasks/" i "/.gpe"
+    }' | xargs mkdir -p --
   ) || exit 73
 }
-print_hold() { # the numbers of the jobs in DEPENDENCY, which must be of this profile: qsub takes any number
+# The numbers of the jobs in DEPENDENCY, which must be of this profile: qsub takes any number.
+print_hold() {
   list=
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
     case $word in after*) continue ;; esac
-    gpe_job_dir "$word" && has_job "$word" || fail 1 "DEPENDENCY names $word, which is no job of this profile"
+    gpe_job_dir "$word" && has_job "$word" ||
+      fail 1 "DEPENDENCY names $word, which is no job of this profile"
     list=$list${list:+,}${word%.*} # a task is waited for with its array
   done
   printf '%s\n' "$list"
 }
-has_job() { # ID: is it a job, or a task of one? START's directive of an array has its indices
-  case $1 in
-  *.*)
-    sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe/script" | awk -F '[-:]' -v task="${1#*.}" '
-{ known = task >= $1 + 0 && task <= (NF > 1 ? $2 : $1) + 0 && (task - $1) % (NF > 2 ? $3 : 1) == 0 }
-END { exit !known }'
+# ID: is it a job, or a task of one? START's directive of an array has its indices.
+has_job() {
+  case $1 in *.*) ;; *)
+    [ -d "$gpe_dir" ]
+    return
     ;;
-  *) [ -d "$gpe_dir" ] ;;
   esac
+  sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe/script" | awk -F '[-:]' -v task="${1#*.}" '
+{
+  last = NF > 1 ? $2 : $1
+  known = task >= $1 + 0 && task <= last + 0 && (task - $1) % (NF > 2 ? $3 : 1) == 0
+}
+END { exit !known }'
 }

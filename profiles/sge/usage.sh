@@ -1,12 +1,26 @@
-# usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows; 2: qstat fails.
-id=$2
-gpe_jobs=${HOME:?}/.gpe/jobs/$1
-jobs=$(gpe_qstat) || exit 2
-running=$(printf '%s\n' "$jobs" | awk -v id="$id" '($1 == id || index($1, id ".") == 1) && $2 !~ /q/ { print $1 }')
-if [ -n "$running" ]; then
+# usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows; 2:
+# qstat fails.
+main() { # PROFILE ID
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1
+  id=$2
+  jobs=$(gpe_qstat) || exit 2
+  running=$(printf '%s\n' "$jobs" | awk -v id="$id" '
+($1 == id || index($1, id ".") == 1) && $2 !~ /q/ { print $1 }')
+  [ -z "$running" ] || print_running
+  case $id in *.*) [ -z "$running" ] || exit 0 ;; esac
+  if ended=$(LC_ALL=C gpe_qacct "$id" 2>&1); then
+    printf '%s\n' "$ended"
+  elif [ -z "$running" ] && ! gpe_record "$id"; then
+    printf 'USAGE: %s\n' "$ended" >&2
+    exit 1
+  fi
+}
+print_running() {
   # usage         1:   cpu=00:00:02, mem=0.17346 GBs, io=0.00000, vmem=212.402M, maxvmem=212.402M
   LC_ALL=C qstat -j "${id%.*}" | awk -v list="$running" '
-function bytes(t) { return sprintf("%.0f", t * 1024 ^ index("KMGT", toupper(substr(t, length(t))))) }
+function bytes(t) {
+  return sprintf("%.0f", t * 1024 ^ index("KMGT", toupper(substr(t, length(t)))))
+}
 BEGIN { jobs = split(list, job, "\n") }
 $1 == "usage" {
   sub(/:$/, "", $2)
@@ -17,17 +31,12 @@ $1 == "usage" {
     value[substr($i, 1, at - 1)] = substr($i, at + 1)
   }
   n = split(value["cpu"], t, ":")
-  if (n >= 3) more = " cpu=" t[n] + 60 * t[n - 1] + 3600 * t[n - 2] + (n > 3 ? 86400 * t[n - 3] : 0)
+  cpu = t[n] + 60 * t[n - 1] + 3600 * t[n - 2] + (n > 3 ? 86400 * t[n - 3] : 0)
+  if (n >= 3) more = " cpu=" cpu
   if (value["maxvmem"] ~ /^[0-9]/) more = more " memory=" bytes(value["maxvmem"])
-  for (i = 1; i <= jobs; i++) if (job[i] ~ /\./ ? substr(job[i], index(job[i], ".") + 1) == $2 : $2 == 1) print job[i] " r" more
+  for (i = 1; i <= jobs; i++) {
+    task = split(job[i], part, ".") > 1 ? part[2] : 1
+    if (task == $2) print job[i] " r" more
+  }
 }'
-fi
-case $id in *.*) [ -z "$running" ] || exit 0 ;; esac
-ended=$(LC_ALL=C gpe_qacct "$id" 2>&1) && {
-  printf '%s\n' "$ended"
-  exit
-}
-[ -n "$running" ] || gpe_record "$id" || {
-  printf 'USAGE: %s\n' "$ended" >&2
-  exit 1
 }
