@@ -1,16 +1,27 @@
+# [ID...]: prints jobs as ID|INDEX|STATE|CODE|HOST|REASON.
 # shellcheck disable=SC2120  # the variation ALL passes no id
 gpe_bjobs() {
-  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "jobid jobindex stat exit_code exec_host exit_reason delimiter='|'" "$@" 2>&1)
+  gpe_fields='jobid jobindex stat exit_code exec_host exit_reason'
+  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "$gpe_fields delimiter='|'" "$@" 2>&1)
   gpe_rc=$?
   # its exit code says little: by the site's choice, 255 is "no jobs", or 0 is "not found"
-  printf '%s\n' "$gpe_text" | awk -F'|' 'NF >= 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ { sub(/^[0-9]+\[[0-9]+\]/, $1 + 0); print; found = 1 } END { exit !found }' && return
+  printf '%s\n' "$gpe_text" | awk -F'|' '
+NF >= 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
+  sub(/^[0-9]+\[[0-9]+\]/, $1 + 0)
+  print
+  found = 1
+}
+END { exit !found }' && return
   case $#:$gpe_rc:$gpe_text in
   0:0: | 0:*:*'job found'*) return 0 ;;
   esac
   printf '%s\n' "${gpe_text:-bjobs printed nothing}" >&2
   return 1
 }
-gpe_states() {
+is_not_found() { # WORDS: does LSF say that it does not know the jobs?
+  case $1 in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) return 1 ;; esac
+}
+gpe_states() { # ID: prints each state of its tasks once
   gpe_lines=$(gpe_bjobs "$1") || return
   printf '%s\n' "$gpe_lines" | awk -F'|' '{ print $3 }' | sort -u
 }

@@ -1,9 +1,9 @@
-gpe_show() {
-  GPE_JOBS=$gpe_jobs GPE_OLD=${gpe_jobs%/*} awk -F'|' '
+gpe_show() { # reads lines of bjobs, and prints those of states
+  GPE_JOBS=$gpe_jobs awk -F'|' '
 function first(file, line) { line = ""; getline line < file; close(file); return line }
 function removed(dir) {
   dir = $1 ($2 > 0 ? "/.gpe/tasks/" $2 : "")
-  return first(ENVIRON["GPE_JOBS"] "/" dir "/.gpe/removed") first(ENVIRON["GPE_OLD"] "/" dir "/.gpe/removed") != ""
+  return first(ENVIRON["GPE_JOBS"] "/" dir "/.gpe/removed") != ""
 }
 NF < 6 { next }
 {
@@ -17,8 +17,10 @@ NF < 6 { next }
   if (term == "TERM_ORPHAN_SYSTEM") reason = "DEPENDENCY"
   if (state == "DONE") more = " exit=0"
   if (state == "EXIT") {
-    if (term == "TERM_RC_RECLAIM") { state = "PEND"; code = ""; host = "" } # its host is taken back: LSF runs it again
-    else if (term != "" && term !~ /^TERM_(EXTERNAL_SIGNAL|RMS|UNKNOWN|ZOMBIE)$/) state = state "/" term
+    is_killed = term == "" || term ~ /^TERM_(EXTERNAL_SIGNAL|RMS|UNKNOWN|ZOMBIE)$/
+    # its host is taken back: LSF runs it again
+    if (term == "TERM_RC_RECLAIM") { state = "PEND"; code = ""; host = "" }
+    else if (!is_killed) state = state "/" term
     else if (removed() || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)) state = state "/removed"
     else if (code > 128) more = " exit=" code
     else if (code ~ /^[1-9]/) { state = state "/exit"; more = " exit=" code }

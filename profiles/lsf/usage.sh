@@ -1,21 +1,28 @@
 # usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
-id=$2
-gpe_jobs=${HOME:?}/.gpe/jobs/$1
-# 3 second(s)|2.0 second(s)|200 Mbytes
-jobs=$(LC_ALL=C bjobs -a -noheader -o "jobid jobindex stat run_time cpu_used max_mem delimiter='|'" "$id" 2>&1 | awk -F'|' '
+main() { # PROFILE ID
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1
+  id=$2
+  jobs=$(print_jobs)
+  if [ -n "$jobs" ]; then
+    printf '%s\n' "$jobs"
+  elif ! gpe_record "$id"; then
+    printf 'USAGE: neither bjobs nor a record knows what job %s took\n' "$id" >&2
+    exit 1
+  fi
+}
+print_jobs() { # of lines as 12|-|DONE|3 second(s)|2.0 second(s)|200 Mbytes
+  fields='jobid jobindex stat run_time cpu_used max_mem'
+  LC_ALL=C bjobs -a -noheader -o "$fields delimiter='|'" "$id" 2>&1 | awk -F'|' '
+function bytes(t) {
+  split(t, word, " ")
+  return word[1] * 1024 ^ index("KMGT", toupper(substr(word[2], 1, 1)))
+}
 NF == 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
   sub(/\[.*/, "", $1)
   line = $1 ($2 > 0 ? "[" $2 "]" : "") " " $3
   if ($4 ~ /^[0-9]/) line = line " elapsed=" $4 + 0
   if ($5 ~ /^[0-9]/) line = line " cpu=" $5 + 0
-  if ($6 ~ /^[0-9]/) { split($6, word, " "); line = line sprintf(" memory=%.0f", word[1] * 1024 ^ index("KMGT", toupper(substr(word[2], 1, 1)))) }
+  if ($6 ~ /^[0-9]/) line = line sprintf(" memory=%.0f", bytes($6))
   if ($3 != "PEND") print line
-}')
-[ -z "$jobs" ] || {
-  printf '%s\n' "$jobs"
-  exit
-}
-gpe_record "$id" || {
-  printf 'USAGE: neither bjobs nor a record knows what job %s took\n' "$id" >&2
-  exit 1
+}'
 }

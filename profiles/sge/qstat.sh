@@ -49,9 +49,3 @@ gpe_state() { # ID: prints its state; of an array, each state once
   printf '%s\n' "$gpe_lines" | awk -v id="$1" '
 $1 == id || index($1, id ".") == 1 && !seen[$2]++ { print $2 }'
 }
-run_quietly() { # COMMAND...: its output is in words; if it fails, prints that, and exits as it does
-  words=$("$@" 2>&1) && return
-  rc=$?
-  printf '%s\n' "${words:-$1 failed: $rc}" >&2
-  exit "$rc"
-}
