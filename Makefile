@@ -75,6 +75,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/incarnate lint --shellcheck --profiles profiles profiles/*
+	$(BIN)/python tests/shell_style.py
 	$(BIN)/incarnate check profiles
 
 # The variable: Material's advertisement for its successor.

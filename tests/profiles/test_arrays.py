@@ -366,6 +366,7 @@ def test_an_array_that_waits_as_a_whole_is_one_line(linux: Target) -> None:
     """A hundred thousand lines took half a minute of each query, and all other jobs waited for it."""
     job = linux.start(**script("exit 0"), ARRAY="1-2000", START_TIME=in_seconds(3600))
     until(job.directory / ".gpe/waiting")
+    until(linux.home / ".gpe/jobs/linux/live" / job.id)
     assert set(linux.statuses()) == {job.id}
     linux.ok("ABORT", JOB_ID=f"{job.id}_7")
     linux.ok("HOLD", JOB_ID=f"{job.id}_9")

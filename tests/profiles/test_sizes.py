@@ -41,6 +41,26 @@ def test_start(repository: Repository, record_property: Callable[[str, object], 
     assert lines <= 16
 
 
+OTHER_CONTEXT = {"USER_NAME": "you", "WORKING_DIRECTORY": "/scratch/you/22"}
+OTHER_FIELDS = {"JOB_NAME": "other", "EXECUTABLE": "/bin/date", "STDOUT": "out", "CPUS": "2"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_does_not_depend_on_the_request(
+    repository: Repository, record_property: Callable[[str, object], None], name: str
+) -> None:
+    """Neither a directive nor a comment, and the same in START of another request."""
+    profile = repository.load(name)
+    start = incarnate(profile, "START", context=CONTEXT).text
+    other = incarnate(profile, "START", fields=OTHER_FIELDS, context=OTHER_CONTEXT).text.splitlines()
+    fixed = [line for line in start.splitlines() if line in other and not line.startswith("#")]
+    record_property("bytes of START", len(start))
+    print(f"{name}: START has {len(start)} bytes, and {len(fixed)} fixed lines")  # noqa: T201
+    assert len(fixed) <= 5
+    assert len(start) < 900
+    assert max(map(len, start.splitlines())) <= 120  # the directory is short here
+
+
 @pytest.mark.parametrize(
     ("name", "command", "prefix"), [("pbs", "qsub", "#PBS"), ("slurm", "sbatch", "#SBATCH")]
 )
