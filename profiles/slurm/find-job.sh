@@ -1,15 +1,20 @@
 find_job() { # by the command, which other jobs of this directory do not have
   case $profile in *@*) export SLURM_CLUSTERS="${profile#*@}" ;; esac
-  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
+  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES
+  unset SQUEUE_USERS SQUEUE_SORT
   lines=$(squeue -h -u "$(id -u)" -o '%F|%Z|%o') || return
   real=$(pwd -P)
   printf '%s\n' "$lines" | while IFS= read -r line; do
-    # the directory may have a | of its own
-    case ${line#*|} in
-    "$PWD|.gpe/script" | "$PWD|$PWD/.gpe/script" | "$real|.gpe/script" | "$real|$real/.gpe/script" | "$real|$PWD/.gpe/script")
+    if is_ours "${line#*|}"; then
       printf '%s\n' "${line%%|*}"
       break
-      ;;
-    esac
+    fi
   done
+}
+is_ours() { # DIRECTORY|COMMAND: the directory may have a | of its own
+  case $1 in
+  "$PWD|.gpe/script" | "$PWD|$PWD/.gpe/script") ;;
+  "$real|.gpe/script" | "$real|$real/.gpe/script" | "$real|$PWD/.gpe/script") ;;
+  *) return 1 ;;
+  esac
 }

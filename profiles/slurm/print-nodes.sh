@@ -1,5 +1,6 @@
-gpe_print_nodes() {
-  scontrol show hostnames "$SLURM_JOB_NODELIST" | awk -v list="${SLURM_NTASKS:+$SLURM_TASKS_PER_NODE}" '
+gpe_print_nodes() { # one line for each process of a node, or one if Slurm does not tell how many
+  scontrol show hostnames "$SLURM_JOB_NODELIST" |
+    awk -v list="${SLURM_NTASKS:+$SLURM_TASKS_PER_NODE}" '
 BEGIN { # 2(x3),1
   n = split(list, part, ",")
   for (i = 1; i <= n; i++) {

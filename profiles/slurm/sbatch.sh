@@ -12,22 +12,30 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   [ -z "$answer" ] || printf '%s\n' "$answer"
   return "$rc"
 }
-check_dependency() { # a condition on a job that Slurm has forgotten, or never knew, counts for Slurm as one that holds
+# A condition on a job that Slurm has forgotten, or never knew, counts for Slurm as one that holds.
+check_dependency() {
   asked=
-  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
+  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES
+  unset SQUEUE_USERS SQUEUE_SORT
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
-    case $word in after*)
-      asked=$word
-      continue
-      ;;
+    case $word in
+    after*) asked=$word ;;
+    *) is_known "$word" || check_record "$word" ;;
     esac
-    known=$(squeue -h -t all ${SBATCH_CLUSTERS:+-M "$SBATCH_CLUSTERS"} -o %i -j "$word" 2>&1) || case $known in
+  done
+}
+is_known() { # ID: does Slurm know this job?
+  known=$(squeue -h -t all ${SBATCH_CLUSTERS:+-M "$SBATCH_CLUSTERS"} -o %i -j "$1" 2>&1) ||
+    case $known in
     *'Invalid job id'*) ;;
     *) fail 1 "DEPENDENCY: ${known:-squeue failed}" ;;
     esac
-    ! printf '%s\n' "$known" | grep -q '^[0-9]' || continue
-    gpe_job_dir "$word" && [ -d "$gpe_dir" ] || fail 1 "DEPENDENCY: $word is no job of this profile, nor known to Slurm"
-    gpe_check_dependency "$asked:$word" ||
-      fail 1 "DEPENDENCY: $asked:$word can never hold: Slurm has forgotten the job, and it left another end"
-  done
+  printf '%s\n' "$known" | grep -q '^[0-9]'
+}
+check_record() { # ID: the condition in asked must hold by what this job has left
+  gpe_job_dir "$1" && [ -d "$gpe_dir" ] ||
+    fail 1 "DEPENDENCY: $1 is no job of this profile, nor known to Slurm"
+  gpe_check_dependency "$asked:$1" ||
+    fail 1 "DEPENDENCY: $asked:$1 can never hold: \
+Slurm has forgotten the job, and it left another end"
 }

@@ -1,46 +1,44 @@
-gpe_squeue() {
-  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
-  SLURM_TIME_FORMAT=%s squeue -h -r -t all -O 'JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|,Partition:|,TimeUsed:|,EndTime:|,PriorityLong:|' "$@"
+gpe_squeue() { # OPTION...: prints a line for each job and task that squeue knows
+  gpe_fields='JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|'
+  gpe_fields="$gpe_fields,Partition:|,TimeUsed:|,EndTime:|,PriorityLong:|"
+  SLURM_TIME_FORMAT=%s squeue -h -r -t all -O "$gpe_fields" "$@"
 }
+# ID: reads these lines, or those of the accounting, and prints the states; of an array, of all its
+# tasks. An empty ID: of all jobs. False if there are none.
 gpe_show() {
   awk -F'|' -v id="$1" '
-# Of an id that squeue lists several times, the state of the whole: of the components of a heterogeneous job (12+0, 12+1), or
-# of the siblings of a federated one, of which one runs and the others are revoked.
+# Of an id that squeue lists several times, the state of the whole: of the components of a
+# heterogeneous job (12+0, 12+1), or of the siblings of a federated one, of which one runs and the
+# others are revoked.
 function rank(state) {
   if (state ~ /^(RUNNING|COMPLETING|RESIZING|SIGNALING|STAGE_OUT)/) return 5
   if (state ~ /^(SUSPENDED|STOPPED)/) return 4
   if (state ~ /^REVOKED/) return 0
   if (state ~ /^COMPLETED/) return 1
-  return state ~ /^(BOOT_FAIL|CANCELLED|DEADLINE|FAILED|LAUNCH_FAILED|NODE_FAIL|OUT_OF_MEMORY|PREEMPTED|RECONFIG_FAIL|TIMEOUT)/ ? 2 : 3
+  if (state ~ /^(BOOT_FAIL|CANCELLED|DEADLINE|FAILED|LAUNCH_FAILED|NODE_FAIL)/) return 2
+  return state ~ /^(OUT_OF_MEMORY|PREEMPTED|RECONFIG_FAIL|TIMEOUT)/ ? 2 : 3
 }
-BEGIN { # what a job waits for that does not come by itself
-  never["PartitionTimeLimit"] = "it asks for more time than the partition allows"
-  never["PartitionNodeLimit"] = "it asks for more or fewer nodes than the partition allows"
-  never["PartitionConfig"] = "it asks for what the partition does not have"
-  never["BadConstraints"] = "no node has what it asks for"
-  never["InvalidAccount"] = "its project (account) is not valid"
-  never["InvalidQOS"] = "its quality of service is not valid"
-  never["QOSMaxWallDurationPerJobLimit"] = "it asks for more time than its quality of service allows"
-  never["AssocMaxWallDurationPerJobLimit"] = "it asks for more time than its project allows"
-}
-{ sub(/\+[0-9]+$/, "", $1) }
-NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next } # of an array, all tasks
-{
+function add_exit(code, by, e) {
   # EXIT is 7:0 or, from squeue, what wait(2) gave: 1792
-  if (split($3, e, ":") == 2) { code = e[1] + 0; by = e[2] + 0 } else { code = int($3 / 256) % 256; by = $3 % 128 }
-  state = $2
-  sub(/ .*/, "", state) # CANCELLED by 1001
-  more = ""
-  if (state == "PENDING" && ($5 ~ /[Hh]eld/ || $9 == "0")) state = state "/held"
-  if (state == "COMPLETED") more = " exit=" code
-  if (state == "FAILED" && $5 != "JobLaunchFailure") {
-    if (by != 0) more = " signal=" by
-    else if (code > 128) more = " exit=" code
-    else if (code > 0) { state = state "/exit"; more = " exit=" code }
+  if (split($3, e, ":") == 2) {
+    code = e[1] + 0
+    by = e[2] + 0
+  } else {
+    code = int($3 / 256) % 256
+    by = $3 % 128
   }
-  if (state == "FAILED" && $5 == "JobLaunchFailure" && by != 53) more = " signal=" by
-  if ($4 != "" && $4 !~ /n\/a|None|[[ ]/) more = more " host=" $4
-  if ($6 ~ /^[^ ]/) { sub(/,.*/, "", $6); more = more " queue=" $6 } # of several partitions, the first
+  if (state == "COMPLETED") more = " exit=" code
+  if (state != "FAILED") return
+  if ($5 == "JobLaunchFailure") {
+    if (by != 53) more = " signal=" by
+  } else if (by != 0) more = " signal=" by
+  else if (code > 128) more = " exit=" code
+  else if (code > 0) {
+    state = "FAILED/exit"
+    more = " exit=" code
+  }
+}
+function add_times(days, n, t, used) {
   if ($7 ~ /^([0-9]+-)?[0-9:]+$/) { # 1-02:03:04
     days = sub(/-/, ":", $7)
     n = split($7, t, ":")
@@ -48,10 +46,42 @@ NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next }
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
   if ($8 ~ /^[0-9]+$/ && state !~ /^(PENDING|RUNNING|SUSPENDED)/) more = more " ended=" $8
-  if ($5 == "DependencyNeverSatisfied") { $5 = "DEPENDENCY"; if (state == "CANCELLED") state = state "/dependency" }
-  else if (state ~ /^CANCELLED/) $5 = "" # what it waited for is not why it ended
+}
+function add_reason() {
+  if ($5 == "DependencyNeverSatisfied") {
+    $5 = "DEPENDENCY"
+    if (state == "CANCELLED") state = state "/dependency"
+  } else if (state ~ /^CANCELLED/) $5 = "" # what it waited for is not why it ended
   if (state == "PENDING" && $5 in never) $5 = $5 " (" never[$5] ": as it is, it will not start)"
   if ($5 != "" && $5 != "None") more = more " reason=" $5
+}
+BEGIN { # what a job waits for that does not come by itself
+  too_long = "it asks for more time than "
+  never["PartitionTimeLimit"] = too_long "the partition allows"
+  never["PartitionNodeLimit"] = "it asks for more or fewer nodes than the partition allows"
+  never["PartitionConfig"] = "it asks for what the partition does not have"
+  never["BadConstraints"] = "no node has what it asks for"
+  never["InvalidAccount"] = "its project (account) is not valid"
+  never["InvalidQOS"] = "its quality of service is not valid"
+  never["QOSMaxWallDurationPerJobLimit"] = too_long "its quality of service allows"
+  never["AssocMaxWallDurationPerJobLimit"] = too_long "its project allows"
+}
+{ sub(/\+[0-9]+$/, "", $1) }
+NF < 5 || $1 ~ /\[/ { next }
+id != "" && $1 != id && index($1, id "_") != 1 { next }
+{
+  state = $2
+  sub(/ .*/, "", state) # CANCELLED by 1001
+  more = ""
+  if (state == "PENDING" && ($5 ~ /[Hh]eld/ || $9 == "0")) state = state "/held"
+  add_exit()
+  if ($4 != "" && $4 !~ /n\/a|None|[[ ]/) more = more " host=" $4
+  if ($6 ~ /^[^ ]/) { # of several partitions, the first
+    sub(/,.*/, "", $6)
+    more = more " queue=" $6
+  }
+  add_times()
+  add_reason()
   if (!($1 in lines)) ids[++count] = $1
   else if (rank(state) <= ranks[$1]) next
   lines[$1] = $1 " " state more

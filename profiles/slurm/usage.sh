@@ -1,70 +1,100 @@
-# usage.sh PROFILE[@CLUSTER] ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
-id=$2
-gpe_jobs=${HOME:?}/.gpe/jobs/$1
-known=$(gpe_squeue -j "$id" 2> /dev/null | gpe_show "$id")
-running=$(printf '%s\n' "$known" | awk '$2 ~ /^(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT)/ { print $1 }')
-steps='' accounts=''
-# for the tasks of an array, sstat wants to be asked one by one
-for task in $running; do
-  steps="$steps$(sstat -a -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$task" -o JobID,MaxRSS,AveCPU,NTasks 2> /dev/null | awk -v task="$task" '{ print task "|" $0 }')
-"
-done
-[ -n "$running" ] && [ "$running" = "$id" ] ||
-  accounts=$(sacct -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" -o JobID,ElapsedRaw,TotalCPU,MaxRSS 2> /dev/null) || accounts=''
-records=$(
-  printf '%s\n' "$known" | awk '$2 !~ /^(PENDING|RUNNING)/ { print $1 }' | while read -r one; do gpe_record "$one"; done
+# usage.sh PROFILE[@CLUSTER] ID: prints what a job took, or takes until now. Exit status 1: nobody
+# knows.
+main() { # PROFILE[@CLUSTER] ID
+  use_cluster "$1"
+  id=$2
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1
+  known=$(gpe_squeue -j "$id" 2> /dev/null | gpe_show "$id")
+  running=$(printf '%s\n' "$known" | awk '
+$2 ~ /^(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT)/ { print $1 }')
+  steps=$(print_steps) accounts=
+  if [ -z "$running" ] || [ "$running" != "$id" ]; then
+    accounts=$(print_accounts) || accounts=
+  fi
+  records=$(print_records)
+  if ! print_usage; then
+    printf 'USAGE: neither Slurm nor a record knows job %s\n' "$id" >&2
+    exit 1
+  fi
+}
+print_steps() { # ID|STEP|MaxRSS|AveCPU|NTasks: sstat wants to be asked for each task by itself
+  for task in $running; do
+    sstat -a -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$task" \
+      -o JobID,MaxRSS,AveCPU,NTasks 2> /dev/null | awk -v task="$task" '{ print task "|" $0 }'
+  done
+}
+print_accounts() { # JobID|ElapsedRaw|TotalCPU|MaxRSS, of the job and of its steps
+  sacct -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
+    -o JobID,ElapsedRaw,TotalCPU,MaxRSS 2> /dev/null
+}
+print_records() { # of what has ended, or is not known: what the job itself has measured
+  printf '%s\n' "$known" | awk '$2 !~ /^(PENDING|RUNNING)/ { print $1 }' |
+    while read -r one; do gpe_record "$one"; done
   [ -n "$known" ] || gpe_record "$id"
-)
-printf '%s\n' "$known" "known" "$steps" "steps" "$accounts" "accounts" "$records" | LC_ALL=C awk -v id="$id" '
+}
+print_usage() { # a line for each job or task; false if there are none
+  printf '%s\n' "$known" "known" "$steps" "steps" "$accounts" "accounts" "$records" |
+    LC_ALL=C awk -v id="$id" '
 function seconds(t, n, days, part, s) { # 1-02:03:04.5
   days = sub(/-/, ":", t)
   n = split(t, part, ":")
   s = part[n] + 60 * part[n - 1] + (n > 2 ? 3600 * part[n - 2] : 0) + (days ? 86400 * part[1] : 0)
   return s
 }
-function bytes(t) { return t * 1024 ^ index("KMGTP", substr(t, length(t))) }
+function bytes(t) {
+  return t ~ /^[0-9]/ ? t * 1024 ^ index("KMGTP", substr(t, length(t))) : ""
+}
+function value(name, digits) { # what is behind NAME in the line
+  if (!match($0, " " name digits)) return ""
+  return substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1)
+}
 function put(one, elapsed, cpu, memory) {
-  if (!(one in seen)) { seen[one]; ids[++count] = one }
+  if (!(one in seen)) {
+    seen[one]
+    ids[++count] = one
+  }
   if (elapsed != "") time[one] = elapsed
   if (cpu != "") used[one] = cpu
   if (memory != "" && memory > largest[one]) largest[one] = memory
 }
-/^(known|steps|accounts)$/ { part = $0; next }
-!NF { next }
-part == "" { # squeue, after gpe_show
-  put($1, match($0, / elapsed=[0-9]+/) ? substr($0, RSTART + 9, RLENGTH - 9) : "")
-  next
-}
-part == "known" { # ID|STEP|MaxRSS|AveCPU|NTasks
+function put_step() {
   split($0, field, "|")
   if (field[4] ~ /:/) cpu[field[1]] += seconds(field[4]) * (field[5] > 0 ? field[5] : 1)
-  put(field[1], "", cpu[field[1]], field[3] ~ /^[0-9]/ ? bytes(field[3]) : "")
-  next
+  put(field[1], "", cpu[field[1]], bytes(field[3]))
 }
-part == "steps" { # JobID|ElapsedRaw|TotalCPU|MaxRSS, of the job and of its steps
+function put_account(one, is_step) {
   split($0, field, "|")
   one = field[1]
   is_step = sub(/\..*/, "", one)
-  if (one != id && index(one, id "_") != 1) next
+  if (one != id && index(one, id "_") != 1) return
   account[one]
-  put(one, is_step ? "" : field[2], is_step || field[3] !~ /:/ ? "" : seconds(field[3]), field[4] ~ /^[0-9]/ ? bytes(field[4]) : "")
+  put(one, is_step ? "" : field[2], is_step || field[3] !~ /:/ ? "" : seconds(field[3]),
+    bytes(field[4]))
+}
+function put_record(elapsed, memory) {
+  if ($1 in account && $1 in largest) return
+  elapsed = $1 in time ? "" : value("elapsed=", "[0-9.]+")
+  memory = value("memory=", "[0-9]+")
+  put($1, elapsed, value("cpu=", "[0-9.]+"), memory == "" ? "" : memory + 0)
+}
+function print_line(one, line) {
+  line = one " usage"
+  if (one in time) line = line " elapsed=" time[one]
+  if (one in used) line = line sprintf(" cpu=%.2f", used[one])
+  if (one in largest) line = line sprintf(" memory=%.0f", largest[one])
+  if (line != one " usage") print line
+}
+/^(known|steps|accounts)$/ {
+  part = $0
   next
 }
-{ # the record of the job itself
-  if ($1 in account && $1 in largest) next
-  put($1, $1 in time || !match($0, / elapsed=[0-9.]+/) ? "" : substr($0, RSTART + 9, RLENGTH - 9),
-    !match($0, / cpu=[0-9.]+/) ? "" : substr($0, RSTART + 5, RLENGTH - 5),
-    !match($0, / memory=[0-9]+/) ? "" : substr($0, RSTART + 8, RLENGTH - 8) + 0)
-}
+!NF { next }
+part == "" { put($1, value("elapsed=", "[0-9]+")) }
+part == "known" { put_step() }
+part == "steps" { put_account() }
+part == "accounts" { put_record() }
 END {
-  for (i = 1; i <= count; i++) {
-    one = ids[i]
-    if (one in time || one in used || one in largest)
-      print one " usage" (one in time ? " elapsed=" time[one] : "") (one in used ? sprintf(" cpu=%.2f", used[one]) : "") (one in largest ? sprintf(" memory=%.0f", largest[one]) : "")
-    found = 1
-  }
-  exit !found
-}' || {
-  printf 'USAGE: neither Slurm nor a record knows job %s\n' "$id" >&2
-  exit 1
+  for (i = 1; i <= count; i++) print_line(ids[i])
+  exit !count
+}'
 }
