@@ -40,60 +40,48 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Unpack
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 LOCK_TIMEOUT: Final = 60.0
 """Seconds to wait while another process writes."""
-_SCHEMA: Final = """
-CREATE TABLE job (
-  number INTEGER PRIMARY KEY,
-  target TEXT NOT NULL,
-  directory TEXT NOT NULL,
-  job_id TEXT,      -- NULL: being submitted, or the submission was interrupted
-  key TEXT,         -- the caller's name for the submission
-  name TEXT NOT NULL,
-  script TEXT,      -- the script that submits it, while job_id is NULL
-  owner TEXT,       -- the process that is submitting it, or runs ABORT for it
-  state TEXT NOT NULL, word TEXT NOT NULL, exit_code INTEGER, signal INTEGER,
-  by_limit INTEGER NOT NULL, hosts TEXT NOT NULL, reason TEXT NOT NULL,
-  submitted REAL, started REAL, ended REAL,
-  walltime REAL,
-  aborted REAL,     -- when the batch system accepted its removal
-  missing REAL      -- unused: older versions stored wall-clock times here
-);
-CREATE UNIQUE INDEX job_directory ON job (target, directory);
-CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
-CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
-"""
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
-_REQUIRED_COLUMNS: Final = frozenset(
-    {
-        "number", "target", "directory", "job_id", "key", "name", "script", "owner", "state",
-        "word", "exit_code", "signal", "by_limit", "hosts", "reason", "submitted", "started",
-        "ended", "walltime", "aborted", "missing",
-    }
-)  # fmt: skip
-_ADDED_COLUMNS: Final = {
-    "missing_since": "REAL",  # in s since the boot missing_boot
-    "missing_boot": "TEXT",
-    "missing_last": "REAL",  # when it was last queried
-    "array_spec": "TEXT",  # of an array: the value of ARRAY
-    "array_id": "TEXT",  # of a task: the job id of its array
-    "array_index": "INTEGER",
-    "stdout": "TEXT",  # paths on the target system, relative to the directory
-    "stderr": "TEXT",
+_COLUMNS: Final = {
+    "number": "INTEGER PRIMARY KEY",
+    "target": "TEXT NOT NULL",
+    "directory": "TEXT NOT NULL",
+    "job_id": "TEXT",  # NULL: being submitted, or the submission was interrupted
+    "key": "TEXT",  # the caller's name for the submission
+    "name": "TEXT NOT NULL DEFAULT ''",
+    "script": "TEXT",  # the script that submits it, while job_id is NULL
+    "owner": "TEXT",  # the process that is submitting it, or runs ABORT for it
+    "state": "TEXT NOT NULL DEFAULT 'QUEUED'",
+    "word": "TEXT NOT NULL DEFAULT ''",
+    "exit_code": "INTEGER",
+    "signal": "INTEGER",
     "cause": "TEXT",
+    "hosts": "TEXT NOT NULL DEFAULT ''",
+    "reason": "TEXT NOT NULL DEFAULT ''",
+    "submitted": "REAL",
+    "accepted": "REAL",  # when its id was known here
+    "started": "REAL",
+    "ended": "REAL",
+    "end_reported": "INTEGER",  # whether the target system told the time in `ended`
     "elapsed": "REAL",
     "cpu_time": "REAL",
     "max_memory": "INTEGER",
-    "end_reported": "INTEGER",  # whether the target system told the time in `ended`
-    "accepted": "REAL",  # when its id was known here
-    "history": "TEXT",  # for each change of the state, a line: state, space, time
+    "walltime": "REAL",
+    "aborted": "REAL",  # when the batch system accepted its removal
+    "missing_since": "REAL",  # in s since the boot missing_boot
+    "missing_boot": "TEXT",
+    "missing_last": "REAL",  # when it was last queried
+    "array_spec": "TEXT NOT NULL DEFAULT ''",  # of an array: the value of ARRAY
+    "array_id": "TEXT",  # of a task: the job id of its array
+    "array_index": "INTEGER",
+    "stdout": "TEXT NOT NULL DEFAULT ''",  # paths on the target system, relative to the directory
+    "stderr": "TEXT NOT NULL DEFAULT ''",
+    "history": "TEXT NOT NULL DEFAULT ''",  # for each change of the state, a line: state, space, time
     "remove_at": "REAL",  # when its directory and its record are to be removed, if that was requested
 }
-"""Columns that the first versions did not have; those versions ignore them."""
-_SELECTED_COLUMNS: Final = ", ".join(
-    sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.keys()) - {"history", "remove_at"})
-)
+_SELECTED_COLUMNS: Final = ", ".join(sorted(_COLUMNS.keys() - {"history", "remove_at"}))
 """What a `JobRecord` is made of."""
 _MAX_HISTORY: Final = 8000
 """Characters of a history; the oldest changes are dropped."""
@@ -101,31 +89,31 @@ _ENDED_STATES: Final = "('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _LIVE_CONDITION: Final = f"state NOT IN {_ENDED_STATES}"
 _ENDED_CONDITION: Final = f"state IN {_ENDED_STATES}"
 _END_TIME: Final = "coalesce(ended, submitted)"
-_ADDED_INDEXES: Final = {
-    "job_array": "(target, array_id) WHERE array_id IS NOT NULL",
-    "job_unsubmitted": "(target) WHERE job_id IS NULL",
-    "job_live": f"(target) WHERE array_id IS NULL AND {_LIVE_CONDITION}",
-    "job_ended": f"(target, {_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
-    "job_removal": "(target, remove_at) WHERE remove_at IS NOT NULL",
-}
-"""Indexes that the first versions did not have. A query uses one only if it repeats the words of its condition."""
-# Not a column: a change of a job's state would write the request again.
-_REQUEST_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS profile_file (name TEXT PRIMARY KEY, path TEXT NOT NULL)",
+_SCHEMA: Final = (
+    f"CREATE TABLE job ({', '.join(map(' '.join, _COLUMNS.items()))})",
+    "CREATE UNIQUE INDEX job_directory ON job (target, directory)",
+    "CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL",
+    "CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL",
+    # A query uses one of these only if it repeats the words of its condition.
+    "CREATE INDEX job_array ON job (target, array_id) WHERE array_id IS NOT NULL",
+    "CREATE INDEX job_unsubmitted ON job (target) WHERE job_id IS NULL",
+    f"CREATE INDEX job_live ON job (target) WHERE array_id IS NULL AND {_LIVE_CONDITION}",
+    f"CREATE INDEX job_ended ON job (target, {_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
+    "CREATE INDEX job_removal ON job (target, remove_at) WHERE remove_at IS NOT NULL",
+    # Not a column: a change of a job's state would write the request again.
+    "CREATE TABLE request (number INTEGER PRIMARY KEY, directory TEXT NOT NULL, content TEXT NOT NULL)",
     (
-        "CREATE TABLE IF NOT EXISTS request ("
-        " number INTEGER PRIMARY KEY, directory TEXT NOT NULL, content TEXT NOT NULL)"
-    ),
-    (
-        "CREATE TRIGGER IF NOT EXISTS request_deletion AFTER DELETE ON job"
+        "CREATE TRIGGER request_deletion AFTER DELETE ON job"
         " BEGIN DELETE FROM request WHERE number = OLD.number; END"
     ),
+    "CREATE TABLE profile_file (name TEXT PRIMARY KEY, path TEXT NOT NULL)",
+    f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET
   history = CASE state WHEN ? THEN history ELSE
-    substr(coalesce(history, '') || CASE WHEN started IS NULL THEN ? ELSE ? END, -{_MAX_HISTORY}) END,
-  state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
+    substr(history || CASE WHEN started IS NULL THEN ? ELSE ? END, -{_MAX_HISTORY}) END,
+  state = ?, word = ?, exit_code = ?, signal = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), ended = coalesce(?, ended),
   started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
   cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?, end_reported = ?,
@@ -196,7 +184,7 @@ class JobRecord:
     stderr: str = ""
     """The file of the standard error."""
     accepted_at: float | None = None
-    """When the id was known here: the batch system told it before. None if an older version recorded the job."""
+    """When the id was known here: the batch system told it before."""
 
     @property
     def is_submitted(self) -> bool:
@@ -254,7 +242,7 @@ class JobDetails:
     """What is recorded of a job, but not needed for its state."""
 
     request: Mapping[str, str] | None = None
-    """The fields as submitted, by name; None if an older version submitted the job, or nobody here."""
+    """The fields as submitted, by name; None if nobody here submitted the job."""
     application: str | None = None
     """The application as submitted; None for the default one."""
     history: tuple[tuple[JobState, float], ...] = ()
@@ -355,8 +343,7 @@ class Store:
         get = values.get
         number = self._db.execute(
             "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
-            " stdout, stderr, state, word, by_limit, hosts, reason, submitted)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+            " stdout, stderr, submitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 target, directory, get("key"), get("name", ""), values["script"], owner, get("walltime"),
                 get("array", ""), get("stdout", ""), get("stderr", ""), time.time(),
@@ -391,10 +378,10 @@ class Store:
                 (job_id, time.time(), number),
             )
             self._db.executemany(
-                "INSERT OR REPLACE INTO job (target, directory, job_id, name, state, word, by_limit, hosts,"
-                " reason, submitted, accepted, walltime, array_id, array_index)"
-                " SELECT target, 'task:' || number || ':' || ?, ?, name, 'QUEUED', '', 0, '', '', submitted,"
-                " accepted, walltime, job_id, ? FROM job WHERE number = ?",
+                "INSERT OR REPLACE INTO job (target, directory, job_id, name, submitted, accepted, walltime,"
+                " array_id, array_index)"
+                " SELECT target, 'task:' || number || ':' || ?, ?, name, submitted, accepted, walltime,"
+                " job_id, ? FROM job WHERE number = ?",
                 [(index, task_id, index, number) for index, task_id in tasks.items()],
             )
 
@@ -474,8 +461,7 @@ class Store:
         """Record a job that was not started here."""
         with self._convert_errors():
             self._db.execute(
-                "INSERT OR IGNORE INTO job (target, directory, job_id, name, state, word, by_limit,"
-                " hosts, reason) VALUES (?, ?, ?, '', 'QUEUED', '', 0, '', '')",
+                "INSERT OR IGNORE INTO job (target, directory, job_id) VALUES (?, ?, ?)",
                 (target, f"job:{status.job_id}", status.job_id),
             )
         self.update_statuses(target, [status])
@@ -499,7 +485,7 @@ class Store:
             status.state.value, f"{status.state.value} {began:.3f}\n",
             # it has run before: it was held, and goes on now
             f"{status.state.value} {now if is_running else began:.3f}\n",
-            status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
+            status.state.value, status.native_state, status.exit_code, status.signal,
             " ".join(status.hosts), status.reason, status.submitted, status.ended,
             status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
             status.end_reported, target,
@@ -761,7 +747,7 @@ class Store:
         """Raise `StoreError` for another program's file, before anything is written to it."""
         db.execute("BEGIN")  # another process may be creating its table just now
         version = _read_schema_version(db)
-        is_ours = _read_columns(db) >= _REQUIRED_COLUMNS if version else _has_no_tables(db)
+        is_ours = _read_columns(db) >= _COLUMNS.keys() if version else _has_no_tables(db)
         db.execute("ROLLBACK")
         if version not in {0, SCHEMA_VERSION}:
             message = f"{self.path} was written by another version of osprofile ({version})"
@@ -807,24 +793,13 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
 
 
 def _prepare_schema(db: sqlite3.Connection) -> None:
-    """Create the table if it is missing, and the columns and indexes that an older version did not have."""
-    if (
-        _read_schema_version(db) == SCHEMA_VERSION
-        and not _ADDED_COLUMNS.keys() - _read_columns(db)
-        and not _ADDED_INDEXES.keys() - _read_indexes(db)
-    ):
+    """Create the tables if they are missing."""
+    if _read_schema_version(db) == SCHEMA_VERSION:
         return
     db.execute("BEGIN IMMEDIATE")
     if _read_schema_version(db) == 0:  # another process may have been faster
-        for statement in _SCHEMA.split(";\n"):
+        for statement in _SCHEMA:
             db.execute(statement)
-        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    for name in _ADDED_COLUMNS.keys() - _read_columns(db):
-        db.execute(f"ALTER TABLE job ADD COLUMN {name} {_ADDED_COLUMNS[name]}")
-    for name, definition in _ADDED_INDEXES.items():
-        db.execute(f"CREATE INDEX IF NOT EXISTS {name} ON job {definition}")
-    for statement in _REQUEST_TABLE:
-        db.execute(statement)
     db.execute("COMMIT")
 
 
@@ -840,10 +815,6 @@ def _read_columns(db: sqlite3.Connection) -> set[str]:
     return {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
 
 
-def _read_indexes(db: sqlite3.Connection) -> set[str]:
-    return {str(name) for _, name, *_ in db.execute("PRAGMA index_list(job)")}
-
-
 def _has_no_tables(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
@@ -855,7 +826,7 @@ def _read_schema_version(db: sqlite3.Connection) -> int:
 def _record_from_row(row: sqlite3.Row) -> JobRecord:
     status = JobStatus(
         row["job_id"] or "", JobState(row["state"]), row["word"], row["exit_code"], row["signal"],
-        _read_cause(row), tuple(row["hosts"].split()), row["reason"], row["submitted"],
+        row["cause"] and EndCause(row["cause"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
         row["started"], row["ended"], elapsed=row["elapsed"], cpu_time=row["cpu_time"], max_memory=row["max_memory"],
         end_reported=bool(row["end_reported"]),
     )  # fmt: skip
@@ -863,15 +834,9 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
         row["owner"], status, row["walltime"], row["aborted"],
         _build_missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
-        row["array_spec"] or "", row["array_id"], row["array_index"],
-        row["stdout"] or "", row["stderr"] or "", row["accepted"],
+        row["array_spec"], row["array_id"], row["array_index"],
+        row["stdout"], row["stderr"], row["accepted"],
     )  # fmt: skip
-
-
-def _read_cause(row: sqlite3.Row) -> EndCause | None:
-    with contextlib.suppress(ValueError):  # of a later version
-        return EndCause(row["cause"])
-    return EndCause.LIMIT if row["by_limit"] else None  # recorded by a version that had no causes
 
 
 def _build_missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:
@@ -891,7 +856,7 @@ def _parse_request(text: str | None) -> tuple[Mapping[str, str] | None, str | No
 
 
 def _parse_history(text: str) -> tuple[tuple[JobState, float], ...]:
-    """Return the changes of a history; lines of later versions, and a line that is cut, are left out."""
+    """Return the changes of a history; a line that is cut is left out."""
     changes = []
     for line in text.splitlines():
         state, _, moment = line.partition(" ")

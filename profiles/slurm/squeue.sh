@@ -29,9 +29,9 @@ function add_exit(code, by, e) {
   }
   if (state == "COMPLETED") more = " exit=" code
   if (state != "FAILED") return
-  if ($5 == "JobLaunchFailure") {
-    if (by != 53) more = " signal=" by
-  } else if (by != 0) more = " signal=" by
+  if (by != 0) {
+    if ($5 != "JobLaunchFailure" || by != 53) more = " signal=" by
+  } else if ($5 == "JobLaunchFailure") return
   else if (code > 128) more = " exit=" code
   else if (code > 0) {
     state = "FAILED/exit"

@@ -29,7 +29,7 @@ print_accounts() { # JobID|ElapsedRaw|TotalCPU|MaxRSS, of the job and of its ste
 }
 print_records() { # of what has ended, or is not known: what the job itself has measured
   printf '%s\n' "$known" | awk '$2 !~ /^(PENDING|RUNNING)/ { print $1 }' |
-    while read -r one; do gpe_record "$one"; done
+    while read -r one; do [ -z "$one" ] || gpe_record "$one"; done
   [ -n "$known" ] || gpe_record "$id"
 }
 print_usage() { # a line for each job or task; false if there are none

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import sqlite3
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -304,23 +303,6 @@ def test_an_array_id_that_comes_round_again(key: str | None) -> None:
     older = store.list_tasks("t", "9#1")
     states = [(task.status.state, task.status.exit_code) for task in older]
     assert states == ([] if key is None else [(JobState.DONE, 4), (JobState.LOST, None)])
-
-
-def test_a_record_of_an_older_version_gets_the_columns(tmp_path: Path) -> None:
-    path = str(tmp_path / "s")
-    store = Store(path)
-    store.record_job_id(store.begin_submission("t", "/e", script="").number, "10")
-    store.close()
-    with sqlite3.connect(path) as db:
-        for name in ("job_array", "job_live", "job_ended"):
-            db.execute(f"DROP INDEX {name}")
-        for name in ("array_spec", "array_id", "array_index"):
-            db.execute(f"ALTER TABLE job DROP COLUMN {name}")
-    db.close()
-    store = Store(path)
-    assert [(r.status.job_id, r.array, r.array_id) for r in store.list_all_jobs()] == [("10", "", None)]
-    record_array(store)
-    assert len(store.list_tasks("t", "9")) == 2
 
 
 # On a target system

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import sqlite3
@@ -21,7 +20,7 @@ from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.jobs.store import JobDetails, Store, default_store_path
+from osprofile.jobs.store import SCHEMA_VERSION, JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, shell
@@ -267,9 +266,9 @@ FOREIGN = {
         "PRAGMA journal_mode = WAL",
         "INSERT INTO bookmarks VALUES ('http://example.org')",
     ),
-    "of our version": ("PRAGMA user_version = 1", "CREATE TABLE bookmarks (url TEXT)"),
-    "of our words": ("PRAGMA user_version = 1", "CREATE TABLE job (number, target, state)"),
-    "of no table": ("PRAGMA user_version = 1",),
+    "of our version": (f"PRAGMA user_version = {SCHEMA_VERSION}", "CREATE TABLE bookmarks (url TEXT)"),
+    "of our words": (f"PRAGMA user_version = {SCHEMA_VERSION}", "CREATE TABLE job (number, target, state)"),
+    "of no table": (f"PRAGMA user_version = {SCHEMA_VERSION}",),
 }
 
 
@@ -288,25 +287,6 @@ def test_another_program_s_database_stays_as_it_is(tmp_path: Path, name: str) ->
     with pytest.raises(StoreError, match="another program"):
         Store(str(file))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_a_record_of_an_older_version(tmp_path: Path) -> None:
-    """It has no place for when a job was missed by a clock that nobody sets; that one is added."""
-    path = str(tmp_path / "jobs.db")
-    store = Store(path)
-    store.adopt_job("t", JobStatus("17", JobState.RUNNING))
-    for column in ("missing_since", "missing_boot", "missing_last"):
-        store._db.execute(f"ALTER TABLE job DROP COLUMN {column}")
-    store._db.execute("UPDATE job SET missing = 1700000000.0")
-    store.close()
-    for _ in range(2):
-        store = Store(path)
-        (record,) = store.list_all_jobs()
-        assert (record.status.job_id, record.missing) == ("17", None)
-        store.close()
-    store = Store(path)
-    store.record_missing("t", {"17": MissingPeriod(5.0, 6.0)})
-    assert store.list_all_jobs()[0].missing == MissingPeriod(5.0, 6.0)
 
 
 def test_places_that_cannot_be_used(tmp_path: Path) -> None:
@@ -500,30 +480,6 @@ def test_the_request_and_the_states_of_a_job(tmp_path: Path, monkeypatch: pytest
     assert long_history[-1] == (JobState.RUNNING, 50.0)
 
 
-def test_a_record_without_requests_and_histories(tmp_path: Path) -> None:
-    """It was written by an older version, which then deletes a job whose number is given again."""
-    path = str(tmp_path / "s")
-    store = Store(path)
-    number = store.begin_submission("t", "/d", script="s", request={"A": "1"}).number
-    store.close()
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        db.execute("DELETE FROM job")
-        db.execute("ALTER TABLE job DROP COLUMN history")
-        db.execute("DROP TRIGGER request_deletion")
-        db.execute("INSERT INTO request VALUES (?, '/other', 'x')", (number,))
-        db.execute(
-            "INSERT INTO job (number, target, directory, name, state, word, by_limit, hosts, reason)"
-            " VALUES (?, 't', '/e', '', 'QUEUED', '', 0, '', '')",
-            (number,),
-        )
-    store = Store(path)
-    assert store.read_details(number) == JobDetails()
-    store.delete_record(number)
-    assert store._db.execute("SELECT * FROM request").fetchall() == []
-    assert store.begin_submission("t", "/d", script="s", request={"A": "2"}).number == number
-    assert store.read_details(number).request == {"A": "2"}
-
-
 # A record of many jobs
 
 
@@ -623,30 +579,6 @@ def test_old_jobs_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         left.append([record.status.job_id for record in store.list_all_jobs()])
         assert len(store.list_tasks("t", "9")) == 8 * ("9" in left[-1])
     assert left == [["0", "1", "2", "3", "4"], []]
-
-
-def test_an_old_record_of_many_jobs_gets_its_indexes(tmp_path: Path) -> None:
-    """Two processes may open it at the same time; the older version may go on with it."""
-    path = str(tmp_path / "s")
-    store = Store(path)
-    for number in range(300):
-        store.adopt_job("t", JobStatus(str(number), JobState.DONE, ended=float(number)))
-    store.close()
-    indexes = ("job_array", "job_unsubmitted", "job_live", "job_ended")
-    with contextlib.closing(sqlite3.connect(path)) as db, db:
-        for name in indexes:
-            db.execute(f"DROP INDEX {name}")
-    opening = [subprocess.Popen([sys.executable, "-c", OTHER_PROGRAM, path], stdout=-3) for _ in range(4)]
-    assert [process.wait() for process in opening] == [0] * 4
-    store = Store(path)
-    assert len(store.list_recent_jobs("t", 250.0)) == 50
-    assert store.prune_ended_jobs(250.0) == 250
-    found = {name for (name,) in store._db.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
-    assert found.issuperset(indexes)
-    with contextlib.closing(sqlite3.connect(path)) as older, older:
-        older.execute("UPDATE job SET state = 'RUNNING', ended = NULL WHERE job_id = '299'")
-    assert [record.status.job_id for record in store.list_live_jobs()] == ["299"]
-    assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
 MANY_SUBMISSIONS = """

@@ -227,19 +227,6 @@ def test_what_a_job_took(machine: Machine) -> None:
     (machine.root / "down").unlink()
 
 
-def test_a_job_of_an_older_version(machine: Machine) -> None:
-    job_id = machine.submit("--wait", "-e", "A=1", "true")
-    db = sqlite3.connect(default_store_path())
-    with db:
-        db.execute("UPDATE job SET history = NULL")
-        db.execute("DELETE FROM request")
-    db.close()
-    text = show(machine, job_id)
-    assert "\nfields as submitted\n  (not recorded)\nstates, when they were seen\n" in text
-    assert text.endswith("  DONE\n")
-    assert json.loads(show(machine, "--json", job_id))[0]["fields"] is None
-
-
 def test_a_job_that_was_not_started_here(machine: Machine) -> None:
     job_id = machine.submit("sleep", "100")
     other = {"OSPROFILE_STORE": str(machine.root / "other.db")}
