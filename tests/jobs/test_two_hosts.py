@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another host here")
@@ -87,13 +88,14 @@ def wait_for(path: Path) -> None:
 
 
 @pytest.fixture
-def hosts(tmp_path: Path) -> Hosts:
+def hosts(tmp_path: Path) -> Iterator[Hosts]:
     for name in ("home", "space", "bin"):
         (tmp_path / name).mkdir(0o700)
     (tmp_path / "site.xml").write_text(PROFILE.format(root=tmp_path / "space"))
     (tmp_path / "bin" / "setsid").write_text(SLOW_SETSID.format(up=tmp_path / "up", go=tmp_path / "go"))
     (tmp_path / "bin" / "setsid").chmod(0o700)
-    return Hosts(tmp_path)
+    yield Hosts(tmp_path)
+    (tmp_path / "go").touch()  # nothing waits any more
 
 
 def test_a_submission_that_another_host_began_is_not_completed_here(hosts: Hosts) -> None:
