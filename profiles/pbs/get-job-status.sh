@@ -1,11 +1,15 @@
-# get-job-status.sh QSTAT PROFILE [IDS]: prints the states of jobs; without IDS, those of this user's jobs that have not ended.
-# QSTAT is the program qstat.sh. Exit status 1: none of the jobs is known; 2: PBS does not answer.
-gpe_jobs=${HOME:?}/.gpe/jobs/$2
-if [ "$#" -gt 2 ]; then
-  set -f # a task is 12[3]
-  # shellcheck disable=SC2086
-  gpe_tell $3
-else
+# get-job-status.sh QSTAT PROFILE [IDS]: prints the states of jobs; without IDS, those of this
+# user's jobs that have not ended. QSTAT is the program qstat.sh. Exit status 1: none of the jobs is
+# known; 2: PBS does not answer.
+main() { # QSTAT PROFILE [IDS]
+  qstat=$1
+  gpe_jobs=${HOME:?}/.gpe/jobs/$2
+  if [ "$#" -gt 2 ]; then
+    set -f # a task is 12[3]
+    # shellcheck disable=SC2086
+    gpe_tell $3
+    return
+  fi
   jobs=$(gpe_qstat 2>&1)
   rc=$?
   case $rc in
@@ -19,4 +23,4 @@ else
     exit "$rc"
     ;;
   esac
-fi
+}

@@ -1,24 +1,22 @@
-# hold.sh QSTAT PROFILE ID: holds a waiting job, or an array. Exit status 1: it does not wait; else that of qhold.
-# QSTAT is the program qstat.sh.
-id=$3
-gpe_state "$id" || exit
-case $id in *\[[0-9]*)
-  printf 'HOLD: job %s is a task: PBS holds whole arrays only\n' "$id" >&2
-  exit 1
-  ;;
-esac
-case $state in
-Q | W | H | T | B) # B: an array, whose tasks that run are not held
-  words=$(qhold -h u "$id" 2>&1) || {
-    rc=$?
-    printf '%s\n' "${words:-qhold failed: $rc}" >&2
-    exit "$rc"
-  }
+# hold.sh QSTAT PROFILE ID: holds a waiting job, or an array. Exit status 1: it does not wait; else
+# that of qhold. QSTAT is the program qstat.sh.
+main() { # QSTAT PROFILE ID
+  qstat=$1 id=$3
   gpe_state "$id" || exit
-  case $state in [QWHT]) exit 0 ;; esac
-  # it began in between; the hold would wait for it until it is queued again
-  qrls -h u "$id"
-  ;;
-esac
-printf 'HOLD: job %s is in state %s: only waiting jobs can be held\n' "$id" "$state" >&2
-exit 1
+  case $id in *\[[0-9]*)
+    printf 'HOLD: job %s is a task: PBS holds whole arrays only\n' "$id" >&2
+    exit 1
+    ;;
+  esac
+  case $state in
+  Q | W | H | T | B) # B: an array, whose tasks that run are not held
+    run_quietly qhold -h u "$id"
+    gpe_state "$id" || exit
+    case $state in [QWHT]) exit 0 ;; esac
+    # it began in between; the hold would wait for it until it is queued again
+    qrls -h u "$id"
+    ;;
+  esac
+  printf 'HOLD: job %s is in state %s: only waiting jobs can be held\n' "$id" "$state" >&2
+  exit 1
+}

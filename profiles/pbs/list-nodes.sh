@@ -9,13 +9,16 @@ case $rc:$nodes in
   ;;
 esac
 printf '%s\n' "$nodes" | awk '
+function takes_no_jobs(word) {
+  return word ~ /^(down|offline|stale|maintenance|sleep|initializing)$/ ||
+    word ~ /unknown|unresolvable|provisioning/
+}
 /^[^ \t]/ { name = $1; next }
 name != "" && $1 == "state" && $2 == "=" {
   sub(/^[^=]*= */, "")
   n = split($0, part, /[, ]+/)
   word = part[1]
-  for (i = n; i > 0; i--) # of several words, one that says that it takes no jobs
-    if (part[i] ~ /^(down|offline|stale|maintenance|sleep|initializing)$|unknown|unresolvable|provisioning/) word = part[i]
+  for (i = n; i > 0; i--) if (takes_no_jobs(part[i])) word = part[i]
   gsub(/[^A-Za-z-]/, "", word)
   print name " " word
   name = ""

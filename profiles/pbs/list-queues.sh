@@ -8,11 +8,15 @@ case $rc:$queues in
   exit "$rc"
   ;;
 esac
-default=$(qstat -B -f 2> /dev/null | awk '$1 == "default_queue" && $2 == "=" { print $3; exit }')
+default=$(qstat -B -f 2> /dev/null | awk '
+$1 == "default_queue" && $2 == "=" { print $3; exit }')
 printf '%s\n' "$queues" | awk -v default="$default" '
 function yes(value) { return value ~ /^([Tt]rue|[Yy]es)$/ }
 function done() {
-  if (name != "") print name " " (yes(enabled) ? "enabled" : "disabled") (yes(started) ? "" : "/stopped") (name == default ? " default" : "")
+  if (name == "") return
+  state = yes(enabled) ? "enabled" : "disabled"
+  if (!yes(started)) state = state "/stopped"
+  print name " " state (name == default ? " default" : "")
 }
 /^Queue:/ { done(); name = $2; enabled = ""; started = ""; next }
 $1 == "enabled" && $2 == "=" { enabled = $3 }

@@ -1,26 +1,34 @@
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   drop_variables
   [ -z "$after" ] || check_dependency
-  nodes='' processes='' cpus='' memory='' gpus='' gpu_type='' gpu_type_resource='' constraint='' exclusive='' mail='' events='' select='' place='' alone=''
+  nodes='' processes='' cpus='' memory='' gpus='' gpu_type='' gpu_type_resource='' constraint=''
+  exclusive='' mail='' events='' select='' place='' alone=''
   read_values "$@"
   choose_chunks
   directives=$(read_directives) ||
-    fail 1 "a directive of the job script (#PBS, from OPTIONS, EXTRA_DIRECTIVES or a field of the site) has a quote without its second one, or too many words"
+    fail 1 "a directive of the job script (#PBS, from OPTIONS, EXTRA_DIRECTIVES or a field of \
+the site) has a quote without its second one, or too many words"
   set -f
   IFS=$(printf '\037')
   case $directives in *["l,$IFS"]select=*) alone= ;; esac
-  # qsub gets a program, with the directives as words: above a script PBS puts a login shell, which a signal for the job
-  # would end. A job that cannot begin ends by a signal, too. -f: no process of qsub stays behind and keeps the lock.
-  # The umask is before the directives, which may have another one.
-  # shellcheck disable=SC2086,SC2016
-  exec qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null ${alone:+-l} $alone ${select:+-l} $select \
-    ${place:+-l} $place ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- /bin/sh -c \
-    'cd -- "$0" && [ -O . ] && [ ! -L "$0" ] && [ -r .gpe/script ] && exec sh .gpe/script; kill -s KILL $$' "$directory"
+  # qsub gets a program, with the directives as words: above a script PBS puts a login shell, which
+  # a signal for the job would end. A job that cannot begin ends by a signal, too.
+  # shellcheck disable=SC2016
+  run='cd -- "$0" && [ -O . ] && [ ! -L "$0" ]'
+  run="$run && [ -r .gpe/script ] && exec sh .gpe/script; kill -s KILL \$\$"
+  # -f: no process of qsub stays behind and keeps the lock. The umask is before the directives,
+  # which may have another one.
+  # shellcheck disable=SC2086
+  exec qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null \
+    ${alone:+-l} $alone ${select:+-l} $select ${place:+-l} $place \
+    ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- /bin/sh -c "$run" "$directory"
 }
 read_directives() { # prints the words of the job script's directives, a unit separator behind each
   sed -n '/^[^#]/q; s/^#PBS//p' "$script" | xargs -x printf '%s\037' 2> /dev/null
 }
-choose_chunks() { # sets select and place: a chunk a node; where the processes do not divide evenly, the first nodes run one more
+# Sets select and place: a chunk a node; where the processes do not divide evenly, the first nodes
+# run one more.
+choose_chunks() {
   [ -z "$exclusive" ] || place=exclhost
   if [ -n "$nodes$processes$cpus$memory$gpus$constraint" ]; then
     check_processes
@@ -34,6 +42,7 @@ choose_chunks() { # sets select and place: a chunk a node; where the processes d
   place=${place:+place=$place}
 }
 print_chunk() { # NODES PROCESSES
-  chunk=$1:ncpus=$(($2 * cpus)):mpiprocs=$2:ompthreads=$cpus
-  printf '%s\n' "$chunk${memory:+:mem=${memory}mb}${gpus:+:ngpus=$gpus${gpu_type:+:$gpu_type_resource=$gpu_type}}${constraint:+:$constraint}"
+  chunk=$1:ncpus=$(($2 * cpus)):mpiprocs=$2:ompthreads=$cpus${memory:+:mem=${memory}mb}
+  chunk=$chunk${gpus:+:ngpus=$gpus${gpu_type:+:$gpu_type_resource=$gpu_type}}
+  printf '%s\n' "$chunk${constraint:+:$constraint}"
 }

@@ -1,4 +1,3 @@
-gpe_program=$1
-gpe_qstat() { # ID...: prints lines of qstat.sh
-  sh "$gpe_program" "$@"
+gpe_qstat() { # [ID...]: prints lines of the program qstat
+  sh "$qstat" "$@"
 }

@@ -1,3 +1,5 @@
+# ID...: prints the states of jobs, of an array those of its tasks; 1: none of them is known; 2: PBS
+# does not answer.
 gpe_tell() {
   set -f
   jobs=$(gpe_qstat "$@" 2>&1)
@@ -8,44 +10,67 @@ gpe_tell() {
     told=$(gpe_explain "$told")
     ;;
   35 | 153) told='' ;;
-  *)
+  *) # a server that does not answer has not forgotten the job
     printf '%s\n' "$jobs" >&2
     return 2
-    ;; # a server that does not answer has not forgotten the job
+    ;;
   esac
-  # of the others, what they left; with the server's name, where that was left out
-  left=$(for id in $(printf '%s\n' "$told" | awk -v asked="$*" '
-{ known[$1]; whole = $1; sub(/\[[0-9]+/, "[", whole); known[whole]; sub(/\..*/, "", $1); known[$1]; sub(/\..*/, "", whole); known[whole] }
-END { n = split(asked, id, " "); for (i = 1; i <= n; i++) if (!(id[i] in known)) print id[i] }'); do
-    index='' whole=$id
-    case $id in *\[*)
-      index=${id#*\[}
-      index=${index%%\]*}
-      whole="${id%%\[*}[]${id#*\]}"
-      ;;
-    esac
-    set +f
-    set -- "$gpe_jobs/$whole" "$gpe_jobs/$whole".* "${gpe_jobs%/*}/$whole" "${gpe_jobs%/*}/$whole".*
-    set -f
-    for link; do
-      [ -d "$link" ] || continue
-      name=${link##*/}
-      case $name in
-      *\[*) # tasks that were removed before they began have left nothing
-        for i in ${index:-$(sed -n '/^[^#]/q; s/^#PBS -J \([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}.*/\1 \4 \2/p' "$link/.gpe/script" | xargs -r seq)}; do
-          ! gpe_record "${name%%\]*}$i]${name#*\]}" || rc=told
-        done
-        [ "${rc-}" != told ] || break
-        ;;
-      *) ! gpe_record "$name" || break ;;
-      esac
-    done
-    rc=''
-  done)
-  [ -n "$told$left" ] || { [ -n "${jobs##*'|'*}" ] || jobs="qstat printed nothing about job $*"; }
-  [ -n "$told$left" ] || {
+  left=$(for id in $(print_forgotten "$@"); do print_left "$id"; done)
+  if [ -z "$told$left" ]; then
+    [ -n "${jobs##*'|'*}" ] || jobs="qstat printed nothing about job $*"
     printf '%s\n' "$jobs" >&2
     return 1
-  }
+  fi
   printf '%s\n' "$told" "$left" | grep .
+}
+print_forgotten() { # ID...: those that are not told
+  printf '%s\n' "$told" | awk -v asked="$*" '
+function note(id) { # the name of the server may be left out
+  known[id]
+  sub(/\..*/, "", id)
+  known[id]
+}
+{
+  note($1)
+  sub(/\[[0-9]+/, "[", $1)
+  note($1)
+}
+END {
+  n = split(asked, part, " ")
+  for (i = 1; i <= n; i++) if (!(part[i] in known)) print part[i]
+}'
+}
+# ID: prints what the job has left of its end; with the name of the server, where that was left out.
+print_left() {
+  index='' whole=$1
+  case $1 in *\[*)
+    index=${1#*\[}
+    index=${index%%\]*}
+    whole="${1%%\[*}[]${1#*\]}"
+    ;;
+  esac
+  set +f
+  set -- "$gpe_jobs/$whole" "$gpe_jobs/$whole".* "${gpe_jobs%/*}/$whole" "${gpe_jobs%/*}/$whole".*
+  set -f
+  for link; do
+    [ -d "$link" ] || continue
+    name=${link##*/}
+    case $name in
+    *\[*) ! print_tasks || break ;;
+    *) ! gpe_record "$name" || break ;;
+    esac
+  done
+}
+# Of the array name, or its task index; false if none has left anything, as tasks that were removed
+# before they began.
+print_tasks() {
+  found=1
+  for i in ${index:-$(print_indices)}; do
+    ! gpe_record "${name%%\]*}$i]${name#*\]}" || found=0
+  done
+  return "$found"
+}
+print_indices() { # as START asked for them: 0-9:3
+  range='\([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}'
+  sed -n "/^[^#]/q; s/^#PBS -J $range.*/\\1 \\4 \\2/p" "$link/.gpe/script" | xargs -r seq
 }

@@ -3,6 +3,8 @@ gpe_print_nodes() {
     cat -- "$PBS_NODEFILE"
   else
     scontrol show hostnames "$SLURM_JOB_NODELIST" |
-      awk -v n="${SLURM_NTASKS:-$SLURM_NNODES}" -v nodes="$SLURM_NNODES" '{ for (i = n / nodes; i > 0; i--) print }'
+      awk -v n="${SLURM_NTASKS:-$SLURM_NNODES}" -v nodes="$SLURM_NNODES" '{
+        for (i = n / nodes; i > 0; i--) print
+      }'
   fi | awk -v n="${GPE_CPUS:-1}" 'NR % n == 0'
 }

@@ -1,9 +1,20 @@
-# qstat.sh [ID...]: prints a line ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY|REASON for each of these
-# jobs and tasks; without ID, for this user's jobs that have not ended. Slurm has no qselect, and its qstat always reads all
-# jobs. The exit status of an error is that of qstat.
-gpe_qstat() {
-  # each task of an array; Slurm's qstat has no -t
-  gpe_text=$(if command -v qselect > /dev/null; then qstat -f -t "$@"; else qstat -f "$@"; fi 2>&1)
+# qstat.sh [ID...]: prints a line
+#   ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY|REASON
+# for each of these jobs and tasks; without ID, for this user's jobs that have not ended. Slurm has
+# no qselect, and its qstat always reads all jobs. The exit status of an error is that of qstat.
+main() { # [ID...]
+  if [ "$#" -gt 0 ]; then
+    gpe_qstat "$@"
+  elif command -v qselect > /dev/null; then
+    gpe_ids=$(qselect -u "$(id -un)" -s EHQRTW) || return
+    # shellcheck disable=SC2086
+    [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
+  else
+    gpe_qstat
+  fi
+}
+gpe_qstat() { # [ID...]
+  gpe_text=$(ask_qstat "$@" 2>&1)
   gpe_rc=$?
   case $gpe_rc:$#:$gpe_text in
   153:0:) return 0 ;; # Slurm's qstat: there are no jobs
@@ -18,30 +29,67 @@ gpe_qstat() {
     printf '%s\n' "$gpe_text" >&2
     return "$gpe_rc"
   fi
-  # Torque's attributes begin with four blanks and go on behind a tab; Slurm's begin with the tab. The first of a
-  # name counts: what a user can put into a value stands further down.
-  printf '%s\n' "$gpe_text" | awk '
-function never_began(id, line, word) { # Slurm: why a job has ended that had no node, in words of pbs
-  if (!asked++) while (("squeue -h -t CANCELLED -o \"%i %r\"" | getline line) > 0) { split(line, word, " "); why[word[1]] = word[2] }
+  printf '%s\n' "$gpe_text" | print_jobs
+}
+ask_qstat() { # [ID...]
+  if command -v qselect > /dev/null; then
+    qstat -f -t "$@" # each task of an array
+  else
+    qstat -f "$@" # Slurm's qstat has no -t
+  fi
+}
+# Of what qstat tells. Torque's attributes begin with four blanks and go on behind a tab; Slurm's
+# begin with the tab. The first of a name counts: what a user can put into a value stands further
+# down.
+print_jobs() {
+  awk -v OFS='|' '
+# Slurm: why a job has ended that had no node, in words of pbs
+function never_began(id, line, word) {
+  if (!asked++)
+    while (("squeue -h -t CANCELLED -o \"%i %r\"" | getline line) > 0) {
+      split(line, word, " ")
+      why[word[1]] = word[2]
+    }
   return why[id] == "DependencyNeverSatisfied" ? "dependency" : "deleted"
 }
+# Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
+function correct_state() {
+  if (job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
+  if (job["job_state"] == "C" && job["exec_host"] == "") {
+    job["job_state"] = "F"
+    held = never_began(id)
+  }
+  if (job["job_state"] == "U") job["job_state"] = "unknown"
+}
+# the whole array is in the state of its tasks that comes last here: those that wait can be held
+function note_task(array, letter) {
+  letter = job["job_state"]
+  sub(/[WT]/, "Q", letter)
+  if (index("CRSQH", letter) < index("CRSQH", whole[array])) return
+  whole[array] = letter
+  holds[array] = job["Hold_Types"]
+  owner[array] = job["Job_Owner"]
+}
+function used(name) { return job["resources_used." name] }
 function done() {
   if (id == "") return
   sub(/@[^@]*$/, "", job["Job_Owner"]) # users may have an @ in their names
-  # Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
-  if (slurm && job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
-  if (slurm && job["job_state"] == "C" && job["exec_host"] == "") { job["job_state"] = "F"; held = never_began(id) }
-  if (slurm && job["job_state"] == "U") job["job_state"] = "unknown"
-  if (match(id, /\[[0-9]+\]/)) { # the whole array is in the state of its tasks that comes last here: those that wait can be held
-    array = substr(id, 1, RSTART) substr(id, RSTART + RLENGTH - 1)
-    letter = job["job_state"]
-    sub(/[WT]/, "Q", letter)
-    if (index("CRSQH", letter) >= index("CRSQH", whole[array])) { whole[array] = letter; holds[array] = job["Hold_Types"]; owner[array] = job["Job_Owner"] }
-  } else if (id ~ /\[\]/) told[id]
-  print id "|" job["Job_Owner"] "|" job["job_state"] "|" held "|" job["exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" \
-    job["resources_used.walltime"] "," job["resources_used.cput"] "," job["resources_used.mem"] "|" job["comment"]
+  if (slurm) correct_state()
+  if (match(id, /\[[0-9]+\]/)) note_task(substr(id, 1, RSTART) substr(id, RSTART + RLENGTH - 1))
+  else if (id ~ /\[\]/) told[id]
+  print id, job["Job_Owner"], job["job_state"], held, job["exit_status"], job["exec_host"],
+    job["queue"], job["Hold_Types"], used("walltime") "," used("cput") "," used("mem"),
+    job["comment"]
 }
-/^Job Id:/ { done(); id = $0; sub(/^Job Id:[ \t]*/, "", id); split("", job); slurm = 0; held = ""; next }
+/^Job Id:/ {
+  done()
+  id = $0
+  sub(/^Job Id:[ \t]*/, "", id)
+  split("", job)
+  slurm = 0
+  held = ""
+  next
+}
 /^(    |\t)[A-Za-z_.]+ = / {
   name = $1
   value = $0
@@ -51,16 +99,7 @@ function done() {
 }
 END {
   done()
-  for (array in whole) if (!(array in told)) print array "|" owner[array] "|" whole[array] "|||||" holds[array] "||"
+  for (array in whole)
+    if (!(array in told)) print array, owner[array], whole[array] "|||||" holds[array] "||"
 }'
 }
-gpe_live() {
-  command -v qselect > /dev/null || {
-    gpe_qstat
-    return
-  }
-  gpe_ids=$(qselect -u "$(id -un)" -s EHQRTW) || return
-  # shellcheck disable=SC2086
-  [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
-}
-if [ "$#" -gt 0 ]; then gpe_qstat "$@"; else gpe_live; fi
