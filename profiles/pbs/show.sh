@@ -1,7 +1,7 @@
 # ID OWNER: reads lines of gpe_qstat, and prints those of states: of the job ID, or of all; of the
 # user OWNER, or of all. False if there are none.
 gpe_show() {
-  GPE_JOBS=$gpe_jobs GPE_OLD=${gpe_jobs%/*} awk -F'|' -v id="$1" -v owner="$2" '
+  GPE_JOBS=$gpe_jobs awk -F'|' -v id="$1" -v owner="$2" '
 function hosts(list, n, i, part, seen, all) {
   n = split(list, part, "+")
   for (i = 1; i <= n; i++) {
@@ -27,13 +27,12 @@ function best(told, name, t) {
   return t + 0 > told + 0 ? t : told
 }
 function first(file, line) { line = ""; getline line < file; close(file); return line }
-function left(name, line, dir) { # by the job, or the task
+function left(name, dir) { # by the job, or the task
   dir = $1
   if (match(dir, /\[[0-9]+\]/))
     dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) \
       "/.gpe/tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
-  line = first(ENVIRON["GPE_JOBS"] "/" dir "/" name)
-  return line == "" ? first(ENVIRON["GPE_OLD"] "/" dir "/" name) : line
+  return first(ENVIRON["GPE_JOBS"] "/" dir "/" name)
 }
 function add(name, value) { if (value != "") more = more " " name "=" value }
 function explain_end(removed) { # sets sub1 and code

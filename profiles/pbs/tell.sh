@@ -50,7 +50,7 @@ print_left() {
     ;;
   esac
   set +f
-  set -- "$gpe_jobs/$whole" "$gpe_jobs/$whole".* "${gpe_jobs%/*}/$whole" "${gpe_jobs%/*}/$whole".*
+  set -- "$gpe_jobs/$whole" "$gpe_jobs/$whole".*
   set -f
   for link; do
     [ -d "$link" ] || continue
