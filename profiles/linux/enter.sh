@@ -5,6 +5,8 @@ enter_directory() {
   mkdir -p -- "$gpe_jobs" "$directory/.gpe" && cd -- "$directory" || exit 73
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
   # path leads through.
+  # user: the one owner that is allowed besides root; that it is this user is looked at last. With y
+  # in front, no pattern of a mode fits.
   path=$(LC_ALL=C namei -mo -- "$directory")
   user='' unsafe='' last=''
   [ ! -O / ] || user=root

@@ -1,9 +1,11 @@
 # find-job.sh --profile NAME --directory PATH --id-pattern ERE [COMMAND...]: prints the id of the
 # job that was submitted in a directory, or nothing. It waits for a submission that is under way. If
 # one was interrupted and there is no job, it is given up: should its job begin later, it runs
-# nothing. Exit status 75: the batch system cannot be asked.
-main() {                        # COMMAND...
-  [ -d "$directory" ] || exit 0 # there never was a START
+# nothing. COMMAND, which some profiles have, asks the batch system. Exit status 73: the directory
+# cannot be used. 75: it is not known whether there is a job.
+main() { # COMMAND...
+  # without a directory, there never was a START
+  [ -d "$directory" ] || exit 0
   enter_directory
   exec 3> .gpe/lock && flock 3 3>&3 || exit 1
   if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then

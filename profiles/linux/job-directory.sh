@@ -21,11 +21,13 @@ gpe_job_dir() {
   gpe_dir=$gpe_jobs/$gpe_a/.gpe/tasks/$gpe_t
   [ -d "$gpe_jobs/$gpe_a" ]
 }
-gpe_note_removal() { # ID: after the batch system has taken the removal, and only then
+# ID: after the batch system has taken the removal, and only then: writes that down for the job,
+# unless it had ended before, and for the tasks of an array that have not ended.
+gpe_note_removal() {
   ! gpe_job_dir "$1" || (
     umask 077
     mkdir -p -- "$gpe_dir/.gpe" || exit
-    # it had not ended before the removal: a signal has ended it, which was that of the removal
+    # up to 128: it had ended by itself; more: by a signal, which was that of the removal
     gpe_rc=129
     [ ! -e "$gpe_dir/.gpe_exit_status" ] || read -r gpe_rc < "$gpe_dir/.gpe_exit_status"
     [ "$gpe_rc" -le 128 ] || printf 'removed\n' > "$gpe_dir/.gpe/removed"

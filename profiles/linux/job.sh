@@ -1,7 +1,8 @@
 # job.sh: the functions of a job script. It reads this file from its working directory, and shares
-# its shell with lines of the site and of the user: names begin with gpe_.
+# its shell with lines of the site and of the user, so each name begins with gpe_. 125 is the exit
+# status of a file, directory, module or container that cannot be used.
 #   gpe_begin_job NAME=VALUE...       takes the directory for this job; exports values as GPE_NAME
-#   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files; its directory
+#   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, enters DIRECTORY
 #   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables
 #   gpe_end_job                       writes down how the program ended, and exits with that
 gpe_begin_job() { # NAME=VALUE...
@@ -45,7 +46,7 @@ gpe_open_record() {
   rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" &
   [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
     rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
-  # room for the end: the job may fill its disk
+  # room for the end, which is written over it: the job may fill its disk
   printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$"
   # not empty: SITE_SETUP has begun, and not ended
   gpe_setup=$PWD/.gpe/setup
@@ -67,7 +68,7 @@ gpe_set_values() {
     eval "$gpe_prefix${gpe_value%%=*}=\${gpe_value#*=}"
   done
 }
-# This shell outlives a signal for the whole job, to record its end. zsh does not know ABRT.
+# This shell outlives a signal for the whole job, to record its end. ABRT is last: zsh stops there.
 gpe_survive() {
   trap : HUP INT QUIT ILL TRAP BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS ABRT
 }
@@ -97,7 +98,8 @@ gpe_open_program() { # NAME=VALUE...
   gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
   gpe_set_values gpe_ "$@"
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
-  # Where SITE_SETUP has gone, the program begins; its files are in the working directory.
+  # If SITE_SETUP has changed the directory, the program begins there; its files are opened in the
+  # working directory all the same.
   # shellcheck disable=SC3013
   [ . -ef "${gpe_setup%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
   command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
@@ -243,7 +245,8 @@ gpe_end_job() { # [STATUS]
   fi
   [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
   gpe_measure 2> /dev/null
-  printf '%s\n' "$gpe_status" > .gpe/exit_status.new && mv -f .gpe/exit_status.new .gpe_exit_status
+  printf '%s\n' "$gpe_status" 1<> .gpe/exit_status.new &&
+    mv -f .gpe/exit_status.new .gpe_exit_status
   exit "${gpe_exit:-$gpe_status}"
 }
 gpe_remove_tmp_dir() {

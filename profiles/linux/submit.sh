@@ -6,8 +6,9 @@
 #   --keep ERE            names of variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
-# Exit status 73: nothing was done. 75: nobody knows whether there is a job; find-job.sh finds out,
-# then this can be repeated. Any other but 0: there is no job.
+# Exit status 73: nothing was done. 75: nobody knows whether there is a job. Any other but 0: the
+# command has failed. After all but 73, find-job.sh finds out whether there is a job all the same,
+# and then this can be repeated.
 main() { # COMMAND...
   if [ -n "$in_session" ]; then
     submit_in_session "$@"
@@ -22,13 +23,14 @@ main() { # COMMAND...
   fi
   print_id
 }
-# Unsets those of a job that submits this one, which is none of its processes; and what a job script
-# takes for its own.
+# Unsets the variables of a job that runs this program, as the new job is no part of it, and those
+# that the functions of a job script obey.
 drop_job_variables() {
   unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
   unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
   unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
-  unset gpe_run_tasks gpe_container gpe_tmp gpe_watch gpe_enlisting
+  unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
+  unset gpe_enlisting gpe_lives
 }
 fail() { # STATUS MESSAGE
   printf 'START: %s\n' "$2" >&2
@@ -36,7 +38,7 @@ fail() { # STATUS MESSAGE
 }
 # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile.
 submit_once() {
-  # one submission at a time; ksh passes only what a command names
+  # one submission at a time; ksh closes 3 for a command that does not name it
   exec 3> .gpe/lock && flock 3 3>&3 || exit 73
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
@@ -49,7 +51,8 @@ submit_once() {
   fi
   [ ! -s .gpe/error ] || cat .gpe/error >&2
   if [ ! -s .gpe/id ]; then
-    # it was refused, and said why; or setsid cannot be run. What was killed has said nothing.
+    # 126, 127: setsid cannot be run. Else a failed command has said why, and what was killed has
+    # not.
     case $rc in
     75) ;;
     126 | 127) exit "$rc" ;;
@@ -60,15 +63,18 @@ then START can be repeated"
   fi
   exec 3>&-
 }
-# From here on, only FIND_JOB can tell whether there is a job. False if there is a mark.
+# Makes the mark: from here on, only FIND_JOB can tell whether there is a job. It stays, and a job
+# of this directory without it runs nothing. False if there is one already.
 make_mark() {
-  set -C # two cannot make it
-  { printf '' > .gpe/submitting; } 2> /dev/null || return
+  set -C
+  { printf '' > .gpe/submitting; } 2> /dev/null
+  made=$?
   set +C
+  return "$made"
 }
 # The script's last line shows that it is whole: what writes it may be killed.
 write_script() {
-  cat -- "${job:-/dev/null}" > .gpe/job.sh & # beside the next program
+  cat -- "${job:-/dev/null}" > .gpe/job.sh & # at the same time as sed
   last=$(LC_ALL=C sed -n -e 'w .gpe/script' -e '$p') || return
   case $last in
   gpe_end_job | '# end of the job script') ;;

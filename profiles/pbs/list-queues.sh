@@ -10,13 +10,13 @@ case $rc:$queues in
 esac
 default=$(qstat -B -f 2> /dev/null | awk '
 $1 == "default_queue" && $2 == "=" { print $3; exit }')
-printf '%s\n' "$queues" | awk -v default="$default" '
+printf '%s\n' "$queues" | awk -v preferred="$default" '
 function yes(value) { return value ~ /^([Tt]rue|[Yy]es)$/ }
 function done() {
   if (name == "") return
   state = yes(enabled) ? "enabled" : "disabled"
   if (!yes(started)) state = state "/stopped"
-  print name " " state (name == default ? " default" : "")
+  print name " " state (name == preferred ? " default" : "")
 }
 /^Queue:/ { done(); name = $2; enabled = ""; started = ""; next }
 $1 == "enabled" && $2 == "=" { enabled = $3 }

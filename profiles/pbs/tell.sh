@@ -70,7 +70,11 @@ print_tasks() {
   done
   return "$found"
 }
-print_indices() { # as START asked for them: 0-9:3
+# As START asked for them in the script: 0-9:3. Torque's are on qsub's command line: those that have
+# begun.
+print_indices() {
   range='\([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}'
-  sed -n "/^[^#]/q; s/^#PBS -J $range.*/\\1 \\4 \\2/p" "$link/.gpe/script" | xargs -r seq
+  indices=$(sed -n "/^[^#]/q; s/^#PBS -J $range.*/\\1 \\4 \\2/p" "$link/.gpe/script" | xargs -r seq)
+  [ -n "$indices" ] || indices=$(ls "$link/.gpe/tasks" 2> /dev/null)
+  printf '%s\n' "$indices"
 }

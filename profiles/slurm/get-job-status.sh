@@ -107,21 +107,17 @@ ask_accounting() {
     -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) || return
   history=$(printf '%s\n' "$lines" | gpe_show "$id") || history=
 }
-print_told() { # the lines of records, or of history in their place; false if nobody knows the job
+# The lines of records, or of history in their place; false if nobody knows the job. The job wrote
+# an exit status of 128 and more after a signal, and the accounting knows whose.
+print_told() {
   printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
-function decides(line) {
+function accounting_decides(line) {
   if (line ~ / (PENDING|RUNNING)/) return 0
   return $2 == "forgotten" || /exit=1[2-9][0-9]/ || line !~ / (COMPLETED|FAILED\/exit)/
 }
-!ours && NF {
-  told[$1] = $0
-  next
-}
-!NF {
-  ours = 1
-  next
-}
-$1 in told && decides(told[$1]) { $0 = told[$1] }
+!NF { in_records = 1; next }
+!in_records { accounted[$1] = $0; next }
+$1 in accounted && accounting_decides(accounted[$1]) { $0 = accounted[$1] }
 $1 == id && $2 == "forgotten" { exit 1 }
 { print }'
 }

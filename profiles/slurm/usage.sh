@@ -33,7 +33,7 @@ print_records() { # of what has ended, or is not known: what the job itself has 
   [ -n "$known" ] || gpe_record "$id"
 }
 print_usage() { # a line for each job or task; false if there are none
-  printf '%s\n' "$known" "known" "$steps" "steps" "$accounts" "accounts" "$records" |
+  printf '%s\n' known "$known" steps "$steps" accounts "$accounts" records "$records" |
     LC_ALL=C awk -v id="$id" '
 function seconds(t, n, days, part, s) { # 1-02:03:04.5
   days = sub(/-/, ":", t)
@@ -84,15 +84,15 @@ function print_line(one, line) {
   if (one in largest) line = line sprintf(" memory=%.0f", largest[one])
   if (line != one " usage") print line
 }
-/^(known|steps|accounts)$/ {
+/^(known|steps|accounts|records)$/ {
   part = $0
   next
 }
 !NF { next }
-part == "" { put($1, value("elapsed=", "[0-9]+")) }
-part == "known" { put_step() }
-part == "steps" { put_account() }
-part == "accounts" { put_record() }
+part == "known" { put($1, value("elapsed=", "[0-9]+")) }
+part == "steps" { put_step() }
+part == "accounts" { put_account() }
+part == "records" { put_record() }
 END {
   for (i = 1; i <= count; i++) print_line(ids[i])
   exit !count

@@ -3,6 +3,7 @@
 # for each of these jobs and tasks; without ID, for this user's jobs that have not ended. Slurm has
 # no qselect, and its qstat always reads all jobs. The exit status of an error is that of qstat.
 main() { # [ID...]
+  set -f # a task is 12[3]
   if [ "$#" -gt 0 ]; then
     gpe_qstat "$@"
   elif command -v qselect > /dev/null; then

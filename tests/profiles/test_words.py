@@ -593,6 +593,15 @@ def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
     assert "only waiting jobs can be held" in torque.fails("HOLD", JOB_ID="33[].server")
 
 
+def test_an_array_that_torque_has_forgotten(torque: Target, commands: Commands) -> None:
+    """Its script does not have the indices: the tasks that have begun have directories."""
+    leave(torque, "33[].server", script="#!/bin/sh\n")
+    leave(torque, "33[].server/.gpe/tasks/5", exit_status="3\n")
+    commands.set("qstat", stderr="qstat: Unknown Job Id Error 33[].server\n", code=153)
+    told = torque.statuses("", JOB_ID="33[].server")
+    assert {job_id: (s.state, s.exit) for job_id, s in told.items()} == {"33[5].server": ("DONE", 3)}
+
+
 def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     """By sstat for what runs, by sacct for what has ended, and without accounting by the job's own record."""
     commands.set("squeue", "7|RUNNING|0|n1|None|debug|1:02:03|\n")
