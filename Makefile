@@ -63,7 +63,7 @@ changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
 	$(BIN)/ruff format -q --check .
 	$(BIN)/mypy
-	tests=$$(sh tests/changed.sh) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
+	tests=$$($(BIN)/python -m tests.changed) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
 test: $(VENV)/.dev
 	@echo "make test: about $(if $(HUNT),11 minutes with hunts at length,5 minutes) on 2 cores; make check: a quick part in one"

@@ -85,7 +85,7 @@ def render(
 
         common.print_result(shell.build_self_contained_script(incarnation))
     else:
-        if incarnation.static_scripts and sys.stdout is not None and sys.stdout.isatty():
+        if incarnation.static_scripts and sys.stderr is not None and sys.stderr.isatty():
             message = (
                 "it runs static scripts, which `incarnate deploy --run` writes; --self-contained prints both"
             )
