@@ -5,6 +5,7 @@ Every executor uses `build_request`, so that values are quoted in one place.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -21,6 +22,8 @@ OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
 """The names of osprofile's own files in a job's working directory."""
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.+-]")
+_MAX_NAME_LENGTH: Final = 200
 _BOOLEAN_FIELDS: Final = frozenset({"EXCLUSIVE", "REQUEUE"})
 _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -160,6 +163,15 @@ DEPENDENCY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
 """The conditions in the field DEPENDENCY, by the attributes of JobDescription that name the jobs."""
 JOB_FIELDS: Final = frozenset({*FIELD_BY_ATTRIBUTE.values(), DEPENDENCY_FIELD})
 """The fields of a job that mean the same in every profile. A profile refuses those that its START does not use."""
+
+
+def build_job_name(text: str, prefix: str = "job.") -> str:
+    """Return a job's name that each bundled profile accepts, and that is as similar to a text as possible.
+
+    It has only letters, digits and `_ . + -`, and at most 200 of them; `prefix` is put before what is no letter.
+    """
+    name = _NOT_IN_NAMES.sub("_", text)[:_MAX_NAME_LENGTH]
+    return name if name[:1].isalpha() else f"{prefix}{name}"
 
 
 def build_request(description: JobDescription) -> dict[str, str]:

@@ -35,8 +35,6 @@ log: Final = logging.getLogger(__name__)
 _REFUSED: Final = ("job_extra", "job_extra_directives", "header_skip", "job_directives_skip")
 """Arguments of dask-jobqueue about directives: the profile writes them."""
 _WALLTIME: Final = re.compile(r"(?:([0-9]{1,4})-)?([0-9]{1,6}):([0-5][0-9]):([0-5][0-9])", re.ASCII)
-_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.-]")
-_MAX_NAME_LENGTH: Final = 200
 """The bundled profiles allow at least 229 characters for JOB_NAME."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:=@%+,~-]+")
 _SPECIAL: Final = re.compile(r'["\\`]|\$(?![A-Za-z_]|\{[A-Za-z_][A-Za-z0-9_]*\})')
@@ -279,7 +277,8 @@ class OSProfileJob(Job):
 
     def describe(self) -> osprofile.JobDescription:
         """Return the description of the job."""
-        stem = f"{_make_plain_name(self.job_name)}-{_make_plain_name(str(self.name))}.{uuid.uuid4().hex[:8]}"
+        name, worker = (osprofile.build_job_name(str(text), "dask.") for text in (self.job_name, self.name))
+        stem = f"{name}-{worker}.{uuid.uuid4().hex[:8]}"
         path = None if self.log_directory is None else os.path.join(os.path.abspath(self.log_directory), stem)
         environment = self.environment
         if environment is None:
@@ -292,7 +291,7 @@ class OSProfileJob(Job):
             environment=environment,
             stdout=None if path is None else f"{path}.out",
             stderr=None if path is None else f"{path}.err",
-            name=_make_plain_name(self.job_name),
+            name=name,
             queue=self.queue,
             project=self.account,
             nodes=1,
@@ -435,12 +434,6 @@ def _split_shebang(shebang: object) -> list[str]:
         message = f"shebang: {shebang!r} does not name a shell; write as in '#!/bin/bash -l'"
         raise ValueError(message)
     return words
-
-
-def _make_plain_name(name: str) -> str:
-    """Return a name that every profile accepts."""
-    plain = _NOT_PLAIN.sub("_", name)[:_MAX_NAME_LENGTH]
-    return plain if plain[:1].isalpha() else f"dask.{plain}"
 
 
 def _quote_word(text: str) -> str:

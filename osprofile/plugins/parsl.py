@@ -40,8 +40,6 @@ _MAX_AGE: Final = 60.0
 Its last answer serves Parsl, so that frequent calls of `status` are no load for the batch system."""
 
 _WALLTIME: Final = re.compile(r"([0-9]{1,6}):([0-5][0-9]):([0-5][0-9])", re.ASCII)
-_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.-]")
-_MAX_NAME_LENGTH: Final = 200
 """The bundled profiles allow at least 229 characters for JOB_NAME; the name gets a suffix."""
 
 
@@ -288,9 +286,7 @@ def _parse_walltime(walltime: str) -> int:
 
 def _make_plain_name(job_name: str) -> str:
     """Return a unique name that every profile accepts. Launchers use it unquoted, in names of files."""
-    name = _NOT_PLAIN.sub("_", job_name)[:_MAX_NAME_LENGTH]
-    prefix = "" if name[:1].isalpha() else "parsl."
-    return f"{prefix}{name}.{uuid.uuid4().hex[:12]}"
+    return f"{osprofile.build_job_name(job_name, 'parsl.')}.{uuid.uuid4().hex[:12]}"
 
 
 def _write_script(path: str, text: str) -> None:

@@ -27,8 +27,6 @@ _LAUNCHER_OUTPUT: Final = "stdout"
 _NODE_FILE: Final = "psij_nodefile"
 _SETS_NODE_FILE: Final = 'PSIJ_NODEFILE=$GPE_NODE_FILE; export PSIJ_NODEFILE; exec "$@"'
 _EMPTIES_ENVIRONMENT: Final = 'exec env -i "PSIJ_NODEFILE=$GPE_NODE_FILE" "$@"'
-_MAX_NAME_LENGTH: Final = 64
-_UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _UNSAFE_IN_REDIRECTION: Final = re.compile(r"[\s*?\[\\]")
 """The launchers' scripts write `1>$path` without quotes: bash would split these, or search for files."""
 _MEBIBYTE: Final = 1 << 20
@@ -78,7 +76,7 @@ def build_description(
         environment=environment,
         stdout=_LAUNCHER_OUTPUT,
         stderr=_LAUNCHER_OUTPUT,
-        name=build_plain_name(os.path.basename(name) if name == spec.executable else name),
+        name=osprofile.build_job_name(os.path.basename(name) if name == spec.executable else name),
         nodes=nodes,
         processes=processes,
         cpus=resources.cpu_cores_per_process,
@@ -92,12 +90,6 @@ def build_description(
         node_file=_NODE_FILE if has_node_file else None,
         fields=fields,
     )
-
-
-def build_plain_name(name: str) -> str:
-    """Return a name that every batch system accepts: letters, digits, `_ . -`, a letter first."""
-    plain = _UNSAFE_IN_NAME.sub("_", name).lstrip("_.-")
-    return (plain if plain[:1].isalpha() else f"job_{plain}")[:_MAX_NAME_LENGTH].rstrip("_")
 
 
 def find_property(field_name: str) -> str:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import functools
 import os
-import re
 import shlex
 import threading
 import uuid
@@ -79,7 +78,6 @@ _EXECUTORS_FIELDS: Final = frozenset(
     }
 )  # fmt: skip
 """Fields that this executor sets itself, or that would make something else than one job of a rule's job."""
-_MAX_NAME_LENGTH: Final = 200
 _MAX_STATUS_AGE: Final = 1.0
 """Seconds for which an answer is used again: Snakemake may check as often as a hundred times a second."""
 
@@ -228,7 +226,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             self._log_directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise WorkflowError(f"job {job.jobid} was not submitted: {error}") from None
-        name = _make_name(self.get_jobname(job))
+        name = osprofile.build_job_name(self.get_jobname(job))
         log = str(self._log_directory / f"{name}.{job.attempt}.log")
         cluster, fields = map_resources(job.resources, job.threads)
         before: set[str] = set()
@@ -479,9 +477,3 @@ def _parse_context(words: Iterable[str]) -> dict[str, str]:
             raise WorkflowError(f"--osprofile-context {word!r} is not NAME=VALUE, as in CLUSTER=west")
         context[name] = value
     return context
-
-
-def _make_name(text: str) -> str:
-    """Return a job name that every batch system takes."""
-    name = re.sub(r"[^A-Za-z0-9_.+-]", "_", text)[:_MAX_NAME_LENGTH]
-    return name if re.match("[A-Za-z]", name) else f"s{name}"

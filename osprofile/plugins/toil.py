@@ -50,8 +50,6 @@ _MIN_RETRY_DELAY: Final = 0.5
 _MAX_RETRY_DELAY: Final = 30.0
 _MIN_WALL_TIME: Final = 0.001
 """Toil's wall times are above zero; a batch system may count whole seconds."""
-_NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.-]")
-_MAX_NAME_LENGTH: Final = 200
 """The bundled profiles allow at least 229 characters for JOB_NAME."""
 _MEMORY: Final = re.compile("mem", re.IGNORECASE)
 """What the states and reasons of limits of memory have in common: OUT_OF_MEMORY, TERM_MEMLIMIT."""
@@ -237,7 +235,7 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
             **fields,
             **self._fields,
             **(self._preemptible_fields if job_desc.preemptible else {}),
-            "JOB_NAME": _NOT_PLAIN.sub("_", f"toil_job_{job_id}_{kind}")[:_MAX_NAME_LENGTH],
+            "JOB_NAME": osprofile.build_job_name(f"toil_job_{job_id}_{kind}"),
             # The batch system's id is not known yet.
             "STDOUT": os.path.abspath(self.format_std_out_err_path(job_id, "osprofile", "out")),
             "STDERR": os.path.abspath(self.format_std_out_err_path(job_id, "osprofile", "err")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -23,8 +22,6 @@ MEMORY_OF_ENDED_JOBS: Final = 300.0
 """Seconds for which squeue and qstat know an ended job: MinJobAge of Slurm, keep_completed of Torque."""
 MEMORY_OF_HISTORY: Final = 14 * 86400.0
 """Seconds for which `qstat -x` of PBS Pro knows an ended job: its default for job_history_duration."""
-_NAME_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9_.+-]")
-_MAX_NAME_LENGTH: Final = 200
 
 
 @final
@@ -50,12 +47,6 @@ class Command(NamedTuple):
                 f"  {', '.join(option.flags)}{value.rstrip()}{'  ' if option.help else ''}{option.help}"
             )
         return "\n".join([*lines, "", "A stand-in of osprofile. Other options are refused."])
-
-
-def make_plain_name(name: str) -> str:
-    """Return a name that every profile accepts as JOB_NAME, as similar as possible."""
-    plain = _NAME_CHARACTERS.sub("_", name)[:_MAX_NAME_LENGTH]
-    return plain if plain[:1].isascii() and plain[:1].isalpha() else f"j{plain}"
 
 
 def print_lines(lines: Iterable[str]) -> None:

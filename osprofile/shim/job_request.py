@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import IncarnationError, JobNotFoundError, quote_value
+from osprofile.jobs.description import build_job_name
 from osprofile.shim.client import WRAPPER_NAME, Submission
-from osprofile.shim.command import make_plain_name
 from osprofile.shim.command_line import CommandLine, JobScript, OptionValue, UsageError
 from osprofile.shim.job_wrapper import restrict_environment
 
@@ -59,7 +59,7 @@ class JobRequest:
                 arguments=[f"{directory}/{WRAPPER_NAME}"],
                 directory=self.directory,
                 working_directory=directory,
-                name=make_plain_name(self.name),
+                name=build_job_name(self.name),
                 **attributes,
             )
             return Submission(description, self.script.content, self.format_wrapper(number, directory))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_value
+from osprofile.jobs.description import build_job_name
 from osprofile.jobs.state import JobState, NodeState
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
@@ -13,7 +14,6 @@ from osprofile.shim.command import (
     Command,
     has_started,
     is_own_name,
-    make_plain_name,
     print_error,
     print_lines,
 )
@@ -232,7 +232,7 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
         entry
         for entry in client.list_recent(MEMORY_OF_HISTORY if has_history else MEMORY_OF_ENDED_JOBS)
         if get_state(entry.status, client.system) in letters
-        and (name is None or entry.record.name == make_plain_name(name))
+        and (name is None or entry.record.name == build_job_name(name))
         and (queue is None or client.may_be_in_queue(entry, [queue]))
     ]
     print_lines(map(format_entry_id, select_user(client, entries, line)))

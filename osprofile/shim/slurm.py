@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_name, quote_value
+from osprofile.jobs.description import build_job_name
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.shim import quantities
 from osprofile.shim.command import (
@@ -15,7 +16,6 @@ from osprofile.shim.command import (
     get_elapsed,
     has_started,
     is_own_name,
-    make_plain_name,
     print_error,
     print_lines,
 )
@@ -186,7 +186,7 @@ def filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) 
     user, names, partitions = (line.get(name) for name in ("user", "name", "partition"))
     if user is not None and not any(is_own_name(client, name) for name in user.text.split(",")):
         return []  # the record has the jobs of one user
-    plain = None if names is None else {make_plain_name(name) for name in names.text.split(",")}
+    plain = None if names is None else {build_job_name(name) for name in names.text.split(",")}
     queues = None if partitions is None else partitions.text.split(",")
     return [
         entry

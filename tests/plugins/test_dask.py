@@ -382,7 +382,7 @@ def test_every_profile_takes_a_job(profile: str) -> None:
     for name in HOSTILE:
         if name != "a\ntouch canary\n":  # not for every batch system
             job = make_job(profile, name=name, job_name=name, walltime="00:10:00")
-            assert plugin._make_plain_name(name) in render(profile, job.describe())
+            assert osprofile.build_job_name(name, "dask.") in render(profile, job.describe())
 
 
 def run_and_read(**settings: Any) -> str:  # noqa: ANN401

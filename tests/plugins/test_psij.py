@@ -19,7 +19,7 @@ from psij.serialize import JSONSerializer
 
 import osprofile
 from osprofile.plugins.psij import list_executors
-from osprofile.plugins.psij_description import build_description, build_plain_name
+from osprofile.plugins.psij_description import build_description
 from osprofile.plugins.psij_executor import convert_status
 from tests.docs.pages import ROOT, read
 
@@ -299,7 +299,7 @@ def test_resources_and_attributes() -> None:
 
 @pytest.mark.parametrize("name", ["", "/", "-x", "ü", "1", "a" * 999, "a\nb", "$(x)", ".."])
 def test_plain_names_suit_every_profile(name: str) -> None:
-    plain = build_plain_name(name)
+    plain = osprofile.build_job_name(name)
     for profile in ("linux", "slurm", "pbs", "torque", "sge", "lsf"):
         loaded = osprofile.load(profile)
         context = osprofile.new_context(loaded)
