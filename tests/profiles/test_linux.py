@@ -788,4 +788,4 @@ def test_the_end_of_a_program_that_has_run_is_told_on_a_full_disk(linux: Target,
     words = ["unshare", "-rm", "sh", "-c", FULL_DISK, "sh", str(size), str(disk), str(linux.root)]
     done = subprocess.run(words, env=linux.env, capture_output=True, text=True, check=True)
     assert done.stdout == "" or (done.stdout.startswith("ran: ") and " exited exit=7 " in done.stdout)
-    assert done.stdout or size < 48
+    assert done.stdout or size < 64
