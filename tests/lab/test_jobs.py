@@ -218,9 +218,7 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     assert first.read("log") == "run\n"
     assert f"the job of {first.directory} is {first.id}\n" in shown.read("stderr")
     copy.unlink()
-    for path in shown.directory.iterdir():
-        path.unlink()
-    shown.directory.rmdir()
+    shutil.rmtree(shown.directory)
 
 
 def test_a_running_job_gets_a_signal(lab_of: Callable[[str], Lab]) -> None:

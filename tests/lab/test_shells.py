@@ -53,10 +53,10 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     assert job.read("stdout") == HOSTILE
     assert re.fullmatch(r"elapsed=[0-9.]+ cpu=[0-9.]+ ended=[0-9.]+\n", job.read(".gpe/usage"))
     assert linux.start(job.directory, **fields).id == job.id
-    left = {path.name for path in job.directory.iterdir()}
+    left = {str(path.relative_to(job.directory)) for path in job.directory.rglob("*")}
     assert left == {
-        ".gpe/answer", ".gpe/error", ".gpe_exit_status", ".gpe/host", ".gpe/script", ".gpe/output", ".gpe/job.sh", ".gpe/id",
-        ".gpe/lock", ".gpe/id.told", ".gpe/submitting", ".gpe/usage", "stdout", "stderr",
+        ".gpe", ".gpe/answer", ".gpe/error", ".gpe_exit_status", ".gpe/host", ".gpe/script", ".gpe/output", ".gpe/job.sh",
+        ".gpe/id", ".gpe/lock", ".gpe/id.told", ".gpe/submitting", ".gpe/usage", "stdout", "stderr",
     }  # fmt: skip
 
 
