@@ -7,7 +7,7 @@ main() { # COMMAND...
   # without a directory, there never was a START
   [ -d "$directory" ] || exit 0
   enter_directory
-  exec 3> .gpe/lock && flock 3 3>&3 || exit 1
+  command exec 3> .gpe/lock && flock 3 3>&3 || exit 75
   if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
     id=$(find_job "$@" 3>&-) ||
       fail 75 "the batch system cannot be asked for the job of $directory"
@@ -16,7 +16,8 @@ main() { # COMMAND...
   [ -s .gpe/id ] || exit 0
   id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe/id) ||
     fail 75 "$directory/.gpe/id does not contain a job id"
-  ln -sfn -- "$directory" "$gpe_jobs/$id"
+  ln -sfn -- "$directory" "$gpe_jobs/$id" ||
+    fail 75 "$directory has the job $id, but the link to it cannot be created"
   printf '%s\n' "$id"
 }
 fail() { # STATUS MESSAGE

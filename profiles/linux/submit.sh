@@ -39,7 +39,7 @@ fail() { # STATUS MESSAGE
 # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile.
 submit_once() {
   # one submission at a time; ksh closes 3 for a command that does not name it
-  exec 3> .gpe/lock && flock 3 3>&3 || exit 73
+  command exec 3> .gpe/lock && flock 3 3>&3 || exit 73
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
     if ! write_script; then
@@ -70,6 +70,7 @@ make_mark() {
   { printf '' > .gpe/submitting; } 2> /dev/null
   made=$?
   set +C
+  [ "$made" -eq 0 ] || [ -e .gpe/submitting ] || fail 73 "cannot write in $directory"
   return "$made"
 }
 # The script's last line shows that it is whole: what writes it may be killed.
@@ -107,7 +108,7 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   if [ "$rc" -ne 0 ]; then
     cat .gpe/answer >> .gpe/error
     [ -s .gpe/error ] || echo "the submission failed ($rc)" > .gpe/error
-    [ "$rc" -ne 75 ] || rc=1 # there is no job
+    case $rc in 73 | 75) rc=1 ;; esac # these have a meaning of their own
     exit "$rc"
   fi
   last=

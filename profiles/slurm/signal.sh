@@ -5,19 +5,18 @@ main() { # PROFILE[@CLUSTER] ID SIGNAL
   id=$2
   signal=$3
   state=$(gpe_state "$id") || exit
-  case $state in
-  *RUNNING*) ;;
-  *)
-    printf 'SIGNAL: job %s is %s: only running jobs can get signals\n' "$id" "$state" >&2
-    exit 1
-    ;;
-  esac
+  case $state in *RUNNING*) ;; *) refuse "is $state" ;; esac
   ids=$(squeue -h -r -t RUNNING -o %i -j "$id") || exit
   ids=$(printf '%s\n' "$ids" | grep '^[0-9]') # for a cluster of several, squeue names it before
   case $ids in
+  '') refuse 'does not run any more' ;;
   *_*) signal_tasks ;;
   *) exec scancel --full --signal="$signal" "$id" ;;
   esac
+}
+refuse() { # WHAT
+  printf 'SIGNAL: job %s %s: only running jobs can get signals\n' "$id" "$1" >&2
+  exit 1
 }
 # For a whole array, scancel would signal the other tasks as they begin. And where a task waits,
 # Slurm sends the signal to the others, but answers that they change their state; then scancel sends

@@ -56,6 +56,19 @@ def test_find_job_believes_and_writes_nothing_that_others_may_change(linux: Targ
     assert (tmp_path / "precious").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize("name", ["lock", "submitting"])
+def test_a_directory_in_which_nothing_can_be_written(linux: Target, name: str) -> None:
+    """Nothing is submitted, and START says that it did nothing; FIND_JOB, that it does not know."""
+    directory = linux.directory()
+    (directory / ".gpe").mkdir(parents=True)
+    (directory / ".gpe" / name).symlink_to("missing/file")
+    done = linux.run("START", directory=directory)
+    assert (done.returncode, done.stdout) == (73, "")
+    assert done.stderr
+    if name == "lock":
+        assert linux.run("FIND_JOB", directory=directory).returncode == 75
+
+
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
 def test_a_directory_that_others_may_write(linux: Target, mode: int) -> None:
     directory = linux.directory()
