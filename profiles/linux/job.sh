@@ -91,7 +91,7 @@ gpe_begin_site() {
 }
 gpe_end_setup() {
   set +euC
-  printf '' > "$gpe_setup" || exit 125
+  command : > "$gpe_setup" || exit 125
 }
 gpe_open_program() { # NAME=VALUE...
   "${gpe_enter:-:}"
