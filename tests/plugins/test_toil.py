@@ -129,8 +129,11 @@ def wait_for_end(batch_system: OSProfileBatchSystem) -> UpdatedBatchJobInfo:
 
 
 def wait_until(condition: Callable[[], object]) -> None:
-    while not condition():
+    for _ in range(2400):
+        if condition():
+            return
         time.sleep(0.05)
+    raise AssertionError(condition)
 
 
 def run(batch_system: OSProfileBatchSystem, command: str, **settings: Any) -> UpdatedBatchJobInfo:  # noqa: ANN401
@@ -499,7 +502,7 @@ def broken(tmp_path: Path) -> Path:
     shell = tmp_path / "shell"
     shell.write_text(
         f"cat > {tmp_path}/script.$$\n"
-        f"if [ -e {tmp_path}/broken ] && grep -q gpe_submitting {tmp_path}/script.$$; then echo no daemon >&2; exit 1; fi\n"
+        f"if [ -e {tmp_path}/broken ] && grep -q bin/submit. {tmp_path}/script.$$; then echo no daemon >&2; exit 1; fi\n"
         f". {tmp_path}/script.$$\n"
     )
     write_profile(tmp_path, f"sh {shell}")
