@@ -289,7 +289,7 @@ def test_resources_and_attributes() -> None:
     found = describe(spec)
     assert (found.nodes, found.processes, found.cpus, found.gpus, found.memory) == (4, 16, 2, 4, 257)
     assert (found.exclusive, found.walltime, found.queue) == (True, 60, "long")
-    assert (found.project, found.reservation, found.name) == ("money", "mine", "a_job_100")
+    assert (found.project, found.reservation, found.name) == ("money", "mine", "a_job__100_")
     found = describe(JobSpec("/bin/date"))
     assert (found.nodes, found.processes, found.cpus, found.gpus, found.memory) == (None,) * 5
     assert (found.exclusive, found.walltime, found.name) == (None, 600, "date")
