@@ -46,7 +46,7 @@ def make_history(home: Path) -> None:
     links.mkdir(parents=True)
     for number in range(ENDED_JOBS):
         directory = home / "work" / str(number)
-        directory.mkdir(parents=True)
+        (directory / ".gpe").mkdir(parents=True)
         for name in (".gpe/script", ".gpe_exit_status", "stdout", "stderr", "data"):
             (directory / name).touch()
         (links / f"{number + 1}-1-00000000").symlink_to(directory)
