@@ -48,9 +48,9 @@ printf 'n%s\\n' "${{d##*-}}"</idb:Body></idb:Invocation>
 </osp:Profile>
 """
 JOBS = (
-    "INSERT INTO job (target, directory, job_id, key, name, state, word, exit_code, by_limit, hosts, reason,"
+    "INSERT INTO job (target, directory, job_id, key, name, state, word, exit_code, hosts, reason,"
     " submitted, started, ended, elapsed, cpu_time, max_memory, stdout, stderr, history)"
-    " VALUES (?, ?, ?, ?, 'job', ?, '', 0, 0, 'node1', '', ?, ?, ?, 5.0, 4.0, 1000000, 'stdout', 'stderr', ?)"
+    " VALUES (?, ?, ?, ?, 'job', ?, '', 0, 'node1', '', ?, ?, ?, 5.0, 4.0, 1000000, 'stdout', 'stderr', ?)"
 )
 REQUESTS = "INSERT INTO request SELECT number, directory, ? FROM job"
 REQUEST = '{"fields": {"EXECUTABLE": "/bin/date", "WALLTIME": "3600"}, "application": null}'
