@@ -1,7 +1,5 @@
 find_job() { # by the command, which other jobs of this directory do not have
-  case $profile in *@*) export SLURM_CLUSTERS="${profile#*@}" ;; esac
-  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES
-  unset SQUEUE_USERS SQUEUE_SORT
+  use_cluster "$profile"
   lines=$(squeue -h -u "$(id -u)" -o '%F|%Z|%o') || return
   real=$(pwd -P)
   printf '%s\n' "$lines" | while IFS= read -r line; do

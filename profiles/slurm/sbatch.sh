@@ -15,8 +15,7 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
 # A condition on a job that Slurm has forgotten, or never knew, counts for Slurm as one that holds.
 check_dependency() {
   asked=
-  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES
-  unset SQUEUE_USERS SQUEUE_SORT
+  drop_squeue_variables
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
     case $word in
     after*) asked=$word ;;

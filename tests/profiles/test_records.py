@@ -41,7 +41,10 @@ class Records:
         return directory
 
     def run(self, text: str, *words: str) -> tuple[int, str]:
-        pieces = [PROFILES / "linux" / name for name in ("job-directory.sh", "record.sh", "dependency.sh")]
+        pieces = [
+            PROFILES / "linux" / name
+            for name in ("job-directory.sh", "note-removal.sh", "record.sh", "dependency.sh")
+        ]
         script = "\n".join([f"gpe_jobs='{self.links}'", *(piece.read_text() for piece in pieces), text])
         done = subprocess.run(
             [self.shell, "-c", script, "sh", *words], capture_output=True, text=True, check=False

@@ -24,7 +24,10 @@ def test_a_job_that_ended_by_the_removal(
     (task / ".gpe_exit_status").write_text("143\n")  # it ended before, by itself
     if code is not None:
         (job / ".gpe_exit_status").write_text(f"{code}\n")
-    script = f"gpe_jobs='{tmp_path}'\n{(ROOT / 'profiles/linux/job-directory.sh').read_text()}\ngpe_note_removal 12"
+    pieces = [
+        (ROOT / "profiles/linux" / name).read_text() for name in ("job-directory.sh", "note-removal.sh")
+    ]
+    script = "\n".join([f"gpe_jobs='{tmp_path}'", *pieces, "gpe_note_removal 12"])
     subprocess.run([shell, "-c", script], check=True)
     assert (job / ".gpe/removed").exists() is is_removed
     assert not (task / ".gpe/removed").exists()
