@@ -78,7 +78,8 @@ write_script() {
   cat -- "${job:-/dev/null}" > .gpe/job.sh & # at the same time as sed
   last=$(LC_ALL=C sed -n -e 'w .gpe/script' -e '$p') || return
   case $last in
-  gpe_end_job | '# end of the job script') ;;
+  # busybox's sed does not say that the disk is full
+  gpe_end_job | '# end of the job script') [ -s .gpe/script ] || return ;;
   *)
     echo 'START: the job script has no end' >&2
     return 1

@@ -23,18 +23,16 @@ fail() {
   exit 1
 }
 show_all() { # and exits
-  jobs=$(gpe_squeue -u "$(id -u)")
-  rc=$?
-  if [ "$rc" -eq 0 ]; then
+  if jobs=$(gpe_squeue -u "$(id -u)"); then
     if shown=$(printf '%s\n' "$jobs" | gpe_show ''); then
       gpe_explain "$shown"
       exit
     fi
     [ -n "$jobs" ] || exit 0
-    rc=1 # it answers, but not about jobs
   fi
+  # no answer, or none about jobs
   [ -z "$jobs" ] || printf '%s\n' "$jobs" >&2
-  exit "$rc"
+  exit 2
 }
 # Sets shown to what Slurm tells of the job, and error to the message if that is nothing; known is
 # empty if Slurm does not know the id.

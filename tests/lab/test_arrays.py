@@ -219,6 +219,18 @@ def test_an_array_and_its_tasks_are_held_resumed_signalled_and_removed(slurm: La
     assert "only running jobs" in slurm.fails("SIGNAL", JOB_ID=job.id, SIGNAL="10")
 
 
+def test_resume_releases_held_tasks_beside_suspended_ones(slurm: Lab) -> None:
+    """Slurm lets only its operators continue a suspended job, and says so."""
+    job = slurm.start(ARRAY="0-2%1", **script("sleep 60"))
+    until(lambda: states(job)[0] == "RUNNING")
+    slurm.ok("HOLD", JOB_ID=job.id)
+    subprocess.run(["scontrol", "suspend", task(job, 0)], check=True)
+    assert states(job) == ["HELD", "HELD", "HELD"]
+    assert "denied" in slurm.fails("RESUME", JOB_ID=job.id)
+    assert states(job) == ["HELD", "QUEUED", "QUEUED"]
+    slurm.ok("ABORT", JOB_ID=job.id)
+
+
 def test_an_array_that_waits_is_found_and_removed(slurm: Lab) -> None:
     job = slurm.start(ARRAY="7-9", NODES="2")  # the lab has one
     assert states(job) == ["QUEUED"] * 3
