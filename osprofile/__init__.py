@@ -70,7 +70,8 @@ if TYPE_CHECKING:
         deployment_script as deployment_script,
     )
     from osprofile.jobs.array_builder import combine_into_array as combine_into_array
-    from osprofile.jobs.description import JobDescription as JobDescription, build_job_name as build_job_name
+    from osprofile.jobs.fields import JobDescription as JobDescription
+    from osprofile.jobs.request import build_job_name as build_job_name
     from osprofile.jobs.event_stream import EventStream as EventStream
     from osprofile.jobs.machine import (
         NodeStatus as NodeStatus,
@@ -116,7 +117,8 @@ _NAMES_BY_MODULE = {
     "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",
     "incarnation.static_scripts": "StaticScriptFile deployment_script",
     "jobs.array_builder": "combine_into_array",
-    "jobs.description": "JobDescription build_job_name",
+    "jobs.fields": "JobDescription",
+    "jobs.request": "build_job_name",
     "jobs.event_stream": "EventStream",
     "jobs.machine": "NodeStatus QueueStatus",
     "jobs.script_output": "FileEntry",

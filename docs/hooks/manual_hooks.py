@@ -1,6 +1,7 @@
 """Hooks of mkdocs: they add the generated pages to the site, and tables of options to other pages.
 
-A line `<!-- options: job submit -->` in a page is replaced by the table of that verb.
+A line `<!-- options: job submit -->` in a page is replaced by the table of that verb, `<!-- job fields -->` by the
+table of the attributes of a job.
 """
 
 from __future__ import annotations
@@ -43,4 +44,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Return a page with its tables, links to the manual's pages of profiles, and no comments for the tests."""
     markdown = README_LINKS.sub(r"](\1profiles/\2.md", markdown)
+    markdown = markdown.replace("<!-- job fields -->", options.format_fields_table())
     return TABLE_MARKS.sub(lambda match: options.format_options_table(match[1]), TEST_MARKS.sub("", markdown))

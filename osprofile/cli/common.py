@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from osprofile.cli.options import call_verb
 from osprofile.errors import (
     CasesError,
     InvalidProfileError,
@@ -175,7 +176,7 @@ def run_verb(verb: Callable[..., int], arguments: Mapping[str, Any], first_word:
     `first_word` is the first word of a command line without a verb: it may be a misspelt one.
     """
     try:
-        return verb(**arguments)
+        return call_verb(verb, arguments)
     except OSProfileError as error:
         suggestion = suggest_command(first_word) if first_word and isinstance(error, NotFoundError) else ""
         if isinstance(error, NoProfileError) and first_word.islower():  # templates have capital letters

@@ -107,19 +107,47 @@ class Parameter(NamedTuple):
         return bool(self.type == list[str])
 
 
+@final
+class OptionGroup(NamedTuple):
+    """Options that are declared elsewhere; the verb gets what `build` makes of their values, given by keyword."""
+
+    list_parameters: Callable[[], Sequence[Parameter]]
+    build: Callable[..., object]
+
+
 REQUIRED = object()
 """The default of a parameter that must be given."""
 
 
-def read_parameters(verb: Verb) -> list[Parameter]:
-    """Return the parameters of a verb, positional arguments first."""
-    defaults = dict(verb.__kwdefaults__ or {})
-    parameters = [
-        Parameter(name, hint.__metadata__[0], hint.__origin__, defaults.get(name, REQUIRED))
+def read_parameters(verb: Callable[..., object]) -> list[Parameter]:
+    """Return the parameters of a verb with those of its groups, positional arguments first."""
+    parameters = list[Parameter]()
+    for name, (spec, type_, default) in _read_annotations(verb).items():
+        if isinstance(spec, OptionGroup):
+            parameters += spec.list_parameters()
+        else:
+            parameters.append(Parameter(name, spec, type_, default))
+    return sorted(parameters, key=lambda p: isinstance(p.spec, Option))
+
+
+def call_verb(verb: Verb, arguments: Mapping[str, Any]) -> int:
+    """Call a verb with the values of its parameters, as `read_parameters` lists them; return its exit code."""
+    given = dict(arguments)
+    for name, (spec, _, _) in _read_annotations(verb).items():
+        if isinstance(spec, OptionGroup):
+            keywords = [p.keyword for p in spec.list_parameters()]
+            given[name] = spec.build(**{keyword: given.pop(keyword) for keyword in keywords})
+    return verb(**given)
+
+
+def _read_annotations(verb: Callable[..., object]) -> dict[str, tuple[Any, Any, object]]:
+    """Return what declares each parameter of a verb, its type, and its default."""
+    defaults = verb.__kwdefaults__ or {}
+    return {
+        name: (hint.__metadata__[0], hint.__origin__, defaults.get(name, REQUIRED))
         for name, hint in verb.__annotations__.items()
         if name != "return"
-    ]
-    return sorted(parameters, key=lambda p: isinstance(p.spec, Option))
+    }
 
 
 def has_rest_argument(parameters: Sequence[Parameter]) -> bool:

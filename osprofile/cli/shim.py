@@ -5,8 +5,8 @@ import sys
 from typing import Annotated
 
 from osprofile.cli import common
-from osprofile.cli.job.verbs import ClusterOption, HostOption, StoreOption
-from osprofile.cli.options import Argument, ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.cli.job.option_groups import SubmissionTarget
+from osprofile.cli.options import Argument, JsonOption, Option
 from osprofile.errors import quote_path, quote_value
 from osprofile.shim.job_wrapper import STAND_IN_MARK
 
@@ -16,15 +16,10 @@ _MAX_INTERPRETER_LENGTH = 120  # Linux before 5.1 reads 127 bytes of the line
 def shim(
     *,
     directory: Annotated[str, Argument("Where to write the stand-ins; it is created.", "DIR")],
-    profile: ProfileOption = None,
+    target: SubmissionTarget,
     system: Annotated[
         str | None, Option(("--as",), "The batch system to look like; pbs is pbspro.", "slurm|pbspro|torque")
     ] = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
     """Write an sbatch or a qsub that runs jobs by a profile.
@@ -50,16 +45,15 @@ def shim(
         problem = "is not given" if system is None else f"{quote_value(system)} is not supported"
         raise common.UsageError(f"--as {problem}", hint="give --as slurm, pbspro or torque")
     programs = MODULES[system]
-    special = _build_context(context, host, cluster)
-    resolved = common.open_profile(profile, profiles)
-    name = profile or ""
+    resolved = common.open_profile(target.profile, target.profiles)
+    name = target.profile or ""
     settings = {
         "profile": os.path.abspath(name) if common.is_profile_path(name) else name,
         # The programs that call the stand-ins may have another environment.
-        "profiles": [os.path.abspath(path) for path in (*profiles, *_read_search_path())],
-        "context": special,
-        "target": format_target_name(resolved, special),
-        "store": os.path.abspath(store) if store else None,
+        "profiles": [os.path.abspath(path) for path in (*target.profiles, *_read_search_path())],
+        "context": target.context,
+        "target": format_target_name(resolved, target.context),
+        "store": os.path.abspath(target.store) if target.store else None,
     }
     paths = [os.path.join(directory, program) for program in programs]
     for path in paths:
@@ -90,16 +84,6 @@ def format_stand_in(python: str, system: str, program: str, settings: str) -> st
 
     words = [python, "-P", "-m", "osprofile.shim", system, program, settings]
     return f'#!/bin/sh\n{note}exec {" ".join(map(quote_shell_word, words))} "$@"\n'
-
-
-def _build_context(words: list[str], host: str | None, cluster: str | None) -> dict[str, str]:
-    from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
-
-    special = common.parse_assignments(words, "--context")
-    special |= {} if host is None else parse_host_context(host)
-    if host is not None and not special["SSH:HOST"]:
-        raise common.UsageError(f"--host {host!r} does not name a host")
-    return special if cluster is None else {**special, CLUSTER_FIELD: cluster}
 
 
 def _read_search_path() -> list[str]:

@@ -12,7 +12,8 @@ from osprofile.errors import ValueRefusedError, quote_value
 from osprofile.incarnation.lengths import MAX_WORDS_SIZE
 from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs.arrays import ARRAY_FIELD
-from osprofile.jobs.description import JobDescription, format_exports, require_words
+from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.request import format_exports, require_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_name
-from osprofile.jobs.description import DEPENDENCY_FIELD, list_dependencies
+from osprofile.jobs.fields import DEPENDENCY_FIELD
+from osprofile.jobs.request import list_dependencies
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import Store
 

@@ -31,9 +31,9 @@ from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script, quote_shell_word
 from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
-from osprofile.jobs.description import build_request, explain_units
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
 from osprofile.jobs.process import run_process
+from osprofile.jobs.request import build_request, explain_units
 from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
 from osprofile.jobs.shell import (
     SHELL_TEMPLATE,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from osprofile.javaregex.pattern import Pattern
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.machine import NodeStatus, QueueStatus
     from osprofile.jobs.process import ProcessResult

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.state import JobEvent, JobStatus
     from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing

@@ -26,8 +26,8 @@ from osprofile.errors import (
     ValueRefusedError,
     quote_name,
 )
-from osprofile.jobs.description import build_request, list_differences, list_named_jobs
 from osprofile.jobs.quantities import parse_duration
+from osprofile.jobs.request import build_request, list_differences, list_named_jobs
 from osprofile.jobs.script_runner import NOTHING_DONE_STATUS
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from osprofile.jobs.dependencies import DependencyResolver
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store, SubmissionValues
 

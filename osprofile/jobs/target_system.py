@@ -31,8 +31,9 @@ from osprofile.incarnation.context import add_target_fields, get_user_name
 from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
-from osprofile.jobs.description import JobDescription, list_named_jobs
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.recorder import StatusRecorder
+from osprofile.jobs.request import list_named_jobs
 from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobEvent, JobState, JobStatus

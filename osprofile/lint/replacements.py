@@ -10,7 +10,7 @@ from osprofile.errors import InvalidProfileError, suggest_names
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
-from osprofile.jobs.description import JOB_FIELDS
+from osprofile.jobs.fields import JOB_FIELDS
 from osprofile.lint.declarations import list_declared_fields
 from osprofile.lint.engine_fields import ENGINE_FIELDS, TIME_LIMIT_FIELD
 from osprofile.lint.rules import make_problem

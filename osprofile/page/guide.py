@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.jobs.description import JOB_FIELDS
+from osprofile.jobs.fields import JOB_FIELDS
 from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submission import list_choices
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS

@@ -1,9 +1,11 @@
-"""The options of `incarnate job submit` by the fields that they set; a test compares them with the command."""
+"""The options of `incarnate job submit` by the fields that they set."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from osprofile.jobs.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,31 +15,12 @@ ARGUMENTS_FIELD: Final = "ARGUMENTS"
 
 SUBMIT_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "JOB_NAME": "--name NAME",
-        "QUEUE": "--queue QUEUE",
-        "PROJECT": "--project PROJECT",
-        "NODES": "--nodes N",
-        "PROCESSES": "--processes N",
-        "CPUS": "--cpus N",
-        "MEMORY": "--memory SIZE",
-        "WALLTIME": "--walltime TIME",
-        "CPUTIME": "--cputime TIME",
-        "GPUS": "--gpus N",
-        "GPU_TYPE": "--gpu-type NAME",
-        "QOS": "--qos NAME",
-        "CONSTRAINT": "--constraint EXPRESSION",
-        "EXCLUSIVE": "--exclusive",
-        "ARRAY": "--array INDICES",
-        "DEPENDENCY": "--after JOB",
-        "ENVIRONMENT": "--env NAME=VALUE",
-        "DIRECTORY": "--directory DIR",
-        "STDIN": "--stdin FILE",
-        "STDOUT": "--stdout FILE",
-        "STDERR": "--stderr FILE",
+        row.name: f"{row.flags[0]} {row.metavar.partition('|')[0]}".strip()
+        for row in reversed(list(FIELDS.values()))  # the first one for a field is the last that is kept
+        if row.option and row.name
     }
 )
-
-
+"""The options by the fields that they set, with their values: `--queue QUEUE`."""
 _BASE: Final = "the current directory (on another machine: the working directory of the job)"
 _COMMAND_DESCRIPTIONS: Final = {
     PROGRAM_FIELD: "The program to run, which a job must have: a path (relative to where it runs), or a name that is"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.session import JobSession
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import IncarnationError, JobNotFoundError, quote_value
-from osprofile.jobs.description import build_job_name
+from osprofile.jobs.request import build_job_name
 from osprofile.shim.client import WRAPPER_NAME, Submission
 from osprofile.shim.command_line import CommandLine, JobScript, OptionValue, UsageError
 from osprofile.shim.job_wrapper import restrict_environment
@@ -43,7 +43,7 @@ class JobRequest:
 
     def submit(self, client: Client) -> int:
         """Submit the job and return its number. Raises what `TargetSystem.submit` does."""
-        from osprofile.jobs.description import JobDescription
+        from osprofile.jobs.fields import JobDescription
         from osprofile.jobs.profiles import list_settable_fields
 
         settable = list_settable_fields(client.session.profile)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.caller_environment import is_job_variable
 from osprofile.errors import quote_value
-from osprofile.jobs.description import quote_shell_words
+from osprofile.jobs.request import quote_shell_words
 from osprofile.shim.command_line import UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_value
-from osprofile.jobs.description import build_job_name
+from osprofile.jobs.request import build_job_name
 from osprofile.jobs.state import JobState, NodeState
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,

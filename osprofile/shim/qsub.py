@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import quote_name, quote_value
-from osprofile.jobs.description import quote_shell_words
+from osprofile.jobs.request import quote_shell_words
 from osprofile.shim import quantities
 from osprofile.shim.client import SCRIPT_NAME
 from osprofile.shim.command import Command, get_submit_directory, print_submitted_job

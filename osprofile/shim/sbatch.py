@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import quote_name, quote_value
 from osprofile.jobs.arrays import parse_array
-from osprofile.jobs.description import quote_shell_words
+from osprofile.jobs.request import quote_shell_words
 from osprofile.jobs.state import JobState
 from osprofile.shim import quantities
 from osprofile.shim.client import SCRIPT_NAME

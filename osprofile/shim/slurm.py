@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_name, quote_value
-from osprofile.jobs.description import build_job_name
+from osprofile.jobs.request import build_job_name
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.shim import quantities
 from osprofile.shim.command import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.description import JOB_FIELDS
+from osprofile.jobs.fields import JOB_FIELDS
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 

@@ -11,6 +11,7 @@ import griffe
 import pytest
 
 import osprofile
+from osprofile.jobs.fields import FIELDS
 from tests.docs import pages
 from tests.docs.pages import ROOT
 
@@ -60,6 +61,9 @@ def test_every_name_is_in_an_example(page: Path) -> None:
 @pytest.mark.parametrize("path", DOCUMENTED)
 def test_everything_is_described(path: str) -> None:
     for item in list_members(path):
+        if item.parent is not None and item.parent.name == "JobDescription":
+            assert item.name in FIELDS, item.path  # the page has a table of them
+            continue
         assert item.docstring, item.path
         text = item.docstring.value
         assert text[0].isupper() or text[0] == "`", item.path

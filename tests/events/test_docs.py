@@ -15,7 +15,7 @@ import pytest
 
 from osprofile.events.seg_command import HELP
 from osprofile.events.sources import SOURCE_NAMES, condor, lsf, pbs, sge, slurm
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing

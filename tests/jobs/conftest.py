@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository, get_bundled_directory
 

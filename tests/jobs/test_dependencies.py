@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, ValueRefusedError
-from osprofile.jobs.description import build_request
+from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import ScriptFailedError
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository

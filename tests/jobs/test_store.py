@@ -583,7 +583,7 @@ def test_old_jobs_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 MANY_SUBMISSIONS = """
 import asyncio, os, sys, traceback
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository

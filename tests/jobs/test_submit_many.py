@@ -16,7 +16,7 @@ import pytest
 
 from osprofile.errors import ScriptCutError, ScriptFailedError, SubmissionsFailedError
 from osprofile.jobs import script_runner
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import ScriptCutError, ScriptError, ScriptFailedError, StoreError, SubmissionBusyError
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, shell

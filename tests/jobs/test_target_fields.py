@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.incarnation.context import add_target_fields
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK
 

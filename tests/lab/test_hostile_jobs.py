@@ -18,7 +18,7 @@ import pytest
 
 from osprofile.errors import IncarnationError
 from osprofile.jobs.array_builder import combine_into_array
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import JobNotFoundError, ScriptCutError, ScriptFailedError, ValueRefusedError
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem

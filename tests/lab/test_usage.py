@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing

@@ -15,8 +15,8 @@ import pytest
 import osprofile
 from osprofile.cli.job import verbs
 from osprofile.cli.job.quantities import parse_duration, parse_memory
-from osprofile.cli.options import Option
-from osprofile.jobs.description import DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
+from osprofile.cli.options import Option, read_parameters
+from osprofile.jobs.fields import FIELDS
 from osprofile.page import words
 from osprofile.page.collector import collect_page
 from osprofile.page.document import render_page
@@ -25,8 +25,6 @@ from osprofile.profile.repository import Repository
 from tests.page.test_collector import BUNDLED, PROFILES, load
 
 CLUSTER = Path(__file__).parent / "cluster.xml"
-SHELL_FIELDS = {"environment": "env", "after_ok": "after"}
-"""The parameters of `job submit` that are not called as the attribute of JobDescription."""
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +53,12 @@ def read_text(page: str, *, with_details: bool = False) -> str:
 
 
 def test_the_options_are_those_of_the_command() -> None:
-    parameters = verbs.submit.__annotations__
-    found = {}
-    for attribute, field in {**FIELD_BY_ATTRIBUTE, "after_ok": DEPENDENCY_FIELD}.items():
-        annotation = parameters.get(SHELL_FIELDS.get(attribute, attribute))
-        for option in getattr(annotation, "__metadata__", ()):
-            if isinstance(option, Option):
-                name = next(n for n in option.flags if n.startswith("--"))
-                found[field] = f"{name} {option.metavar}".replace("JOB|KEY", "JOB").strip()
+    found: dict[str, str] = {}
+    for parameter in read_parameters(verbs.submit):
+        field = FIELDS[parameter.keyword].name if parameter.keyword in FIELDS else ""
+        if field and isinstance(parameter.spec, Option):
+            option = f"{parameter.spec.flags[0]} {parameter.spec.metavar}"
+            found.setdefault(field, option.replace("JOB|KEY", "JOB").strip())
     assert found == SUBMIT_OPTIONS
     assert not {PROGRAM_FIELD, ARGUMENTS_FIELD} & found.keys()
 

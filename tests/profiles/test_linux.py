@@ -788,9 +788,7 @@ def test_the_end_of_a_program_that_has_run_is_told_on_a_full_disk(linux: Target,
     words = ["unshare", "-rm", "sh", "-c", FULL_DISK, "sh", str(size), str(disk), str(linux.root)]
     done = subprocess.run(words, env=linux.env, capture_output=True, text=True, check=True)
     # the machine and the times are missing where the disk was full before they could be written
-    assert (
-        done.stdout == ""
-        or done.stdout.startswith("ran: ")
-        and done.stdout.split()[2:4] == ["exited", "exit=7"]
+    assert done.stdout == "" or (
+        done.stdout.startswith("ran: ") and done.stdout.split()[2:4] == ["exited", "exit=7"]
     )
     assert done.stdout or size < 64

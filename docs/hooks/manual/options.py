@@ -8,6 +8,7 @@ from manual.markdown import escape_text, format_code, format_table
 from osprofile.cli import main
 from osprofile.cli.app import build_app
 from osprofile.cli.common import list_verbs
+from osprofile.jobs.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,20 @@ def format_options_table(verb: str) -> str:
         raise KeyError(verb)
     rows = [(_format_flags(p), _format_meaning(p)) for p in list_parameters(verb)]
     return format_table(["argument, option", "meaning"], rows)
+
+
+def format_fields_table() -> str:
+    """Return the table of the attributes of a job."""
+    rows = [
+        (
+            format_code(attribute),
+            format_code(row.name) if row.name else "",
+            " ".join(map(format_code, row.flags)),
+            escape_text(row.help),
+        )
+        for attribute, row in FIELDS.items()
+    ]
+    return format_table(["attribute", "field", "option of job submit", "meaning"], rows)
 
 
 def list_parameters(verb: str) -> list[Parameter]:

@@ -34,14 +34,14 @@ from osprofile.errors import (
     quote_name,
 )
 from osprofile.jobs.array_builder import combine_into_array, format_task
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from osprofile.cli.job.job_file import JobLine
     from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.target_system import TargetSystem
 
 _MAX_ERRORS: Final = 20

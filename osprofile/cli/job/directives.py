@@ -27,6 +27,8 @@ class _System(NamedTuple):
 
 _SLURM: Final = {
     "--account": "--project", "-A": "--project", "--array": "--array", "-a": "--array",
+    "--begin": "--start-time", "-b": "--start-time", "--mail-type": "--notify-events", "--mail-user": "--notify",
+    "--priority": "--priority", "--requeue": "--requeue", "--reservation": "--reservation",
     "--chdir": "--directory", "-D": "--directory", "--constraint": "--constraint", "-C": "--constraint",
     "--cpus-per-task": "--cpus", "-c": "--cpus", "--dependency": "--after", "-d": "--after",
     "--error": "--stderr", "-e": "--stderr", "--exclusive": "--exclusive", "--gpus-per-node": "--gpus",
@@ -38,7 +40,7 @@ _SLURM: Final = {
 _PBS: Final = {
     "-A": "--project", "-P": "--project", "-J": "--array", "-t": "--array", "-N": "--name", "-q": "--queue",
     "-e": "--stderr", "-o": "--stdout", "-W depend": "--after", "-l cput": "--cputime", "-l mem": "--memory",
-    "-l ncpus": "--cpus", "-l nodes": "--nodes", "-l select": "--nodes", "-l walltime": "--walltime",
+    "-M": "--notify", "-l ncpus": "--cpus", "-l nodes": "--nodes", "-l select": "--nodes", "-l walltime": "--walltime",
 }  # fmt: skip
 _LSF: Final = {
     "-J": "--name", "-P": "--project", "-W": "--walltime", "-cwd": "--directory", "-e": "--stderr",

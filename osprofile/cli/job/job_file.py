@@ -9,17 +9,13 @@ import json
 import re
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli.common import UsageError
-from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
+from osprofile.cli.job.quantities import parse_amount
 from osprofile.errors import quote_name, quote_path, quote_value, suggest_names
-from osprofile.jobs.description import (
-    DEPENDENCY_ATTRIBUTES,
-    DEPENDENCY_FIELD,
-    FIELD_BY_ATTRIBUTE,
-    JobDescription,
-)
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, FIELDS, JobDescription, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,13 +25,8 @@ STANDARD_INPUT: Final = "standard input"
 _KEY: Final = "key"
 _ENVIRONMENT: Final = "environment"
 _VARIABLE_PREFIX: Final = "env:"
-_ATTRIBUTES: Final = frozenset(f.name for f in dataclasses.fields(JobDescription)) - {"fields", _ENVIRONMENT}
+_ATTRIBUTES: Final = FIELDS.keys() - {"fields", _ENVIRONMENT}
 _FIELD_NAME: Final = re.compile(r"[A-Z][A-Z0-9_:.]*\Z")
-_WHOLE_NUMBER: Final = re.compile(r"-?[0-9]{1,12}\Z")
-_FIELDS: Final = {
-    **FIELD_BY_ATTRIBUTE,
-    **dict.fromkeys(DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD),
-}
 _KNOWN_COLUMNS: Final = (
     "known are the attributes of a job, such as name, arguments and walltime; key; env:NAME; "
     "the profile's fields in capitals"
@@ -84,8 +75,8 @@ class JobLine:
         # A value replaces that of all jobs, whether it came from an option or from --set.
         changes: dict[str, Any] = {
             attribute: getattr(_DEFAULTS, attribute)
-            for attribute, name in _FIELDS.items()
-            if name in self.fields
+            for attribute, field in FIELDS.items()
+            if field.name in self.fields
         }
         environment = changes.get(_ENVIRONMENT, base.environment)
         changes |= self.attributes
@@ -363,10 +354,9 @@ def _unfold(column: _Column, value: object) -> Iterator[tuple[_Column, object]]:
 
 def _set_value(line: JobLine, column: _Column, value: object) -> None:
     if column.kind == "attribute":
-        line.attributes[column.name] = _PARSERS.get(column.name, _parse_text)(column.text, value)
-        field = _FIELDS.get(column.name)
-        if field is not None:
-            line.columns.setdefault(field, column.text)
+        line.attributes[column.name] = _PARSERS[FIELDS[column.name].kind](column.text, value)
+        if name := FIELDS[column.name].name:
+            line.columns.setdefault(name, column.text)
     elif column.kind == "field":
         line.fields[column.name] = _parse_plain(column.text, value)
         line.columns[column.name] = column.text
@@ -436,23 +426,16 @@ def _parse_switch(column: str, value: object) -> bool:
     raise UsageError(f"{quote_name(column)}: {_describe(value)} is neither true nor false", hint="as in true")
 
 
-def _parse_integer(column: str, text: str) -> int:
-    if not _WHOLE_NUMBER.match(text):
-        raise UsageError(f"{quote_name(column)} {quote_value(text)} is not a whole number", hint="as in -4")
-    return int(text)
+def _parse_amount(kind: Kind, column: str, value: object) -> int | str | None:
+    """Return a number of JSON, or a text, as the option of the command line takes it."""
+    text = _parse_plain(column, value)
+    return parse_amount(kind, quote_name(column) if kind is Kind.INTEGER else column, text)
 
 
-def _parse_by(parse: Callable[[str, str], int | None]) -> Callable[[str, object], int | None]:
-    """Return a parser for a number of JSON, or a text, by one for the command line."""
-    return lambda column, value: parse(column, _parse_plain(column, value))
-
-
-_PARSERS: Final[Mapping[str, Callable[[str, object], object]]] = {
-    **dict.fromkeys(("nodes", "processes", "cpus", "gpus"), _parse_by(parse_count)),
-    **dict.fromkeys(("walltime", "cputime"), _parse_by(parse_duration)),
-    **dict.fromkeys(("exclusive", "requeue"), _parse_switch),
-    **dict.fromkeys(("arguments", *DEPENDENCY_ATTRIBUTES), _parse_words),
-    "memory": _parse_by(parse_memory),
-    "priority": _parse_by(_parse_integer),
+_PARSERS: Final[Mapping[Kind, Callable[[str, object], object]]] = {
+    Kind.TEXT: _parse_text,
+    Kind.SWITCH: _parse_switch,
+    Kind.WORDS: _parse_words,
+    Kind.JOBS: _parse_words,
+    **{k: partial(_parse_amount, k) for k in (Kind.COUNT, Kind.INTEGER, Kind.DURATION, Kind.MEMORY)},
 }
-"""The parsers of the attributes that are not texts."""

@@ -8,9 +8,11 @@ from typing import Final
 from osprofile.cli.common import UsageError
 from osprofile.errors import quote_value
 from osprofile.jobs import quantities
+from osprofile.jobs.fields import Kind
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,12}\Z")
 _DECIMAL_NUMBER: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
 
 
@@ -46,6 +48,28 @@ def parse_duration(option: str, text: str | None) -> int | None:
     if seconds is None:
         raise UsageError(f"{option} {quote_value(text)} is not a time", hint=quantities.DURATION_HINT)
     return seconds
+
+
+def parse_integer(option: str, text: str) -> int:
+    """Return a whole number, which may be negative."""
+    if not _INTEGER.match(text):
+        raise UsageError(f"{option} {quote_value(text)} is not a whole number", hint="as in -4")
+    return int(text)
+
+
+def parse_amount(kind: Kind, option: str, text: str) -> int | str | None:
+    """Return the value of an attribute of a job: an amount as a number; a text of any other kind is unchanged."""
+    match kind:
+        case Kind.COUNT:
+            return parse_count(option, text)
+        case Kind.INTEGER:
+            return parse_integer(option, text)
+        case Kind.MEMORY:
+            return parse_memory(option, text)
+        case Kind.DURATION:
+            return parse_duration(option, text)
+        case _:
+            return text
 
 
 def parse_timeout(option: str, text: str | None) -> float | None:

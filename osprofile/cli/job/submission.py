@@ -28,24 +28,17 @@ from osprofile.errors import (
     escape_unprintable,
     format_message,
 )
-from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
+from osprofile.jobs.fields import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.target_system import TargetSystem
 
-_FIELD_BY_ATTRIBUTE: Final = {
-    **{a: name for a, name in FIELD_BY_ATTRIBUTE.items() if a not in {"executable", "arguments"}},
-    **dict.fromkeys(DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD),
-}
-"""The fields of the attributes that have an option."""
 _CANNOT_CREATE: Final = 73
 """START's exit status if it cannot create a file or a directory; EX_CANTCREAT of sysexits.h."""
-_OPTION_BY_ATTRIBUTE: Final = {"environment": "--env", "after_ok": "--after"}
-"""The options that do not have the name of their attribute."""
 
 
 def submit_job(
@@ -151,13 +144,10 @@ def prepare_description(
 
 def name_option(error: IncarnationError, description: JobDescription) -> None:
     """Begin the message of an error about a field with the option that gave the field its value."""
-    given = {a for a in _FIELD_BY_ATTRIBUTE if (v := getattr(description, a)) or type(v) is int}  # 0, too
-    attribute = next(
-        (a for a, name in _FIELD_BY_ATTRIBUTE.items() if name == error.field and a in given), None
-    )
-    if attribute is not None:
-        option = _OPTION_BY_ATTRIBUTE.get(attribute, f"--{attribute.replace('_', '-')}")
-        error.message = f"{option}: {error.message}"
+    given = (f for a, f in FIELDS.items() if (v := getattr(description, a)) or type(v) is int)  # 0, too
+    field = next((f for f in given if f.option and f.name == error.field), None)
+    if field is not None:
+        error.message = f"{field.flags[0]}: {error.message}"
         if isinstance(error, UnknownFieldError):
             error.location = None  # that of a declaration, which says nothing about the option
     elif error.field == "DIRECTORY" and error.field not in description.fields:

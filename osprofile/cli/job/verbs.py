@@ -3,58 +3,13 @@
 These load asyncio, SQLite and, for a terminal, rich, so each is only imported by the verb that needs it.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from osprofile.cli import common
-from osprofile.cli.options import (
-    ApplicationOption,
-    Argument,
-    ContextOption,
-    JsonOption,
-    Option,
-    ProfileOption,
-    ProfilesOption,
-)
+from osprofile.cli.job.option_groups import JobFieldOptions, ListedTarget, RecordedTarget, SubmissionTarget
+from osprofile.cli.options import Argument, JsonOption, Option
 
-if TYPE_CHECKING:
-    from osprofile.cli.job.session import TargetSelection
-
-RecordedProfileOption = Annotated[
-    str | None,
-    Option(
-        ("--profile", "-p"),
-        "The profile of the jobs' target system [default: as recorded, then $OSPROFILE_PROFILE].",
-        "NAME|PATH",
-        "profiles",
-    ),
-]
-HostOption = Annotated[
-    str | None,
-    Option(
-        ("--host",),
-        "Use another machine, by ssh; short for --context SSH:HOST=... and SSH:PORT=...",
-        "[USER@]HOST[:PORT]",
-    ),
-]
-ClusterOption = Annotated[
-    str | None,
-    Option(
-        ("--cluster",),
-        "Use this one of several clusters of the batch system; short for --context CLUSTER=...",
-        "NAME",
-    ),
-]
 TasksOption = Annotated[bool, Option(("--tasks",), "Print the tasks of arrays, too, one on each line.")]
-StoreOption = Annotated[
-    str | None,
-    Option(
-        ("--store",),
-        "The record of the jobs [default: osprofile/jobs.db in $XDG_STATE_HOME, ~/.local/state].",
-        "FILE",
-        "",
-        "OSPROFILE_STORE",
-    ),
-]
 TimeoutOption = Annotated[
     str | None,
     Option(("--timeout",), "Stop waiting after this time, as in 90, 1.5, 10m; exit with 124.", "TIME"),
@@ -74,85 +29,11 @@ def submit(
             takes_rest=True,
         ),
     ] = [],
-    profile: ProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    name: Annotated[str | None, Option(("--name", "-N"), "The job's name.", "NAME")] = None,
-    queue: Annotated[str | None, Option(("--queue", "-q"), "The queue.", "QUEUE")] = None,
-    project: Annotated[
-        str | None, Option(("--project", "-A"), "The project or account to charge.", "PROJECT")
-    ] = None,
-    nodes: Annotated[str | None, Option(("--nodes",), "The number of nodes.", "N")] = None,
-    processes: Annotated[
-        str | None, Option(("--processes", "-n"), "The number of processes on all nodes.", "N")
-    ] = None,
-    cpus: Annotated[str | None, Option(("--cpus", "-c"), "The number of CPUs for each process.", "N")] = None,
-    memory: Annotated[
-        str | None,
-        Option(("--memory",), "The memory on each node, as in 4G or 512M; a number alone is MiB.", "SIZE"),
-    ] = None,
-    walltime: Annotated[
-        str | None,
-        Option(
-            ("--walltime", "-t"),
-            "The time limit: seconds, or as in 90m, 1h30m, 2d, 01:30:00, 2-12:00:00.",
-            "TIME",
-        ),
-    ] = None,
-    cputime: Annotated[str | None, Option(("--cputime",), "The limit of CPU time.", "TIME")] = None,
-    gpus: Annotated[str | None, Option(("--gpus", "-G"), "The number of GPUs on each node.", "N")] = None,
-    gpu_type: Annotated[str | None, Option(("--gpu-type",), "The type of these GPUs.", "NAME")] = None,
-    qos: Annotated[str | None, Option(("--qos",), "The quality of service.", "NAME")] = None,
-    constraint: Annotated[
-        str | None, Option(("--constraint", "-C"), "What the nodes must have.", "EXPRESSION")
-    ] = None,
-    exclusive: Annotated[bool, Option(("--exclusive",), "Share the nodes with no other job.")] = False,
-    array: Annotated[
-        str | None,
-        Option(
-            ("--array",),
-            "Run the program once for each index, as in 1-100%8: at most 8 at a time.",
-            "INDICES",
-        ),
-    ] = None,
-    after: Annotated[
-        list[str],
-        Option(
-            ("--after", "--after-ok"),
-            "Begin when this job has ended with exit code 0; may be repeated.",
-            "JOB|KEY",
-            "jobs",
-        ),
-    ] = [],
-    after_not_ok: Annotated[
-        list[str], Option(("--after-not-ok",), "Begin when this job has failed.", "JOB|KEY", "jobs")
-    ] = [],
-    after_any: Annotated[
-        list[str], Option(("--after-any",), "Begin when this job has ended.", "JOB|KEY", "jobs")
-    ] = [],
-    env: Annotated[
-        list[str], Option(("--env", "-e"), "Set an environment variable; may be repeated.", "NAME=VALUE")
-    ] = [],
-    stdin: Annotated[str | None, Option(("--stdin",), "Read standard input from this file.", "FILE")] = None,
-    stdout: Annotated[
-        str | None, Option(("--stdout",), "Write standard output to this file.", "FILE")
-    ] = None,
-    stderr: Annotated[str | None, Option(("--stderr",), "Write standard error to this file.", "FILE")] = None,
-    directory: Annotated[
-        str | None,
-        Option(
-            ("--directory",),
-            "Run the program in this directory (the field DIRECTORY) [default: the current one; with --host,"
-            " the job's own].",
-            "DIR",
-        ),
-    ] = None,
-    application: ApplicationOption = None,
+    target: SubmissionTarget,
+    job: JobFieldOptions,
     set: Annotated[  # noqa: A002  # the option's name
         list[str], Option(("--set", "-s"), "Set any field of the profile.", "NAME=VALUE", "assignments")
     ] = [],
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
     key: Annotated[
         str | None, Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY")
     ] = None,
@@ -177,7 +58,6 @@ def submit(
     at_once: Annotated[
         str | None, Option(("--at-once",), "With --as-array: run at most so many tasks at a time.", "N")
     ] = None,
-    store: StoreOption = None,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
     ] = False,
@@ -217,47 +97,20 @@ def submit(
       incarnate job submit -p slurm --from jobs.csv --as-array ./simulate
     """
     from osprofile.cli.job import submission
-    from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
-    from osprofile.jobs.description import JobDescription
+    from osprofile.cli.job.quantities import parse_count
+    from osprofile.jobs.fields import JobDescription
 
-    try:
-        environment = common.parse_assignments(env, "--env")
-    except common.UsageError as error:
-        error.hint = error.hint or "-e is short for --env; for the file of standard error use --stderr"
-        raise
     description = JobDescription(
         executable=command[0] if command else None,
         arguments=command[1:],
-        environment=environment,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        directory=directory,
-        name=name,
-        queue=queue,
-        project=project,
-        nodes=parse_count("--nodes", nodes),
-        processes=parse_count("--processes", processes),
-        cpus=parse_count("--cpus", cpus),
-        memory=parse_memory("--memory", memory),
-        walltime=parse_duration("--walltime", walltime),
-        cputime=parse_duration("--cputime", cputime),
-        gpus=parse_count("--gpus", gpus),
-        gpu_type=gpu_type,
-        qos=qos,
-        constraint=constraint,
-        exclusive=exclusive or None,
-        array=array,
-        after_ok=after,
-        after_not_ok=after_not_ok,
-        after_any=after_any,
-        application=application,
         fields=common.parse_assignments(set, "--set"),
+        **job,
     )
+    array = description.array
     if array == "":
         hint = "as in 1-100 or 1-100%8; without indices, leave the option out"
         raise common.UsageError("--array '' has no index", hint=hint)
-    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    selection = target
     if at_once is not None and not as_array:
         hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"
         raise common.UsageError("--at-once needs --as-array", hint=hint)
@@ -291,12 +144,7 @@ def status(
     *,
     jobs: JobsArgument = [],
     tasks: TasksOption = False,
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Query and print the states of jobs.
@@ -316,7 +164,7 @@ def status(
     from osprofile.cli.job import operations
 
     return operations.show_status(
-        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        target,
         _require_jobs(jobs),
         tasks=tasks,
         json=json,
@@ -332,14 +180,7 @@ def list_(
     all: Annotated[  # noqa: A002
         bool, Option(("--all",), "Also list jobs that ended more than a day ago.")
     ] = False,
-    profile: Annotated[
-        str | None, Option(("--profile", "-p"), "List only jobs of this profile.", "NAME|PATH", "profiles")
-    ] = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: ListedTarget,
     json: JsonOption = False,
 ) -> int:
     """List the recorded jobs, with their current states.
@@ -361,7 +202,7 @@ def list_(
     from osprofile.cli.job import operations
 
     return operations.list_jobs(
-        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        target,
         jobs,
         include_old=all,
         tasks=tasks,
@@ -373,12 +214,7 @@ def wait(
     *,
     jobs: JobsArgument = [],
     timeout: TimeoutOption = None,
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Wait for jobs to end, and exit with the job's own exit code.
@@ -397,7 +233,7 @@ def wait(
     from osprofile.cli.job import waiter
     from osprofile.cli.job.quantities import parse_timeout
 
-    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    selection = target
     return waiter.wait_for_jobs(
         selection, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
     )
@@ -412,12 +248,7 @@ def show(
         ),
     ] = [],
     script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Show everything about jobs.
@@ -436,7 +267,7 @@ def show(
 
     if script and json:
         raise common.UsageError("--script and --json cannot be used together")
-    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    selection = target
     return details.show_jobs(selection, _require_jobs(jobs), script=script, json=json)
 
 
@@ -452,12 +283,7 @@ def output(
         bool, Option(("--error", "--stderr", "-e"), "Print the standard error instead.")
     ] = False,
     tail: Annotated[str | None, Option(("--tail", "-n"), "Print only the last N lines.", "N")] = None,
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
 ) -> int:
     """Print what jobs have written.
 
@@ -477,7 +303,7 @@ def output(
     from osprofile.cli.job.quantities import parse_count
 
     return outputs.print_output(
-        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        target,
         _require_jobs(jobs),
         stream="stderr" if error else "stdout",
         last_lines=parse_count("--tail", tail, "as in --tail 20"),
@@ -490,12 +316,7 @@ def watch(
     jobs: Annotated[
         list[str], Argument("The ids of the jobs [default: all recorded live ones].", "[JOB...]", "jobs")
     ] = [],
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
 ) -> int:
     """Follow the states of jobs in a table.
 
@@ -511,19 +332,14 @@ def watch(
     """
     from osprofile.cli.job import live_view
 
-    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    selection = target
     return live_view.watch_jobs(selection, list(dict.fromkeys(jobs)))
 
 
 def hold(
     *,
     jobs: JobsArgument = [],
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Hold jobs: queued ones do not start, running ones stop.
@@ -539,7 +355,7 @@ def hold(
 
     return operations.control_jobs(
         "hold",
-        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        target,
         _require_jobs(jobs),
         json=json,
     )
@@ -548,12 +364,7 @@ def hold(
 def resume(
     *,
     jobs: JobsArgument = [],
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Release held jobs.
@@ -567,7 +378,7 @@ def resume(
 
     return operations.control_jobs(
         "resume",
-        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        target,
         _require_jobs(jobs),
         json=json,
     )
@@ -576,12 +387,7 @@ def resume(
 def abort(
     *,
     jobs: JobsArgument = [],
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Remove queued and running jobs; their state becomes REMOVED.
@@ -596,7 +402,7 @@ def abort(
 
     return operations.control_jobs(
         "abort",
-        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        target,
         _require_jobs(jobs),
         json=json,
     )
@@ -619,12 +425,7 @@ def forget(
     files: Annotated[
         bool, Option(("--files",), "Also delete the directories that were made for the jobs.")
     ] = False,
-    profile: RecordedProfileOption = None,
-    host: HostOption = None,
-    cluster: ClusterOption = None,
-    context: ContextOption = [],
-    profiles: ProfilesOption = [],
-    store: StoreOption = None,
+    target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Delete ended jobs and interrupted submissions from the record.
@@ -652,7 +453,7 @@ def forget(
     from osprofile.cli.job.quantities import parse_duration
     from osprofile.cli.job.session import run_cancellable
 
-    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    selection = target
     age = parse_duration("--older-than", older_than)
     if age is None:
         jobs = _require_jobs(jobs)
@@ -662,28 +463,6 @@ def forget(
         )
     work = removal.forget_jobs(selection, jobs, age=age, force=force, files=files, json=json)
     return run_cancellable(work)
-
-
-def _select_target(
-    profile: str | None,
-    host: str | None,
-    context: list[str],
-    profiles: list[str],
-    store: str | None,
-    *,
-    cluster: str | None,
-) -> "TargetSelection":
-    from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
-
-    special = common.parse_assignments(context, "--context")
-    if host is not None:
-        special |= parse_host_context(host)
-        if not special["SSH:HOST"]:
-            raise common.UsageError(f"--host {host!r} does not name a host")
-    if cluster is not None:
-        special[CLUSTER_FIELD] = cluster
-    return TargetSelection(profile, special, profiles, store)
 
 
 def _require_jobs(jobs: list[str]) -> list[str]:

@@ -21,7 +21,8 @@ from osprofile.executors.blah.requirements import translate_requirements
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.blah.submit_options import parse_submit_options
 from osprofile.executors.failures import make_refusal
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, OWN_FILES, JobDescription
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.request import OWN_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

@@ -48,7 +48,8 @@ from osprofile.executors.blah.results import (
 from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME, build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.failures import format_internal_error
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:

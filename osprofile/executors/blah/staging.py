@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from osprofile.executors.blah.attributes import Submission
-    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.fields import JobDescription
 
 PROXY_FILE_NAME: Final = ".gpe/proxy"
 """The user's proxy, in the job's working directory."""

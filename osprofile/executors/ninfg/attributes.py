@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from osprofile.errors import quote_value
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.failures import make_refusal
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, MULTI_PROCESS_APPLICATION, JobDescription
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

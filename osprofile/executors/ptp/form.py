@@ -22,8 +22,9 @@ from osprofile.executors.ptp.attributes import (
     AttributeType,
     decode_attribute,
 )
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, MULTI_PROCESS_APPLICATION, JobDescription
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.profiles import describe_job_fields
+from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

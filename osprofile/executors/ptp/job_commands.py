@@ -25,7 +25,8 @@ from osprofile.executors.ptp.events import (
     TerminateJobError,
 )
 from osprofile.executors.ptp.system_view import TrackedJob
-from osprofile.jobs.description import OWN_FILES, JobDescription
+from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.request import OWN_FILES
 from osprofile.jobs.state import TERMINAL_STATES, JobState, JobStatus
 
 if TYPE_CHECKING:

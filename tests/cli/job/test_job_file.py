@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.job_file import JobFileError, parse_jobs, read_job_file
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription, build_request
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.request import build_request
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
 

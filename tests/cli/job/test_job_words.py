@@ -60,13 +60,11 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     seen: list[dict[str, object]] = []
     function = main.load_verb(verb)
 
-    def record(**arguments: object) -> int:
+    def record(_verb: options.Verb, arguments: dict[str, object]) -> int:
         seen.append(arguments)
         return 0
 
-    record.__annotations__ = function.__annotations__
-    record.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]
-    monkeypatch.setattr(main, "load_verb", lambda _verb: record)
+    monkeypatch.setattr(common, "call_verb", record)
     given_words = []
     for parameter in options.read_parameters(function):
         if isinstance(parameter.spec, options.Option):

@@ -22,8 +22,9 @@ from osprofile.executors.blah.attributes import (
 from osprofile.executors.blah.classad import write_ad
 from osprofile.executors.blah.framing import split_line
 from osprofile.executors.blah.submit_ad import MAX_AD_LENGTH, SubmitAd
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription, build_request
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.profiles import list_settable_fields
+from osprofile.jobs.request import build_request
 from tests.executors.blah.test_protocol import SUBMIT, SUBMIT_AD
 
 SETTABLE = frozenset(FIELD_BY_ATTRIBUTE.values()) - {"GPUS", "GPU_TYPE", "EXCLUSIVE"} | {

@@ -15,7 +15,8 @@ import pytest
 from osprofile.executors.blah.attributes import ATTRIBUTE_RULES, NON_IGNORABLE_ATTRIBUTES, submission_from_ad
 from osprofile.executors.blah.settings import Settings, read_settings
 from osprofile.executors.blah.submit_ad import SubmitAd
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.request import build_request
 from osprofile.lint.linter import lint_profile
 from osprofile.profile.repository import Repository
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad

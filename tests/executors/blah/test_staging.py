@@ -14,7 +14,7 @@ import pytest
 from osprofile.executors.blah.attributes import submission_from_ad
 from osprofile.executors.blah.staging import build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from tests.executors.blah.gridmanager import ad
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from osprofile.executors.ninfg.attributes import (
     attributes_for_field,
     parse_job_request,
 )
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from tests.executors.ninfg.client import PLAIN, attributes
 
 

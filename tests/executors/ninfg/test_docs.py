@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from osprofile.executors.ninfg.attributes import ATTRIBUTES
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 
 PAGE = (Path(__file__).parents[3] / "docs/ninfg.md").read_text()
 

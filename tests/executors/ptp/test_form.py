@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import osprofile
 from osprofile.errors import OSProfileError, ValueRefusedError
 from osprofile.executors.ptp.form import PROTOCOL_ATTRIBUTES, RUN_IN_DIRECTORY, SubmissionForm
-from osprofile.jobs.description import JobDescription, build_request
+from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.request import build_request
 from osprofile.profile.repository import Repository
 from tests.strategies import field, invocation, profile, template
 

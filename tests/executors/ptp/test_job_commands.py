@@ -11,7 +11,7 @@ from osprofile.executors.ptp.form import SubmissionForm
 from osprofile.executors.ptp.job_commands import JobCommands
 from osprofile.executors.ptp.job_output import OutputFollower
 from osprofile.executors.ptp.system_view import SystemView, TrackedJob
-from osprofile.jobs.description import JobDescription
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository

@@ -1,4 +1,4 @@
-"""The description of a job, and the request that it becomes: values of the profile's fields.
+"""The request that the description of a job becomes: values of the profile's fields.
 
 Every executor uses `build_request`, so that values are quoted in one place.
 """
@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Final, final
+from typing import Final
 
 from osprofile.caller_environment import is_variable_name
 from osprofile.errors import IncarnationError, ValueRefusedError, quote_name
 from osprofile.incarnation.field_rules import DIGITS_HINT, MAX_INTEGER
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.incarnation.static_scripts import quote_shell_word
+from osprofile.jobs.fields import (
+    DEPENDENCY_ATTRIBUTES,
+    DEPENDENCY_FIELD,
+    FIELD_BY_ATTRIBUTE,
+    FIELDS,
+    JobDescription,
+    Kind,
+)
 from osprofile.jobs.quantities import DURATION_HINT, MEMORY_HINT, parse_duration, parse_memory
 
 OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
@@ -24,145 +30,6 @@ MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.+-]")
 _MAX_NAME_LENGTH: Final = 200
-_BOOLEAN_FIELDS: Final = frozenset({"EXCLUSIVE", "REQUEUE"})
-_EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobDescription:
-    """A job, independent of any protocol. None stands for the default of the profile.
-
-    The profile refuses by name what its batch system does not have.
-    """
-
-    executable: str | None = None
-    """The program: a path, relative to where it runs, or a name on the PATH of the target system."""
-    arguments: Sequence[str] = ()
-    """The arguments of the program, unquoted."""
-    environment: Mapping[str, str] = field(default_factory=lambda: _EMPTY_MAPPING)
-    """Variables of the program by name, unquoted."""
-    stdin: str | None = None
-    """The file for standard input, relative to the working directory of the job."""
-    stdout: str | None = None
-    """The file for standard output, relative to the working directory of the job."""
-    stderr: str | None = None
-    """The file for standard error, relative to the working directory of the job."""
-    directory: str | None = None
-    """Where the program runs, an absolute path; None: the working directory of the job.
-
-    `incarnate job submit` gives the current directory: `os.getcwd()`.
-    """
-    working_directory: str | None = None
-    """The directory of the job's own files: absolute, and not that of another job; None: a new one.
-
-    The job script, the exit status, and the output without a file of its own are there.
-    """
-    name: str | None = None
-    """The name of the job."""
-    queue: str | None = None
-    """The queue (Slurm: partition)."""
-    project: str | None = None
-    """The project or account that is charged."""
-    nodes: int | None = None
-    """The number of nodes."""
-    processes: int | None = None
-    """The number of processes on all nodes together."""
-    cpus: int | None = None
-    """The CPUs of each process."""
-    memory: int | str | None = None
-    """The memory per node in MiB, or a text with a unit: `512M`, `4G`."""
-    walltime: int | str | None = None
-    """The limit of the run time in seconds, or a text: `90m`, `1h30m`, `2d`, `01:30:00`."""
-    cputime: int | str | None = None
-    """The limit of the processor time in seconds, or a text."""
-    gpus: int | None = None
-    """The GPUs per node."""
-    gpu_type: str | None = None
-    """The type of the GPUs, as the site names it."""
-    qos: str | None = None
-    """The quality of service, as the site names it."""
-    constraint: str | None = None
-    """The features that the nodes must have, as the batch system writes them."""
-    reservation: str | None = None
-    """The reservation in which the job runs."""
-    exclusive: bool | None = None
-    """Whether no other job may run on the nodes."""
-    priority: int | None = None
-    """The priority, as the batch system counts it."""
-    start_time: str | None = None
-    """The earliest start, `YYYY-MM-DDTHH:MM[:SS]` in the time zone of the target system."""
-    notify: str | None = None
-    """Mail addresses, separated by commas."""
-    notify_events: str | None = None
-    """When to send mail: of `begin`, `end` and `fail`, separated by commas."""
-    array: str | None = None
-    """The indices of an array of tasks, and how many of them run at a time at most: `1-100%8`."""
-    after_ok: Sequence[str] = ()
-    """Ids, or keys (see `TargetSystem.submit`), of jobs that must end with exit code 0 before."""
-    after_not_ok: Sequence[str] = ()
-    """Ids or keys of jobs that must end before in another way."""
-    after_any: Sequence[str] = ()
-    """Ids or keys of jobs that must end before in any way."""
-    requeue: bool | None = None
-    """Whether the batch system may start the job again after a failure of a node."""
-    container: str | None = None
-    """The image of a container in which the program runs."""
-    node_file: str | None = None
-    """The file that gets the names of the nodes, one per line, relative to the working directory."""
-    tmp_dir: str | None = None
-    """The directory for temporary files (TMPDIR) of the job."""
-    application: str | None = None
-    """An application of the profile, `NAME` or `NAME/VERSION`."""
-    fields: Mapping[str, str] = field(default_factory=lambda: _EMPTY_MAPPING)
-    """Values of further fields of START, by name."""
-
-
-FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "executable": "EXECUTABLE",
-        "arguments": "ARGUMENTS",
-        "environment": "ENVIRONMENT",
-        "stdin": "STDIN",
-        "stdout": "STDOUT",
-        "stderr": "STDERR",
-        "directory": "DIRECTORY",
-        "name": "JOB_NAME",
-        "queue": "QUEUE",
-        "project": "PROJECT",
-        "nodes": "NODES",
-        "processes": "PROCESSES",
-        "cpus": "CPUS",
-        "memory": "MEMORY",
-        "walltime": "WALLTIME",
-        "cputime": "CPUTIME",
-        "gpus": "GPUS",
-        "gpu_type": "GPU_TYPE",
-        "qos": "QOS",
-        "constraint": "CONSTRAINT",
-        "reservation": "RESERVATION",
-        "exclusive": "EXCLUSIVE",
-        "priority": "PRIORITY",
-        "start_time": "START_TIME",
-        "notify": "NOTIFY",
-        "notify_events": "NOTIFY_EVENTS",
-        "array": "ARRAY",
-        "requeue": "REQUEUE",
-        "container": "CONTAINER",
-        "node_file": "NODE_FILE",
-        "tmp_dir": "TMP_DIR",
-    }
-)
-"""The profile's field of each attribute of JobDescription.
-
-`working_directory` goes into the context, `application` selects an application; neither is a field."""
-DEPENDENCY_FIELD: Final = "DEPENDENCY"
-DEPENDENCY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
-    {"after_ok": "afterok", "after_not_ok": "afternotok", "after_any": "afterany"}
-)
-"""The conditions in the field DEPENDENCY, by the attributes of JobDescription that name the jobs."""
-JOB_FIELDS: Final = frozenset({*FIELD_BY_ATTRIBUTE.values(), DEPENDENCY_FIELD})
-"""The fields of a job that mean the same in every profile. A profile refuses those that its START does not use."""
 
 
 def build_job_name(text: str, prefix: str = "job.") -> str:
@@ -186,7 +53,7 @@ def build_request(description: JobDescription) -> dict[str, str]:
     for attribute, name in FIELD_BY_ATTRIBUTE.items():
         value = getattr(description, attribute)
         if value is not None and value not in ((), [], {}):
-            request[name] = _FORMATTERS.get(attribute, _format_scalar)(name, value)
+            request[name] = _FORMATTERS.get(FIELDS[attribute].kind, _format_scalar)(name, value)
     if dependency := _format_dependency(description):
         request[DEPENDENCY_FIELD] = dependency
     for name, value in _require_mapping("fields", description.fields, '{"NODES": "2"}').items():
@@ -243,8 +110,6 @@ def _quote_without_directives(value: str) -> str:
 
 
 def _format_scalar(name: str, value: object) -> str:
-    if isinstance(value, bool) and name in _BOOLEAN_FIELDS:
-        return "true" if value else "false"
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) > MAX_INTEGER:
             message = f"field {name}: a number of {value.bit_length()} bits is too large"
@@ -254,6 +119,10 @@ def _format_scalar(name: str, value: object) -> str:
     text = _require_text(name, value, "give a string, or a whole number")
     _check_length(name, f"GPE_{name}={text}", "the value")
     return text
+
+
+def _format_switch(name: str, value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else _format_scalar(name, value)
 
 
 def _require_text(name: str, value: object, hint: str = "give a string") -> str:
@@ -340,15 +209,16 @@ def _require_mapping(name: str, value: object, example: str) -> Mapping[str, str
     return value
 
 
-_QUANTITIES: Final = {
-    "MEMORY": (parse_memory, MEMORY_HINT),
-    "WALLTIME": (parse_duration, DURATION_HINT),
-    "CPUTIME": (parse_duration, DURATION_HINT),
+_PARSERS: Final = {
+    Kind.MEMORY: (parse_memory, MEMORY_HINT),
+    Kind.DURATION: (parse_duration, DURATION_HINT),
 }
+_QUANTITIES: Final = {row.name: _PARSERS[row.kind] for row in FIELDS.values() if row.kind in _PARSERS}
 _FORMATTERS: Final = {
-    "arguments": _format_arguments,
-    "environment": _format_environment,
-    **dict.fromkeys(("memory", "walltime", "cputime"), _format_quantity),
+    Kind.WORDS: _format_arguments,
+    Kind.VARIABLES: _format_environment,
+    Kind.SWITCH: _format_switch,
+    **dict.fromkeys(_PARSERS, _format_quantity),
 }
 
 

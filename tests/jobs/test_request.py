@@ -11,14 +11,8 @@ from hypothesis import strategies as st
 
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
-from osprofile.jobs.description import (
-    DEPENDENCY_ATTRIBUTES,
-    FIELD_BY_ATTRIBUTE,
-    JobDescription,
-    build_request,
-    format_exports,
-    quote_shell_words,
-)
+from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.request import build_request, format_exports, quote_shell_words
 
 REQUESTS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({}, {}),
@@ -76,11 +70,6 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("given_", "request_"), REQUESTS)
 def test_what_is_asked_of_start(given_: dict[str, Any], request_: dict[str, str]) -> None:
     assert build_request(JobDescription(**given_)) == request_
-
-
-def test_every_attribute_is_a_field_a_context_or_a_choice() -> None:
-    others = {"working_directory", "application", "fields"}
-    assert set(JobDescription.__slots__) == set(FIELD_BY_ATTRIBUTE) | set(DEPENDENCY_ATTRIBUTES) | others
 
 
 @pytest.mark.parametrize(("given_", "field", "words"), REFUSED)
