@@ -387,7 +387,7 @@ class JobSubmitter:
         """Run START, unless its result is given, and FIND_JOB if it fails; return the job's id.
 
         With `may_repeat`, START runs again if it did not tell whether it submitted, and FIND_JOB finds
-        no job. Raises `ScriptCutError` if that is still not known, else the error of START.
+        no job or fails. Raises `ScriptCutError` if that is still not known, else the error of START.
         """
         script = record.script or ""
         try:
@@ -400,6 +400,9 @@ class JobSubmitter:
             try:
                 job_id = await self._scripts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
+                if may_repeat:
+                    with contextlib.suppress(ScriptCutError):  # the first error says more
+                        return await self._start_job(record, may_repeat=False)
                 message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"
                 raise ScriptCutError(message, hint=_CUT_HINT) from error
             if job_id is not None:

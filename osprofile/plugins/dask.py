@@ -115,7 +115,7 @@ class _Jobs:
                 raise RuntimeError(message)
             self._operations += 1
         try:
-            job_id = self._submit_once(description)
+            job_id = self.session.submit(description, key=f"dask-{uuid.uuid4()}").id
             with self._condition:
                 self._workers[job_id] = worker
         finally:
@@ -128,15 +128,6 @@ class _Jobs:
         with self._condition:
             self._operations -= 1
             self._condition.notify_all()
-
-    def _submit_once(self, description: osprofile.JobDescription) -> str:
-        key = f"dask-{uuid.uuid4()}"
-        try:
-            return self.session.submit(description, key=key).id
-        except osprofile.ScriptCutError as error:
-            # With the same key, this completes the submission; it never submits a second job.
-            log.warning("a submission was cut off; it is completed: %s", error)
-            return self.session.submit(description, key=key).id
 
     def _note_status(self, status: osprofile.JobStatus) -> None:
         """Log the end of a job that nobody removed, unless its workers ended well."""

@@ -157,7 +157,7 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
         except OSError as error:
             raise ScriptPathError(f"{path}.sh", error) from error  # type: ignore[no-untyped-call]
         try:
-            job_id = self._submit_once(description)
+            job_id = self._get_session().submit(description, key=f"parsl-{uuid.uuid4()}").id
         except osprofile.OSProfileError as error:
             raise _refuse(name, str(error)) from error
         self.resources[job_id] = {
@@ -209,15 +209,6 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
             if self._session is None:
                 self._session = osprofile.JobSession(self.profile, self.context, store=self.store)
             return self._session
-
-    def _submit_once(self, description: osprofile.JobDescription) -> str:
-        key, session = f"parsl-{uuid.uuid4()}", self._get_session()
-        try:
-            return session.submit(description, key=key).id
-        except osprofile.ScriptCutError as error:
-            # With the same key, this completes the submission; it never submits a second job.
-            log.warning("%s: a submission was cut off; it is completed: %s", self.label, error)
-            return session.submit(description, key=key).id
 
     def _format_script(self, name: str, command: str, tasks_per_node: int, script_dir: str) -> str:
         """Return the script of a block, in bash: Parsl's launchers need it."""
