@@ -44,17 +44,16 @@ block that a command prints: location, message, source line, caret, hint.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, final
+
+from osprofile.text import replace_unprintable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from osprofile.source import Location
 
 Severity = Literal["error", "warning"]
-_SURROGATE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])")
-"""In a text of repr(), where a backslash of the value is doubled."""
 
 
 @final
@@ -90,61 +89,6 @@ def format_message(message: str, location: Location | None = None, hint: str = "
     if hint:
         lines.append(f"    hint: {hint}")
     return replace_unprintable("\n".join(lines), keep="\n")
-
-
-def replace_unprintable(text: str, keep: str = "") -> str:
-    """Return `text` with U+FFFD for each unprintable character that is not in `keep`."""
-    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
-
-
-def escape_unprintable(text: str, keep: str = "") -> str:
-    """Return `text` with a Python escape for each unprintable character that is not in `keep`."""
-    return "".join(c if c.isprintable() or c in keep else repr(c)[1:-1] for c in text)
-
-
-def quote_value(value: str, max_length: int = 80) -> str:
-    r"""Return a value quoted for a message: on one line, escaped, and truncated if it is long.
-
-    A byte that is not UTF-8, which Python keeps as a surrogate, is written as `\xf6`.
-    """
-    quoted = _SURROGATE.sub(r"\1\\x\2", repr(value[:max_length]))
-    return quoted if len(value) <= max_length else f"{quoted}... ({len(value)} characters)"
-
-
-def quote_path(path: str) -> str:
-    """Return the path of a file quoted for a message: whole, since the reader must find the file."""
-    return quote_value(path, max_length=4096)  # PATH_MAX
-
-
-def quote_name(name: str) -> str:
-    """Return a name for a message: as it is if it is printable and has no blanks, else quoted."""
-    return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else quote_value(name)
-
-
-def pluralize(number: int, word: str) -> str:
-    """Return a number with a noun: `1 line`, `2 lines`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
-def suggest_names(name: str, candidates: Iterable[str]) -> str:
-    """Return a hint with the candidates similar to `name`, or with all (up to 30) if none is similar.
-
-    Return the empty string if there are no candidates.
-    """
-    from difflib import get_close_matches  # late: needed only for errors, and slow to import
-
-    names = sorted(set(candidates))
-    name_by_casefold = {n.casefold(): n for n in names}
-    close_matches = get_close_matches(name.casefold(), name_by_casefold, n=3, cutoff=0.6)
-    if close_matches:
-        return f"did you mean {_join_with_or([name_by_casefold[c] for c in close_matches])}?"
-    if len(names) > 30:
-        return f"there are {len(names)}: {', '.join(names[:30])}, ..."
-    return f"known: {', '.join(names)}" if names else ""
-
-
-def _join_with_or(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 class OSProfileError(Exception):

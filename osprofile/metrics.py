@@ -17,8 +17,9 @@ import weakref
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from osprofile.errors import OSProfileError, SettingError, quote_value
+from osprofile.errors import OSProfileError, SettingError
 from osprofile.files import atomic_write
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

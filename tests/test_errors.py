@@ -43,14 +43,10 @@ from osprofile.errors import (
     TemplateNotFoundError,
     UnknownFieldError,
     ValueRefusedError,
-    escape_unprintable,
     format_message,
-    quote_name,
-    quote_value,
-    replace_unprintable,
-    suggest_names,
 )
 from osprofile.source import Location, Source
+from osprofile.text import escape_unprintable, quote_name, quote_value, replace_unprintable, suggest_names
 
 # docs/commands/index.md, What they share: 1 could not be incarnated; 2 unknown profile or template; 3 bad profile.
 TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [

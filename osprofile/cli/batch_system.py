@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.cli import common
-from osprofile.errors import escape_unprintable, pluralize
 from osprofile.profile.batch_system import (
     NO_OWN_ID,
     STATES,
@@ -19,6 +18,7 @@ from osprofile.profile.batch_system import (
     read_list_sample,
     render_batch_system,
 )
+from osprofile.text import escape_unprintable, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -5,14 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, final
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
 from osprofile.cli.terminal import Report, format_diff, format_location, format_path
-from osprofile.errors import (
-    CasesError,
-    InvalidProfileError,
-    escape_unprintable,
-    pluralize,
-    quote_name,
-    suggest_names,
-)
+from osprofile.errors import CasesError, InvalidProfileError
+from osprofile.text import escape_unprintable, pluralize, quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

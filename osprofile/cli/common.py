@@ -7,15 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from osprofile.cli.options import call_verb
-from osprofile.errors import (
-    CasesError,
-    InvalidProfileError,
-    NotFoundError,
-    OSProfileError,
-    quote_name,
-    quote_path,
-    quote_value,
-)
+from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError
+from osprofile.text import quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from osprofile.cli import common
 from osprofile.cli.options import ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
-from osprofile.errors import pluralize
+from osprofile.text import pluralize
 
 
 def deploy(

@@ -16,7 +16,8 @@ from osprofile.cli.options import (
     SetOption,
 )
 from osprofile.cli.terminal import Report, format_diff, format_location, quote_value, truncate_text
-from osprofile.errors import MissingValueError, escape_unprintable, pluralize, quote_name
+from osprofile.errors import MissingValueError
+from osprofile.text import escape_unprintable, pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from osprofile.cli.options import (
     ProfileOption,
     ProfilesOption,
 )
-from osprofile.errors import escape_unprintable
+from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
-from osprofile.errors import pluralize, suggest_names
+from osprofile.text import pluralize, suggest_names
 
 if TYPE_CHECKING:
     from osprofile.errors import Problem

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common, options
 from osprofile.cli.common import GROUPS, VERBS
-from osprofile.errors import OSProfileError, quote_name, suggest_names
+from osprofile.errors import OSProfileError
+from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

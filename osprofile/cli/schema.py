@@ -4,7 +4,7 @@ from typing import Annotated
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option
-from osprofile.errors import pluralize
+from osprofile.text import pluralize
 
 
 def schema(

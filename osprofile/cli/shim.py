@@ -7,8 +7,8 @@ from typing import Annotated
 from osprofile.cli import common
 from osprofile.cli.job.option_groups import SubmissionTarget
 from osprofile.cli.options import Argument, JsonOption, Option
-from osprofile.errors import quote_path, quote_value
 from osprofile.shim.job_wrapper import STAND_IN_MARK
+from osprofile.text import quote_path, quote_value
 
 _MAX_INTERPRETER_LENGTH = 120  # Linux before 5.1 reads 127 bytes of the line
 
@@ -80,7 +80,7 @@ def format_stand_in(python: str, system: str, program: str, settings: str) -> st
     if not any(c.isspace() for c in python) and len(python) < _MAX_INTERPRETER_LENGTH:
         call = f"main([{system!r}, {program!r}, {settings!r}, *sys.argv[1:]])"
         return f"#!{python} -P\n{note}import sys\nfrom osprofile.shim.__main__ import main\n{call}\n"
-    from osprofile.incarnation.static_scripts import quote_shell_word
+    from osprofile.text import quote_shell_word
 
     words = [python, "-P", "-m", "osprofile.shim", system, program, settings]
     return f'#!/bin/sh\n{note}exec {" ".join(map(quote_shell_word, words))} "$@"\n'

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import escape_unprintable
+from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -25,7 +25,7 @@ from osprofile.cli.terminal import (
     quote_value,
     truncate_text,
 )
-from osprofile.errors import escape_unprintable, pluralize, quote_name, suggest_names
+from osprofile.text import escape_unprintable, pluralize, quote_name, suggest_names
 
 if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, final
 
-from osprofile.errors import quote_value
+from osprofile.text import quote_value
 
 # GRAM's error codes: docs/protocols/seg.md, 4.2.
 PARAMETER_NOT_SUPPORTED: Final = 1

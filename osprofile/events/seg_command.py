@@ -16,9 +16,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.errors import EventError, SettingError, quote_value, suggest_names
+from osprofile.errors import EventError, SettingError
 from osprofile.events.generator import POLL_INTERVAL, generate_events, open_progress_bar
 from osprofile.events.tail import open_regular_file
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,10 +12,11 @@ import tomllib
 from os import path as paths
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from osprofile.errors import CasesError, OSProfileError, quote_name, quote_value, suggest_names
+from osprofile.errors import CasesError, OSProfileError
 from osprofile.golden import files, toml
 from osprofile.incarnation.field_rules import validate_text
 from osprofile.source import Location, Source
+from osprofile.text import quote_name, quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,11 +10,10 @@ from osprofile.errors import (
     NotFoundError,
     OSProfileError,
     UnknownFieldError,
-    quote_name,
-    suggest_names,
 )
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, find_application, get_plan
+from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

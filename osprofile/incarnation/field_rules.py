@@ -17,10 +17,9 @@ from osprofile.errors import (
     JavaRegexTimeoutError,
     Problem,
     ValueRefusedError,
-    quote_value,
 )
-from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.profile.model import TYPE_ATTRIBUTE
+from osprofile.text import format_clock, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -79,19 +78,12 @@ def choose_end_word(text: str) -> str:
     return word
 
 
-def format_duration(seconds: int) -> str:
-    """Return a duration as `HH:MM:SS`; hours have at least two digits."""
-    minutes, second = divmod(seconds, 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{hour:02}:{minute:02}:{second:02}"
-
-
 def format_minutes(seconds: int) -> str:
     """Return a duration in minutes, rounded up."""
     return str(-(-seconds // 60))
 
 
-DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_duration, "MINUTES": format_minutes}
+DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_clock, "MINUTES": format_minutes}
 """The derived fields `<X:HMS>` and `<X:MINUTES>` of an integer field X in seconds."""
 QUOTED: Final = "QUOTED"
 """The derived field `<X:QUOTED>` of any field X is its value as one word of a shell, or nothing without a value."""

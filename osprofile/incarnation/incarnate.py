@@ -10,19 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
-from osprofile.errors import (
-    MissingValueError,
-    NotSettableError,
-    UnknownFieldError,
-    ValueRefusedError,
-    quote_name,
-    suggest_names,
-)
+from osprofile.errors import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts
 from osprofile.incarnation.static_scripts import StaticScriptFile
 from osprofile.profile.model import REQUIRES_ATTRIBUTE
+from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

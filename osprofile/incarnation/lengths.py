@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import ValueRefusedError, quote_value
+from osprofile.errors import ValueRefusedError
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Field

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 from weakref import finalize
 
-from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem, suggest_names
+from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.compiled_text import (
@@ -24,6 +24,7 @@ from osprofile.incarnation.compiled_text import (
 )
 from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.profile.model import JOB_DIRECTIVES, Template
+from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

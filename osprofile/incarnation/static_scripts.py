@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, final
 
+from osprofile.text import quote_shell_word
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -51,11 +53,6 @@ def _compute_digest(body: str) -> str:
     from hashlib import sha256
 
     return sha256(body.encode()).hexdigest()
-
-
-def quote_shell_word(value: str) -> str:
-    """Return a value quoted as one word of a POSIX shell."""
-    return "'" + value.replace("'", "'\\''") + "'"
 
 
 def deployment_script(scripts: Iterable[StaticScriptFile], *, prune: bool = False) -> str:

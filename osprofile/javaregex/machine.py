@@ -21,7 +21,8 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any, final
 
-from osprofile.errors import JavaRegexError, JavaRegexTimeoutError, quote_value
+from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

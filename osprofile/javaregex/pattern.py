@@ -7,12 +7,13 @@ from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
-from osprofile.errors import JavaRegexError, quote_value
+from osprofile.errors import JavaRegexError
 from osprofile.javaregex.engines import NEVER, Engines
 from osprofile.javaregex.literals import make_replacer, parse_literal_pair
 from osprofile.javaregex.parser import parse_pattern
 from osprofile.javaregex.replacement import ReplacementPart, parse_replacement
 from osprofile.javaregex.tree_info import compute_min_length, is_line_based
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     import re

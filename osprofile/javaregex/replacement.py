@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from osprofile.errors import JavaRegexError, suggest_names
+from osprofile.errors import JavaRegexError
+from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,12 +8,12 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import ValueRefusedError, quote_value
+from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.lengths import MAX_WORDS_SIZE
-from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs.arrays import ARRAY_FIELD
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.request import format_exports, require_words
+from osprofile.text import quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

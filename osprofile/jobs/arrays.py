@@ -13,8 +13,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, final
 
-from osprofile.errors import ValueRefusedError, quote_value
+from osprofile.errors import ValueRefusedError
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

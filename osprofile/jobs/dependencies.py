@@ -10,10 +10,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, quote_name
+from osprofile.errors import JobNotFoundError, OSProfileError
 from osprofile.jobs.fields import DEPENDENCY_FIELD
 from osprofile.jobs.request import list_dependencies
 from osprofile.jobs.state import JobState
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence

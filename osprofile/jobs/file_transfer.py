@@ -13,7 +13,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.incarnation.static_scripts import quote_shell_word
+from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,11 +18,11 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import quote_value
 from osprofile.events import emit
 from osprofile.events.tail import open_regular_file
 from osprofile.files import atomic_write
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from osprofile.caller_environment import is_variable_name
-from osprofile.errors import IncarnationError, ValueRefusedError, quote_name
+from osprofile.errors import IncarnationError, ValueRefusedError
 from osprofile.incarnation.field_rules import DIGITS_HINT, MAX_INTEGER
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
-from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs.fields import (
     DEPENDENCY_ATTRIBUTES,
     DEPENDENCY_FIELD,
@@ -22,7 +21,14 @@ from osprofile.jobs.fields import (
     JobDescription,
     Kind,
 )
-from osprofile.jobs.quantities import DURATION_HINT, MEMORY_HINT, parse_duration, parse_memory
+from osprofile.text import (
+    DURATION_HINT,
+    MEMORY_HINT,
+    parse_duration,
+    parse_memory,
+    quote_name,
+    quote_shell_word,
+)
 
 OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
 """The names of osprofile's own files in a job's working directory."""

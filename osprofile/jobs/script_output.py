@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
-from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem, quote_value
+from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem
 from osprofile.jobs.state import JOB_STATE_TAGS, SUSPENDED_TAG, EndCause, JobState, JobStatus, parse_state_tag
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

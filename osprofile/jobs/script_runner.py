@@ -23,12 +23,11 @@ from osprofile.errors import (
     ScriptFailedError,
     TemplateNotFoundError,
     ValueRefusedError,
-    quote_name,
 )
 from osprofile.incarnation.context import generate_unique_name, working_directory
 from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
-from osprofile.incarnation.static_scripts import deployment_script, quote_shell_word
+from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
@@ -51,6 +50,7 @@ from osprofile.jobs.shell import (
 from osprofile.jobs.shell_session import ShellSessionPool, find_shell
 from osprofile.jobs.target_names import format_link_directory, format_target_name
 from osprofile.metrics import TargetMetrics
+from osprofile.text import quote_name, quote_shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -20,11 +20,12 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError, quote_name
+from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError
 from osprofile.jobs.loop_thread import LoopThread, format_timeout, get_loop_thread
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.model import Profile
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence

@@ -24,11 +24,10 @@ from osprofile.errors import (
     SubmissionBusyError,
     SubmissionElsewhereError,
     ValueRefusedError,
-    quote_name,
 )
-from osprofile.jobs.quantities import parse_duration
 from osprofile.jobs.request import build_request, list_differences, list_named_jobs
 from osprofile.jobs.script_runner import NOTHING_DONE_STATUS
+from osprofile.text import parse_duration, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence

@@ -24,8 +24,6 @@ from osprofile.errors import (
     ScriptFailedError,
     SubmissionsFailedError,
     UnknownFieldError,
-    quote_name,
-    quote_value,
 )
 from osprofile.incarnation.context import add_target_fields, get_user_name
 from osprofile.jobs.arrays import sum_usage
@@ -42,6 +40,7 @@ from osprofile.jobs.submitter import JobSubmitter, run_together
 from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.jobs.watcher import JobWatcher
+from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

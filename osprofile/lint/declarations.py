@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile import javaregex
-from osprofile.errors import InvalidProfileError, JavaRegexError, ValueRefusedError, quote_value
+from osprofile.errors import InvalidProfileError, JavaRegexError, ValueRefusedError
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_FIELDS
 from osprofile.lint.rules import make_problem
 from osprofile.source import Location
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

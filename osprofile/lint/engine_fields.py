@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
-from osprofile.errors import JavaRegexError, quote_value, suggest_names
+from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
 from osprofile.jobs.script_output import (
     END_FILES_FIELD,
@@ -27,6 +27,7 @@ from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.lint.value_sets import get_pattern_values
 from osprofile.profile.model import DIRECTIVE_PREFIX, SUBMIT_COMMAND, SUBMIT_DIRECTORY
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import NotFoundError, escape_unprintable, quote_value, suggest_names
+from osprofile.errors import NotFoundError
 from osprofile.lint.rules import RULES, UNLOADABLE
+from osprofile.text import escape_unprintable, quote_value, suggest_names
 
 if TYPE_CHECKING:
     from osprofile.lint.rules import Rule

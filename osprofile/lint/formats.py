@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from osprofile.errors import replace_unprintable
 from osprofile.lint.rules import RULES, UNLOADABLE
+from osprofile.text import replace_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import InvalidProfileError, suggest_names
+from osprofile.errors import InvalidProfileError
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
@@ -15,6 +15,7 @@ from osprofile.lint.declarations import list_declared_fields
 from osprofile.lint.engine_fields import ENGINE_FIELDS, TIME_LIMIT_FIELD
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import FIELD_NAME_PATTERN, JOB_DIRECTIVES
+from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

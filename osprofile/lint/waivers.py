@@ -14,9 +14,10 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 from xml.parsers import expat
 
-from osprofile.errors import Problem, quote_name, suggest_names
+from osprofile.errors import Problem
 from osprofile.lint.rules import RULES, UNLOADABLE, is_rule_code, make_problem
 from osprofile.source import Location
+from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

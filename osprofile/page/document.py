@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import pluralize
 from osprofile.incarnation.outline import count_lines, is_shell
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
@@ -13,6 +12,7 @@ from osprofile.page.drawing import draw_levels
 from osprofile.page.guide import build_guide, build_links
 from osprofile.page.markup import Node, make_node, mark_invisible, render_node
 from osprofile.page.tables import build_cell, build_row_head, build_table
+from osprofile.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

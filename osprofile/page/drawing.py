@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import pluralize, replace_unprintable
 from osprofile.page.markup import Node, make_node
+from osprofile.text import pluralize, replace_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

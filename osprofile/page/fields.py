@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import pluralize
 from osprofile.page.guide import describe_default
 from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submit_options import PROGRAM_FIELD
 from osprofile.page.tables import build_code, get_name_class
 from osprofile.page.words import QUANTITIES, describe_limits
+from osprofile.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

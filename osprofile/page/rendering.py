@@ -12,10 +12,10 @@ from osprofile.errors import (
     MissingValueError,
     OSProfileError,
     RequestError,
-    quote_value,
 )
 from osprofile.incarnation.context import working_directory
 from osprofile.incarnation.incarnate import incarnate
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, JOB_SCRIPT_PARTS, get_plan
 from osprofile.page.model import Submission
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
-from osprofile.page.words import format_duration_option, format_memory_option
+from osprofile.text import format_duration_option, format_memory_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

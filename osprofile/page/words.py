@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import pluralize
 from osprofile.incarnation.field_rules import is_integer
+from osprofile.text import format_duration_words, format_memory
 
 if TYPE_CHECKING:
     from osprofile.page.model import Setting
@@ -15,8 +15,6 @@ _UNLIMITED: Final = re.compile("9{4,}")
 """A Max that only says how many digits a number may have: no limit of the site."""
 _ANY_NUMBER: Final = frozenset({"[1-9][0-9]*", "[0-9]+", "[0-9]*", r"\d+", r"[1-9]\d*", "0|[1-9][0-9]*"})
 """Patterns that only say what a number looks like."""
-_TIME_UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-_MEMORY_UNITS: Final = ((1024 * 1024, "TiB"), (1024, "GiB"), (1, "MiB"))
 _DURATION_FIELDS: Final = frozenset({"WALLTIME", "CPUTIME"})
 _COUNT_NOUNS: Final = {
     "NODES": ("node", "nodes"),
@@ -85,39 +83,6 @@ def describe_amount(setting: Setting, value: str) -> str:
     if setting.name in _DURATION_FIELDS:
         return f"a {QUANTITIES[setting.name]} of at most {words}"
     return f"{words} of memory" if setting.name == "MEMORY" else words
-
-
-def format_duration_words(seconds: int) -> str:
-    """Return a time as people say it: `24 hours`, `1 hour 30 minutes`, `2 days`."""
-    parts, rest = [], seconds
-    for size, unit in _TIME_UNITS:
-        if unit == "day" and seconds <= size:
-            continue  # 24 hours, not 1 day
-        number, rest = divmod(rest, size)
-        if number:
-            parts.append(pluralize(number, unit))
-    return " ".join(parts) or "0 seconds"
-
-
-def format_duration_option(seconds: int) -> str:
-    """Return a time as an option takes it: `24h`, `90m`, `45s`."""
-    for size, unit in ((3600, "h"), (60, "m")):
-        if seconds and not seconds % size:
-            return f"{seconds // size}{unit}"
-    return str(seconds)
-
-
-def format_memory(mebibytes: int) -> str:
-    """Return an amount of memory: `192 GiB`, `1.5 GiB`; `1,000 MiB` where the larger unit does not fit."""
-    for size, unit in _MEMORY_UNITS:
-        if mebibytes >= size and not mebibytes * 2 % size:
-            return f"{mebibytes // size:,}{'.5' if mebibytes % size else ''} {unit}"
-    return "0 MiB"
-
-
-def format_memory_option(mebibytes: int) -> str:
-    """Return an amount of memory as an option takes it: `4G`, `1536M`."""
-    return f"{mebibytes // 1024}G" if mebibytes and not mebibytes % 1024 else f"{mebibytes}M"
 
 
 def _group_digits(number: str) -> str:

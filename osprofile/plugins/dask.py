@@ -28,13 +28,13 @@ from distributed.core import Status
 import osprofile
 from osprofile import JobSession
 from osprofile.caller_environment import copy_environment
+from osprofile.text import parse_duration
 
 __all__ = ["OSProfileCluster", "OSProfileJob"]
 
 log: Final = logging.getLogger(__name__)
 _REFUSED: Final = ("job_extra", "job_extra_directives", "header_skip", "job_directives_skip")
 """Arguments of dask-jobqueue about directives: the profile writes them."""
-_WALLTIME: Final = re.compile(r"(?:([0-9]{1,4})-)?([0-9]{1,6}):([0-5][0-9]):([0-5][0-9])", re.ASCII)
 """The bundled profiles allow at least 229 characters for JOB_NAME."""
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z0-9_./:=@%+,~-]+")
 _SPECIAL: Final = re.compile(r'["\\`]|\$(?![A-Za-z_]|\{[A-Za-z_][A-Za-z0-9_]*\})')
@@ -403,13 +403,8 @@ def _refuse_directives(section: str, settings: Mapping[str, object]) -> None:
 
 def _parse_walltime(walltime: object) -> int:
     """Return the seconds of HH:MM:SS or D-HH:MM:SS."""
-    match = _WALLTIME.fullmatch(walltime) if isinstance(walltime, str) else None
-    seconds = 0
-    if match:
-        seconds = sum(
-            int(part or 0) * unit for part, unit in zip(match.groups(), (86400, 3600, 60, 1), strict=True)
-        )
-    if seconds == 0:
+    seconds = parse_duration(walltime) if isinstance(walltime, str) and ":" in walltime else None
+    if not seconds:
         message = f"walltime: {walltime!r} is not a time; write HH:MM:SS, as in 00:10:00 for ten minutes"
         raise ValueError(message)
     return seconds

@@ -10,7 +10,6 @@ A block is one job. Its script is written to Parsl's `script_dir`, and bash runs
 import asyncio
 import logging
 import os
-import re
 import shlex
 import threading
 import uuid
@@ -29,6 +28,7 @@ from parsl.utils import RepresentationMixin
 import osprofile
 from osprofile.caller_environment import copy_environment
 from osprofile.plugins.run_time import WALLTIME_TOLERANCE, get_run_time
+from osprofile.text import parse_duration
 
 __all__ = ["OSProfileProvider"]
 
@@ -39,7 +39,6 @@ _MAX_AGE: Final = 60.0
 """The session itself queries its jobs every 1 to 60 s: often after a change, seldom while nothing changes.
 Its last answer serves Parsl, so that frequent calls of `status` are no load for the batch system."""
 
-_WALLTIME: Final = re.compile(r"([0-9]{1,6}):([0-5][0-9]):([0-5][0-9])", re.ASCII)
 """The bundled profiles allow at least 229 characters for JOB_NAME; the name gets a suffix."""
 
 
@@ -263,13 +262,8 @@ def _refuse(job_name: str, message: str) -> SubmitException:
 
 def _parse_walltime(walltime: str) -> int:
     """Return the seconds of HH:MM:SS."""
-    match = _WALLTIME.fullmatch(walltime)
-    seconds = (
-        sum(int(part) * unit for part, unit in zip(match.groups(), (3600, 60, 1), strict=True))
-        if match
-        else 0
-    )
-    if seconds == 0:
+    seconds = parse_duration(walltime) if ":" in walltime else None
+    if not seconds:
         message = f"walltime: {walltime!r} is not a time; write HH:MM:SS, as in 00:10:00 for ten minutes"
         raise ConfigurationError(message)
     return seconds

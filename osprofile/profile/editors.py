@@ -8,9 +8,10 @@ import os
 from os import path
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import NotFoundError, quote_value, suggest_names
+from osprofile.errors import NotFoundError
 from osprofile.profile.data_directories import get_schemas_directory
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, JSDL_NAMESPACE, PROFILE_NAMESPACE
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,14 +10,9 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, final
 
-from osprofile.errors import (
-    ApplicationNotFoundError,
-    StorageNotFoundError,
-    TemplateNotFoundError,
-    quote_value,
-    suggest_names,
-)
+from osprofile.errors import ApplicationNotFoundError, StorageNotFoundError, TemplateNotFoundError
 from osprofile.source import SourceText
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

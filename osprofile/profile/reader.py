@@ -10,7 +10,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import InvalidProfileError, Problem, quote_value
+from osprofile.errors import InvalidProfileError, Problem
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
     ABSENT_ATTRIBUTE,
@@ -36,6 +36,7 @@ from osprofile.profile.model import (
     parse_boolean,
 )
 from osprofile.profile.text_files import TextFileReader
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ import sys
 from os import path as paths  # importing pathlib takes a tenth of a command's start
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, quote_value, suggest_names
+from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError
 from osprofile.profile import tree
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.model import (
@@ -27,6 +27,7 @@ from osprofile.profile.model import (
     is_removal,
 )
 from osprofile.profile.reader import load_document
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ import shlex
 from os import path
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import NotFoundError, quote_value
+from osprofile.errors import NotFoundError
 from osprofile.profile.model import (
     EXTENSION_NAMESPACE,
     FILE_SAFE_NAME_HINT,
@@ -18,6 +18,7 @@ from osprofile.profile.model import (
     PROFILE_NAMESPACE,
 )
 from osprofile.profile.writer import escape_attribute, escape_text, format_fields
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -14,10 +14,11 @@ import stat
 from os import path as paths
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.errors import InvalidProfileError, Problem, quote_value, suggest_names
+from osprofile.errors import InvalidProfileError, Problem
 from osprofile.profile import tree
 from osprofile.profile.model import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, SOURCE_FILE_ATTRIBUTE
 from osprofile.source import Source
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from osprofile.profile.tree import Element

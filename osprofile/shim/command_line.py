@@ -6,7 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import RequestError, quote_name, quote_path, quote_value
+from osprofile.errors import RequestError
+from osprofile.text import quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

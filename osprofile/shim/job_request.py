@@ -7,11 +7,12 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import IncarnationError, JobNotFoundError, quote_value
+from osprofile.errors import IncarnationError, JobNotFoundError
 from osprofile.jobs.request import build_job_name
 from osprofile.shim.client import WRAPPER_NAME, Submission
 from osprofile.shim.command_line import CommandLine, JobScript, OptionValue, UsageError
 from osprofile.shim.job_wrapper import restrict_environment
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

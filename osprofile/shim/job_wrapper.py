@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.caller_environment import is_job_variable
-from osprofile.errors import quote_value
 from osprofile.jobs.request import quote_shell_words
 from osprofile.shim.command_line import UsageError
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

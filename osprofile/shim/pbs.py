@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, quote_value
+from osprofile.errors import JobNotFoundError, OSProfileError
 from osprofile.jobs.request import build_job_name
 from osprofile.jobs.state import JobState, NodeState
 from osprofile.shim.command import (
@@ -19,6 +19,7 @@ from osprofile.shim.command import (
 )
 from osprofile.shim.command_line import Option, UsageError, parse_words, select_options
 from osprofile.shim.qsub import SERVER_NAME, format_id
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

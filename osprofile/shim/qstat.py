@@ -8,9 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
-from osprofile.errors import quote_value, replace_unprintable
 from osprofile.jobs.state import EndCause, JobState
-from osprofile.shim import quantities
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     MEMORY_OF_HISTORY,
@@ -36,6 +34,7 @@ from osprofile.shim.pbs import (
 )
 from osprofile.shim.programs import PBS_VERSION
 from osprofile.shim.qsub import SERVER_NAME
+from osprofile.text import format_clock, quote_value, replace_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -220,7 +219,7 @@ def _list_end_of_pbspro(status: JobStatus) -> dict[str, str]:
 
 
 def _format_clock(seconds: float | None) -> str:
-    return "" if seconds is None else quantities.format_pbs_clock(seconds)
+    return "" if seconds is None else format_clock(seconds)
 
 
 def _format_time(timestamp: float | None) -> str:

@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import quote_name, quote_value
 from osprofile.jobs.request import quote_shell_words
 from osprofile.shim import quantities
 from osprofile.shim.client import SCRIPT_NAME
@@ -27,6 +26,7 @@ from osprofile.shim.command_line import (
 )
 from osprofile.shim.job_request import JobRequest, find_dependencies, refuse_empty_array
 from osprofile.shim.job_wrapper import Wrapper, format_pbs_path, select_environment
+from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ import math
 import re
 from typing import Final
 
-from osprofile.errors import quote_value
 from osprofile.shim.command_line import OptionValue, UsageError
+from osprofile.text import format_clock, quote_value
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _COUNT: Final = re.compile(r"[0-9]{1,9}")
@@ -91,24 +91,13 @@ def parse_iso_time(option: OptionValue) -> str:
 
 def format_elapsed(seconds: float) -> str:
     """Return a time as squeue prints it: `0:05`, `1:02:03`, `1-00:00:00`."""
-    minutes, second = divmod(max(0, int(seconds)), 60)
-    if minutes < 60:
-        return f"{minutes}:{second:02}"
-    return format_clock(seconds).removeprefix("0")
+    return format_days(seconds).removeprefix("00:").removeprefix("0")
 
 
-def format_clock(seconds: float) -> str:
+def format_days(seconds: float) -> str:
     """Return a time as sacct prints it: `00:00:05`, `01:02:03`, `1-00:00:00`."""
-    minutes, second = divmod(max(0, int(seconds)), 60)
-    days, hours = divmod(minutes // 60, 24)
-    clock = f"{hours:02}:{minutes % 60:02}:{second:02}"
-    return f"{days}-{clock}" if days else clock
-
-
-def format_pbs_clock(seconds: float) -> str:
-    """Return a time as qstat prints it: hours, which may be more than 24, minutes and seconds."""
-    minutes, second = divmod(max(0, int(seconds)), 60)
-    return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}"
+    days, rest = divmod(max(0, int(seconds)), 86400)
+    return f"{days}-{format_clock(rest)}" if days else format_clock(rest)
 
 
 def _refuse(option: OptionValue, what: str, hint: str) -> UsageError:

@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import quote_name, quote_value
 from osprofile.jobs.arrays import parse_array
 from osprofile.jobs.request import quote_shell_words
 from osprofile.jobs.state import JobState
@@ -29,6 +28,7 @@ from osprofile.shim.command_line import (
 )
 from osprofile.shim.job_request import JobRequest, find_dependencies, parse_signal, refuse_empty_array
 from osprofile.shim.job_wrapper import Wrapper, format_slurm_path, select_environment
+from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

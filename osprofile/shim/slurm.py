@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, quote_name, quote_value
+from osprofile.errors import JobNotFoundError, OSProfileError
 from osprofile.jobs.request import build_job_name
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.shim import quantities
@@ -28,6 +28,7 @@ from osprofile.shim.command_line import (
     refuse_options,
 )
 from osprofile.shim.job_request import parse_signal
+from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -304,7 +305,7 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "Account": lambda c, e: c.get_requested(e.record, "PROJECT"),
     "AllocCPUS": lambda c, e: str(count_cpus(c, e) if has_started(e.status) else 0),
     "AllocNodes": lambda c, e: str(c.count_requested(e.record, "NODES") if has_started(e.status) else 0),
-    "Elapsed": lambda _, e: quantities.format_clock(get_elapsed(e.status)),
+    "Elapsed": lambda _, e: quantities.format_days(get_elapsed(e.status)),
     "ElapsedRaw": lambda _, e: str(int(get_elapsed(e.status))),
     "End": lambda _, e: format_time(e.status.ended, "Unknown"),
     "ExitCode": lambda _, e: format_exit_code(e.status),
@@ -323,12 +324,10 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "Start": lambda _, e: format_time(e.status.started, "Unknown"),
     "State": lambda _, e: get_state(e.status).name,
     "Submit": lambda _, e: format_time(e.record.status.submitted, "Unknown"),
-    "Timelimit": lambda _, e: (
-        quantities.format_clock(e.record.walltime) if e.record.walltime else "UNLIMITED"
-    ),
+    "Timelimit": lambda _, e: quantities.format_days(e.record.walltime) if e.record.walltime else "UNLIMITED",
     "TimelimitRaw": lambda _, e: f"{e.record.walltime / 60:.0f}" if e.record.walltime else "UNLIMITED",
     "TotalCPU": lambda _, e: (
-        "" if e.status.cpu_time is None else quantities.format_clock(int(e.status.cpu_time))
+        "" if e.status.cpu_time is None else quantities.format_days(int(e.status.cpu_time))
     ),
     "User": lambda c, _: c.user_name,
     "WorkDir": lambda c, e: c.get_requested(e.record, "DIRECTORY"),

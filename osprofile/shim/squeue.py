@@ -8,7 +8,6 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import quote_value
 from osprofile.jobs.state import JobState
 from osprofile.shim import quantities
 from osprofile.shim.command import (
@@ -35,6 +34,7 @@ from osprofile.shim.slurm import (
     parse_states,
     refuse_operands,
 )
+from osprofile.text import format_memory_option, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -82,8 +82,7 @@ def _format_memory(client: Client, entry: Entry) -> str:
     mebibytes = client.get_requested(entry.record, "MEMORY")
     if not mebibytes.isdecimal():
         return "0"  # no limit
-    whole = int(mebibytes)
-    return f"{whole // 1024}G" if whole % 1024 == 0 else f"{whole}M"
+    return format_memory_option(int(mebibytes))
 
 
 def _format_limit(entry: Entry) -> str:

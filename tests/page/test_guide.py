@@ -22,6 +22,7 @@ from osprofile.page.collector import collect_page
 from osprofile.page.document import render_page
 from osprofile.page.submit_options import ARGUMENTS_FIELD, PROGRAM_FIELD, SUBMIT_OPTIONS
 from osprofile.profile.repository import Repository
+from osprofile.text import format_duration_option, format_duration_words, format_memory, format_memory_option
 from tests.page.test_collector import BUNDLED, PROFILES, load
 
 CLUSTER = Path(__file__).parent / "cluster.xml"
@@ -116,12 +117,12 @@ def test_limits_in_words(case: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "said", "option"),
-    [(1, "1 second", "1"), (90, "1 minute 30 seconds", "90"), (5400, "1 hour 30 minutes", "90m"),
-     (86400, "24 hours", "24h"), (90000, "1 day 1 hour", "25h"), (0, "0 seconds", "0")],
+    [(1, "1 second", "1s"), (90, "1 minute 30 seconds", "1m30s"), (5400, "1 hour 30 minutes", "1h30m"),
+     (86400, "24 hours", "1d"), (90000, "1 day 1 hour", "1d1h"), (0, "0 seconds", "0")],
 )  # fmt: skip
 def test_times(seconds: int, said: str, option: str) -> None:
-    assert words.format_duration_words(seconds) == said
-    assert words.format_duration_option(seconds) == option
+    assert format_duration_words(seconds) == said
+    assert format_duration_option(seconds) == option
     assert parse_duration("--walltime", option) == seconds
 
 
@@ -131,8 +132,8 @@ def test_times(seconds: int, said: str, option: str) -> None:
      (3 << 20, "3 TiB", "3072G")],
 )  # fmt: skip
 def test_memory(mebibytes: int, said: str, option: str) -> None:
-    assert words.format_memory(mebibytes) == said
-    assert words.format_memory_option(mebibytes) == option
+    assert format_memory(mebibytes) == said
+    assert format_memory_option(mebibytes) == option
     assert parse_memory("--memory", option) == mebibytes
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from osprofile.shim import quantities
 from osprofile.shim.command_line import OptionValue, UsageError
+from osprofile.text import format_clock
 
 SLURM_TIMES = {
     "1": 60, "90": 5400, "10:30": 630, "01:30:00": 5400, "00:00:01": 1, "1-0": 86400, "1-12": 129600,
@@ -90,8 +91,8 @@ def test_every_text_is_a_positive_number_or_refused(text: str) -> None:
 )
 def test_formats(seconds: int, elapsed: str, clock: str, pbs: str) -> None:
     assert quantities.format_elapsed(seconds) == elapsed
-    assert quantities.format_clock(seconds) == clock
-    assert quantities.format_pbs_clock(seconds) == pbs
+    assert quantities.format_days(seconds) == clock
+    assert format_clock(seconds) == pbs
 
 
 def test_dates() -> None:

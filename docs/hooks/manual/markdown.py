@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from osprofile.errors import escape_unprintable
+from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from manual.markdown import escape_text, format_block, format_code, format_table
 from osprofile import errors
 from osprofile.lint.rules import RULES, UNLOADABLE, complete_example
+from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +71,7 @@ def _format_section(rule: Rule) -> str:
 def _format_example(example: str) -> str:
     is_document = complete_example(example) == example
     shown = example if is_document else textwrap.dedent(example)
-    visible = errors.escape_unprintable(shown, keep="\n").strip("\n")
+    visible = escape_unprintable(shown, keep="\n").strip("\n")
     return format_block(visible, "xml")
 
 

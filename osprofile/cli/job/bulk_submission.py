@@ -25,16 +25,10 @@ from osprofile.cli.job.submission import (
     prepare_description,
     submit_job,
 )
-from osprofile.errors import (
-    IncarnationError,
-    OSProfileError,
-    SubmissionsFailedError,
-    format_message,
-    pluralize,
-    quote_name,
-)
+from osprofile.errors import IncarnationError, OSProfileError, SubmissionsFailedError, format_message
 from osprofile.jobs.array_builder import combine_into_array, format_task
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.text import pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -33,14 +33,13 @@ from osprofile.errors import (
     OutputError,
     ScriptFailedError,
     TargetError,
-    escape_unprintable,
-    quote_name,
 )
 from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
+from osprofile.text import escape_unprintable, format_size, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +53,6 @@ _SCRIPT_FILE: Final = ".gpe/script"
 """START writes the job's script to this file in the working directory."""
 _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
-_MEMORY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def show_jobs(selection: TargetSelection, words: Sequence[str], *, script: bool, json: bool) -> int:
@@ -402,7 +400,7 @@ def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
     if status.cpu_time is not None:
         yield "processor time", _format_duration(status.cpu_time)
     if status.max_memory is not None:
-        yield "largest memory", _format_memory(status.max_memory)
+        yield "largest memory", format_size(status.max_memory)
 
 
 def _format_request(details: JobDetails) -> Iterator[str]:
@@ -462,11 +460,3 @@ def _format_time(moment: float) -> str:
 
 def _format_duration(seconds: float) -> str:
     return rows.format_seconds(seconds) if seconds >= 60 else f"{seconds:.3g} s"
-
-
-def _format_memory(size: float) -> str:
-    for unit in _MEMORY_UNITS[:-1]:
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} {_MEMORY_UNITS[-1]}"

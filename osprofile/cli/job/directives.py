@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, final
 
-from osprofile.errors import quote_value
-from osprofile.jobs.quantities import parse_duration
+from osprofile.text import format_duration_option, parse_duration, quote_value
 
 
 @final
@@ -75,11 +74,7 @@ def _translate(system: _System, option: str, value: str) -> str:
     seconds = sum(int(number) * _SECONDS[unit] for number, unit in amounts)
     if not units or not seconds or seconds == parse_duration(value):
         return option
-    parts = []
-    for unit, size in _SECONDS.items():
-        number, seconds = divmod(seconds, size)
-        parts += [f"{number}{unit}"] if number else []
-    return f"{option} {''.join(parts)}"
+    return f"{option} {format_duration_option(seconds)}"
 
 
 def suggest_option(flag: str, value: str) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.quantities import parse_amount
-from osprofile.errors import quote_name, quote_path, quote_value, suggest_names
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, FIELDS, JobDescription, Kind
+from osprofile.text import quote_name, quote_path, quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -28,11 +28,10 @@ from osprofile.errors import (
     NotFoundError,
     OSProfileError,
     ScriptFailedError,
-    pluralize,
-    quote_name,
 )
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.text import pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

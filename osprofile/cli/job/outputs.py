@@ -20,16 +20,9 @@ from osprofile.cli.job.session import (
     gather_results,
     run_cancellable,
 )
-from osprofile.errors import (
-    OSProfileError,
-    ScriptError,
-    ScriptFailedError,
-    TargetError,
-    escape_unprintable,
-    format_message,
-    quote_name,
-)
+from osprofile.errors import OSProfileError, ScriptError, ScriptFailedError, TargetError, format_message
 from osprofile.jobs.file_transfer import OUTPUT_PART_SIZE
+from osprofile.text import escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

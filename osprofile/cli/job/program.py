@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.directives import describe_directives
 from osprofile.cli.job.session import print_warning
-from osprofile.errors import escape_unprintable, quote_name
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.shim.command import get_submit_directory
 from osprofile.shim.command_line import read_script
+from osprofile.text import escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from osprofile.cli import common
 from osprofile.cli.job.rows import JobRow, choose_style, format_outcome, format_run_time, replace_controls
 from osprofile.cli.terminal import supports_colours
-from osprofile.errors import format_message, quote_name
+from osprofile.errors import format_message
 from osprofile.jobs.state import JobState
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from osprofile import text as texts
 from osprofile.cli.common import UsageError
-from osprofile.errors import quote_value
-from osprofile.jobs import quantities
 from osprofile.jobs.fields import Kind
+from osprofile.text import quote_value
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
@@ -29,11 +29,9 @@ def parse_memory(option: str, text: str | None) -> int | None:
     """Return an amount of memory in MiB, rounded up: `4096`, `4G`, `4GiB`, `512K`; a number alone is MiB."""
     if text is None:
         return None
-    amount = quantities.parse_memory(text)
+    amount = texts.parse_memory(text)
     if amount is None:
-        raise UsageError(
-            f"{option} {quote_value(text)} is not an amount of memory", hint=quantities.MEMORY_HINT
-        )
+        raise UsageError(f"{option} {quote_value(text)} is not an amount of memory", hint=texts.MEMORY_HINT)
     return amount
 
 
@@ -44,9 +42,9 @@ def parse_duration(option: str, text: str | None) -> int | None:
     """
     if text is None:
         return None
-    seconds = quantities.parse_duration(text)
+    seconds = texts.parse_duration(text)
     if seconds is None:
-        raise UsageError(f"{option} {quote_value(text)} is not a time", hint=quantities.DURATION_HINT)
+        raise UsageError(f"{option} {quote_value(text)} is not a time", hint=texts.DURATION_HINT)
     return seconds
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error
-from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, escape_unprintable, quote_name
+from osprofile.errors import JobNotFoundError, OSProfileError, StoreError
 from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.state import JobState
+from osprofile.text import escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
-from osprofile.errors import replace_unprintable
 from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
+from osprofile.text import format_clock, replace_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,8 +256,7 @@ def format_elapsed(since: float, until: float | None) -> str:
 
 def format_seconds(duration: float) -> str:
     """Return a duration in seconds as 1:02:03."""
-    seconds = max(0, int(duration))
-    return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return format_clock(duration).removeprefix("0")
 
 
 def replace_controls(text: str) -> str:

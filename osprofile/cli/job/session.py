@@ -13,18 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from osprofile.cli import common
 from osprofile.cli.job.rows import CUT, JobRow, format_target_options
-from osprofile.errors import (
-    JobNotFoundError,
-    NotFoundError,
-    OSProfileError,
-    StoreError,
-    format_message,
-    quote_name,
-)
+from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
 from osprofile.jobs.process import cancel_on_signal
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name, parse_target_name
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence

@@ -25,10 +25,10 @@ from osprofile.errors import (
     ScriptFailedError,
     SubmissionElsewhereError,
     UnknownFieldError,
-    escape_unprintable,
     format_message,
 )
 from osprofile.jobs.fields import FIELDS
+from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

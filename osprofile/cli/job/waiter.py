@@ -9,8 +9,9 @@ from osprofile.cli import common
 from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, find_jobs, run_cancellable
-from osprofile.errors import OSProfileError, format_message, quote_name
+from osprofile.errors import OSProfileError, format_message
 from osprofile.jobs.state import EndCause, JobState
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from osprofile.errors import quote_value
+from osprofile.text import quote_value
 
 _BLANKS: Final = " \t\r\n"
 _UNQUOTED_RUN: Final = re.compile(r"[^ \t\r\n']+")

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.caller_environment import is_variable_name
-from osprofile.errors import AttributeRefusedError, ClassAdError, quote_value
+from osprofile.errors import AttributeRefusedError, ClassAdError
 from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import Literal, parse_expression
 from osprofile.executors.blah.requirements import translate_requirements
@@ -23,6 +23,7 @@ from osprofile.executors.blah.submit_options import parse_submit_options
 from osprofile.executors.failures import make_refusal
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.request import OWN_FILES
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

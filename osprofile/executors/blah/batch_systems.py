@@ -15,9 +15,6 @@ from osprofile.errors import (
     ProfileNotFoundError,
     ScriptCutError,
     SubmissionBusyError,
-    quote_name,
-    quote_value,
-    suggest_names,
 )
 from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.removal import JobRemover
@@ -27,6 +24,7 @@ from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.text import quote_name, quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import JobIdError, quote_value
+from osprofile.errors import JobIdError
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     import datetime as dt

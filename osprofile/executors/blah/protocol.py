@@ -17,9 +17,9 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
-from osprofile.errors import quote_value
 from osprofile.executors.blah.framing import MAX_LINE_LENGTH, LineSplitter, encode_line, split_line
 from osprofile.executors.blah.requests import ImmediateRequest, Quit, Reply, Request
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -23,7 +23,6 @@ from osprofile.errors import (
     ProfileNotFoundError,
     RequestError,
     ScriptCutError,
-    quote_name,
 )
 from osprofile.executors.blah.attributes import Proxy, name_source_attribute, submission_from_ad
 from osprofile.executors.blah.job_id import JobId
@@ -51,6 +50,7 @@ from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

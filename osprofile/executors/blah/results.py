@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import replace_unprintable
 from osprofile.executors import failures
+from osprofile.text import replace_unprintable
 
 if TYPE_CHECKING:
     from osprofile.errors import OSProfileError

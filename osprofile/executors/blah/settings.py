@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import SettingError, quote_value, suggest_names
+from osprofile.errors import SettingError
 from osprofile.executors.blah.job_id import PROFILE_NAME
 from osprofile.executors.blah.protocol import DEFAULT_WINDOW
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from osprofile.errors import quote_value
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import quote_value
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.failures import make_refusal
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

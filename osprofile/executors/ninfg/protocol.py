@@ -20,7 +20,8 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import JobNotFoundError, quote_value
+from osprofile.errors import JobNotFoundError
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
-from osprofile.errors import JavaRegexError, JavaRegexTimeoutError, ValueRefusedError, quote_name, quote_value
+from osprofile.errors import JavaRegexError, JavaRegexTimeoutError, ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import decode_attribute
+from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

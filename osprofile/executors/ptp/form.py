@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import NotFoundError, ValueRefusedError, quote_value
+from osprofile.errors import NotFoundError, ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import (
     MAX_INTEGER,
@@ -25,6 +25,7 @@ from osprofile.executors.ptp.attributes import (
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.profiles import describe_job_fields
 from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -7,13 +7,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import (
-    JobNotFoundError,
-    OSProfileError,
-    ScriptFailedError,
-    ValueRefusedError,
-    quote_value,
-)
+from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, ValueRefusedError
 from osprofile.executors.failures import format_error, format_internal_error
 from osprofile.executors.ptp.events import (
     Answer,
@@ -28,6 +22,7 @@ from osprofile.executors.ptp.system_view import TrackedJob
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.request import OWN_FILES
 from osprofile.jobs.state import TERMINAL_STATES, JobState, JobStatus
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

@@ -27,7 +27,6 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import quote_value
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.commands import (
     COMMANDS,
@@ -53,6 +52,7 @@ from osprofile.executors.ptp.events import (
 )
 from osprofile.executors.ptp.ranges import MAX_ID
 from osprofile.executors.ptp.wire import MAX_COMMAND_SIZE, FrameReader, encode_frame
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, final
 
-from osprofile.errors import quote_value
 from osprofile.executors.ptp.errors import LocalError, RemoteError
+from osprofile.text import quote_value
 
 
 @final

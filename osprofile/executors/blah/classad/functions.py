@@ -10,11 +10,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from osprofile.errors import JavaRegexError, suggest_names
+from osprofile.errors import JavaRegexError
 from osprofile.executors.blah.classad.nodes import UNDEFINED, Failure, Undefined
 from osprofile.executors.blah.classad.operators import is_equal, is_identical
 from osprofile.executors.blah.classad.values import Scope, describe_type, make_type_failure, wrap_int64
 from osprofile.executors.blah.classad.writer import format_constant
+from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,171 @@
+"""The texts of all parts: names and values in messages, words of a shell, durations and sizes.
+
+Durations are in seconds, amounts of memory in MiB, unless a function says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_SURROGATE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])")
+"""In a text of repr(), where a backslash of the value is doubled."""
+DURATION_HINT: Final = "use seconds, or 90m, 1h30m, 2d, 01:30:00 (hours, minutes, seconds), 2-12:00:00"
+MEMORY_HINT: Final = "as in 4G, 512M, or 4096, which is MiB; the units are K, M, G and T"
+# The numbers of digits are limited: int() raises ValueError for more than 4300.
+_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
+_UNIT_DURATION: Final = re.compile(
+    r"(?=[0-9])(?:([0-9]{1,6})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,12})s)?\Z"
+)
+_CLOCK_DURATION: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])\Z")
+_MEMORY: Final = re.compile(r"([0-9]{1,12})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE | re.ASCII)
+_KIBIBYTES: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30}
+_UNIT_SECONDS: Final = (86400, 3600, 60, 1)
+_TIME_UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+_MEMORY_UNITS: Final = ((1024 * 1024, "TiB"), (1024, "GiB"), (1, "MiB"))
+_SIZE_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+# Messages
+
+
+def replace_unprintable(text: str, keep: str = "") -> str:
+    """Return `text` with U+FFFD for each unprintable character that is not in `keep`."""
+    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
+
+
+def escape_unprintable(text: str, keep: str = "") -> str:
+    """Return `text` with a Python escape for each unprintable character that is not in `keep`."""
+    return "".join(c if c.isprintable() or c in keep else repr(c)[1:-1] for c in text)
+
+
+def quote_value(value: str, max_length: int = 80) -> str:
+    r"""Return a value quoted for a message: on one line, escaped, and truncated if it is long.
+
+    A byte that is not UTF-8, which Python keeps as a surrogate, is written as `\xf6`.
+    """
+    quoted = _SURROGATE.sub(r"\1\\x\2", repr(value[:max_length]))
+    return quoted if len(value) <= max_length else f"{quoted}... ({len(value)} characters)"
+
+
+def quote_path(path: str) -> str:
+    """Return the path of a file quoted for a message: whole, since the reader must find the file."""
+    return quote_value(path, max_length=4096)  # PATH_MAX
+
+
+def quote_name(name: str) -> str:
+    """Return a name for a message: as it is if it is printable and has no blanks, else quoted."""
+    return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else quote_value(name)
+
+
+def pluralize(number: int, word: str) -> str:
+    """Return a number with a noun: `1 line`, `2 lines`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def suggest_names(name: str, candidates: Iterable[str]) -> str:
+    """Return a hint with the candidates similar to `name`, or with all (up to 30) if none is similar.
+
+    Return the empty string if there are no candidates.
+    """
+    from difflib import get_close_matches  # late: needed only for errors, and slow to import
+
+    names = sorted(set(candidates))
+    name_by_casefold = {n.casefold(): n for n in names}
+    close_matches = get_close_matches(name.casefold(), name_by_casefold, n=3, cutoff=0.6)
+    if close_matches:
+        return f"did you mean {_join_with_or([name_by_casefold[c] for c in close_matches])}?"
+    if len(names) > 30:
+        return f"there are {len(names)}: {', '.join(names[:30])}, ..."
+    return f"known: {', '.join(names)}" if names else ""
+
+
+def _join_with_or(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+# Shells
+
+
+def quote_shell_word(value: str) -> str:
+    """Return a value quoted as one word of a POSIX shell."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+# Durations and sizes
+
+
+def parse_memory(text: str) -> int | None:
+    """Return an amount of memory in MiB, rounded up; None for a text that is none.
+
+    `4096`, `4G`, `4GiB`, `512K`; a number alone is MiB.
+    """
+    match = _MEMORY.match(text)
+    return -(-int(match[1]) * _KIBIBYTES[(match[2] or "m").lower()] // 1024) if match else None
+
+
+def parse_duration(text: str) -> int | None:
+    """Return a duration in seconds; None for a text that is none.
+
+    `600`, `1h30m`, `2d`, `01:30:00`, `2-12:00:00`. `10:00` is none: batch systems differ on whether it means
+    hours or minutes.
+    """
+    if _WHOLE_NUMBER.match(text):
+        return int(text)
+    match = _UNIT_DURATION.match(text) or _CLOCK_DURATION.match(text)
+    if match is None:
+        return None
+    parts = zip(match.groups(default="0"), _UNIT_SECONDS, strict=True)
+    return sum(int(number) * seconds for number, seconds in parts)
+
+
+def format_clock(seconds: float) -> str:
+    """Return a duration as `HH:MM:SS`; hours have at least two digits."""
+    minutes, second = divmod(max(0, int(seconds)), 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}"
+
+
+def format_duration_words(seconds: int) -> str:
+    """Return a time as people say it: `24 hours`, `1 hour 30 minutes`, `2 days`."""
+    parts, rest = [], seconds
+    for size, unit in _TIME_UNITS:
+        if unit == "day" and seconds <= size:
+            continue  # 24 hours, not 1 day
+        number, rest = divmod(rest, size)
+        if number:
+            parts.append(pluralize(number, unit))
+    return " ".join(parts) or "0 seconds"
+
+
+def format_duration_option(seconds: int) -> str:
+    """Return a duration as an option takes it: `1h30m`, `2d`, `45s`."""
+    parts = []
+    for size, unit in _TIME_UNITS:
+        number, seconds = divmod(seconds, size)
+        parts += [f"{number}{unit[0]}"] if number else []
+    return "".join(parts) or "0"
+
+
+def format_memory(mebibytes: int) -> str:
+    """Return an amount of memory: `192 GiB`, `1.5 GiB`; `1,000 MiB` where the larger unit does not fit."""
+    for size, unit in _MEMORY_UNITS:
+        if mebibytes >= size and not mebibytes * 2 % size:
+            return f"{mebibytes // size:,}{'.5' if mebibytes % size else ''} {unit}"
+    return "0 MiB"
+
+
+def format_memory_option(mebibytes: int) -> str:
+    """Return an amount of memory as an option takes it: `4G`, `1536M`."""
+    return f"{mebibytes // 1024}G" if mebibytes and not mebibytes % 1024 else f"{mebibytes}M"
+
+
+def format_size(size: float) -> str:
+    """Return a number of bytes with the unit that fits: `1.5 GiB`."""
+    for unit in _SIZE_UNITS[:-1]:
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} {_SIZE_UNITS[-1]}"
