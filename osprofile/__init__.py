@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         Problem as Problem,
         ProfileNotFoundError as ProfileNotFoundError,
         RequestError as RequestError,
-        ScriptCutError as ScriptCutError,
+        OutcomeUnknownError as OutcomeUnknownError,
         ScriptError as ScriptError,
         ScriptFailedError as ScriptFailedError,
         ScriptTimeoutError as ScriptTimeoutError,
@@ -108,7 +108,7 @@ _NAMES_BY_MODULE = {
         ClassAdError EventError IncarnationError InvalidProfileError JavaRegexError
         JavaRegexTimeoutError JobIdError JobNotFoundError MissingValueError MonitorError
         NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
-        ProfileNotFoundError RequestError ScriptCutError ScriptError ScriptFailedError
+        ProfileNotFoundError RequestError OutcomeUnknownError ScriptError ScriptFailedError
         ScriptTimeoutError SettingError StorageNotFoundError StoreError SubmissionBusyError
         SubmissionElsewhereError SubmissionsFailedError TargetError TemplateNotFoundError UnknownFieldError
         ValueRefusedError

@@ -18,7 +18,7 @@
      |   +- JavaRegexTimeoutError     matching took longer than its deadline       exit code 1
      +- TargetError                   an operation on a target system failed       exit code 1
          +- ScriptError               a script could not be run, or was stopped
-         |   +- ScriptCutError        it did not finish: its effects are unknown
+         |   +- OutcomeUnknownError   it did not finish: its effects are unknown
          |       +- ScriptTimeoutError   it took longer than its time limit
          |       +- SubmissionElsewhereError  only another host can complete the submission
          +- ScriptFailedError         a script failed; has the batch system's message
@@ -226,7 +226,7 @@ class ScriptError(TargetError):
     """A script could not be run: the shell is missing, could not be started, or did not end."""
 
 
-class ScriptCutError(ScriptError):
+class OutcomeUnknownError(ScriptError):
     """A script was killed, or the connection broke: whether it did its work is unknown.
 
     - `stdout`, `stderr`: what it had printed until then
@@ -236,11 +236,11 @@ class ScriptCutError(ScriptError):
     stderr = b""
 
 
-class ScriptTimeoutError(ScriptCutError):
+class ScriptTimeoutError(OutcomeUnknownError):
     """A script exceeded its time limit and was killed; its effects until then remain."""
 
 
-class SubmissionElsewhereError(ScriptCutError):
+class SubmissionElsewhereError(OutcomeUnknownError):
     """Another host began a submission, in a directory that is not on this machine: only that host can complete it."""
 
 
@@ -279,14 +279,14 @@ class SubmissionsFailedError(TargetError):
     If the check before the first submission refused some, none was submitted.
 
     - `job_ids`: the ids in the order of the descriptions, None for a job that was not submitted
-    - `errors`: the errors by the positions of the descriptions, from 0; a `ScriptCutError` is that of a job that may have
+    - `errors`: the errors by the positions of the descriptions, from 0; an `OutcomeUnknownError` is that of a job that may have
       been submitted
     - `summary`: how many jobs were not submitted, or may have been
     """
 
     def __init__(self, job_ids: Sequence[str | None], errors: Mapping[int, OSProfileError]) -> None:
         position, first = next(iter(sorted(errors.items())))
-        unknown = sum(isinstance(error, ScriptCutError) for error in errors.values())
+        unknown = sum(isinstance(error, OutcomeUnknownError) for error in errors.values())
         failed, of_all = len(errors) - unknown, f"of {len(job_ids)} jobs"
         self.summary = f"{failed} {of_all} were not submitted"
         if unknown:

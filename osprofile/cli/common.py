@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "job": (
-        "submit", "status", "list", "show", "output", "watch", "wait", "hold", "resume", "abort", "forget"
+        "submit", "status", "list", "show", "output", "watch", "wait", "hold", "resume", "cancel", "forget"
     )
 }  # fmt: skip
 """The verbs of two words, by their first word."""

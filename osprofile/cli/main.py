@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
+_SYNONYMS: Final = {"job abort": "cancel"}
+"""Verbs by other words that run them, too: ABORT is the template."""
 _VERBS_BY_OTHER_WORD: Final = {
-    **dict.fromkeys(("cancel", "kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "abort"),
+    **dict.fromkeys(("kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "cancel"),
     **dict.fromkeys(
-        ("delete", "remove", "rm"), "abort, which ends a job, or forget, which deletes its record"
+        ("delete", "remove", "rm"), "cancel, which ends a job, or forget, which deletes its record"
     ),
     **dict.fromkeys(("stat", "state", "query", "qstat", "poll"), "status"),
     **dict.fromkeys(("ls", "ps", "queue", "squeue", "bjobs"), "list"),
@@ -82,6 +84,7 @@ def run_command_line(words: Sequence[str]) -> int:
 
 
 def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
+    verb = _SYNONYMS.get(f"{group} {verb}", verb)
     if verb in GROUPS[group]:
         function = load_verb(f"{group} {verb}")
         arguments = options.parse_arguments(function, words, os.environ)

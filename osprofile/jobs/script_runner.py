@@ -17,8 +17,8 @@ from osprofile.errors import (
     IncarnationError,
     JobNotFoundError,
     OSProfileError,
+    OutcomeUnknownError,
     OutputError,
-    ScriptCutError,
     ScriptError,
     ScriptFailedError,
     TemplateNotFoundError,
@@ -126,8 +126,8 @@ class ScriptRunner:
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
         command = self._build_shell_command()
-        is_far = bool(self.context.get("SSH:HOST")) and find_shell(command) is not None
-        self._sessions = ShellSessionPool(self._build_shell_command) if is_far else None
+        is_remote = bool(self.context.get("SSH:HOST")) and find_shell(command) is not None
+        self._sessions = ShellSessionPool(self._build_shell_command) if is_remote else None
         """The open shells of another host; None: each script starts a shell of its own."""
         if self._sessions is not None:
             self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
@@ -204,7 +204,7 @@ class ScriptRunner:
     async def run_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
         """Run START's scripts of several jobs, one after another, in as few scripts as their size allows.
 
-        Return for each what `run_start_script` returns or raises; if a script is cut, that is a `ScriptCutError` for
+        Return for each what `run_start_script` returns or raises; if a script is cut, that is an `OutcomeUnknownError` for
         every job whose result has not arrived.
         """
         answers: list[str | OSProfileError] = []
@@ -223,15 +223,15 @@ class ScriptRunner:
                 return [error]
         mark, status_mark = generate_mark(), generate_mark()
         script = join_scripts((mark_exit_status(script, status_mark) for script in scripts), mark)
-        failure: OSProfileError = ScriptCutError(f"{START_TEMPLATE}: it has not told how it ended")
+        failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not told how it ended")
         stdout = stderr = b""
         try:
             result = await self._run_to_end(START_TEMPLATE, script, script_count=len(scripts), mark=mark)
             stdout, stderr = result.stdout, result.stderr
-        except ScriptCutError as error:
+        except OutcomeUnknownError as error:
             failure, stdout, stderr = error, error.stdout, error.stderr
         except ScriptFailedError as error:  # the shell has refused the whole: each job's own script tells why
-            failure = ScriptCutError(error.message)
+            failure = OutcomeUnknownError(error.message)
         except (ScriptError, OutputError) as error:
             failure = error
         answers: list[str | OSProfileError] = []
@@ -592,7 +592,9 @@ class ScriptRunner:
                             result = await self._run_in_shell(wrap_script(script), limit, stdout)
                 except (ScriptError, OutputError) as error:
                     error.message = f"{label}: {error.message}"
-                    if isinstance(error, ScriptCutError) and (output := _decode_rest(error.stderr, mark)):
+                    if isinstance(error, OutcomeUnknownError) and (
+                        output := _decode_rest(error.stderr, mark)
+                    ):
                         error.message += f"; its error output: {output}"
                     raise
             if is_over_ssh:
@@ -623,7 +625,7 @@ class ScriptRunner:
 def _check_result(
     template: str, label: str, result: ProcessResult, status: int | None, *, mark: str = ""
 ) -> ProcessResult:
-    """Return the result of a script that ended with 0; raise `ScriptCutError` or `ScriptFailedError` for any other.
+    """Return the result of a script that ended with 0; raise `OutcomeUnknownError` or `ScriptFailedError` for any other.
 
     `status` is the exit status that the script itself has told; None if it has told none.
     """
@@ -645,7 +647,7 @@ def _decode_rest(stderr: bytes, mark: str) -> str:
     return rest.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
 
 
-def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> ScriptCutError:
+def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> OutcomeUnknownError:
     output = _decode_rest(result.stderr, mark)
     cause = f"its shell was killed by signal {result.killing_signal}"
     if not result.killing_signal:
@@ -653,7 +655,7 @@ def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> S
     message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
     if "Permission denied (" in output:  # of ssh, which was not let in
         message += " (use a key or an agent, or log in once with: incarnate login HOST)"
-    error = ScriptCutError(message, hint="it is not known whether it did its work; it can be repeated")
+    error = OutcomeUnknownError(message, hint="it is not known whether it did its work; it can be repeated")
     error.stdout, error.stderr = result.stdout, result.stderr
     return error
 

@@ -243,7 +243,7 @@ class JobSession:
         """Submit a job, watch it from then on, and return it.
 
         `key` is the caller's name for the submission: with the same key, no job is submitted twice. A
-        `ScriptCutError` means that it is not known whether the job was submitted: another call with
+        `OutcomeUnknownError` means that it is not known whether the job was submitted: another call with
         the same key, or `run(lambda target: target.recover_submissions())`, finds out.
         """
 

@@ -17,8 +17,8 @@ from weakref import WeakValueDictionary
 
 from osprofile.errors import (
     OSProfileError,
+    OutcomeUnknownError,
     OutputError,
-    ScriptCutError,
     ScriptFailedError,
     StoreError,
     SubmissionBusyError,
@@ -358,7 +358,7 @@ class JobSubmitter:
         try:
             job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template, answer=answer)
             is_outcome_known = True
-        except ScriptCutError:
+        except OutcomeUnknownError:
             raise  # it may have been submitted
         except OSProfileError as error:
             # If START did nothing, or there is no FIND_JOB, an earlier START is still to be found.
@@ -386,34 +386,34 @@ class JobSubmitter:
         """Run START, unless its result is given, and FIND_JOB if it fails; return the job's id.
 
         With `may_repeat`, START runs again if it did not tell whether it submitted, and FIND_JOB finds
-        no job or fails. Raises `ScriptCutError` if that is still not known, else the error of START.
+        no job or fails. Raises `OutcomeUnknownError` if that is still not known, else the error of START.
         """
         script = record.script or ""
         try:
             if isinstance(answer, OSProfileError):
                 raise answer
             return answer or await self._scripts.run_start_script(script)
-        except (ScriptCutError, ScriptFailedError, OutputError) as error:
+        except (OutcomeUnknownError, ScriptFailedError, OutputError) as error:
             if _has_done_nothing(error):
                 raise
             try:
                 job_id = await self._scripts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
                 if may_repeat:
-                    with contextlib.suppress(ScriptCutError):  # the first error says more
+                    with contextlib.suppress(OutcomeUnknownError):  # the first error says more
                         return await self._start_job(record, may_repeat=False)
                 message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"
-                raise ScriptCutError(message, hint=_CUT_HINT) from error
+                raise OutcomeUnknownError(message, hint=_CUT_HINT) from error
             if job_id is not None:
                 log.warning("job %s was submitted, but: %s", job_id, error)
                 return job_id
             if isinstance(error, ScriptFailedError) and error.exit_status != _OUTCOME_UNKNOWN_STATUS:
                 raise
             if not may_repeat:
-                if isinstance(error, ScriptCutError):
+                if isinstance(error, OutcomeUnknownError):
                     raise
                 unknown = f"; {_OUTCOME_UNKNOWN}" if isinstance(error, OutputError) else ""
-                raise ScriptCutError(f"{error.message}{unknown}", hint=_CUT_HINT) from error
+                raise OutcomeUnknownError(f"{error.message}{unknown}", hint=_CUT_HINT) from error
         return await self._start_job(record, may_repeat=False)
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:

@@ -164,9 +164,9 @@ class TargetSystem:
         an interrupted submission is completed. A warning is logged if the request of that job was another. While
         another process submits that job, this waits for some seconds; then it raises
         `SubmissionBusyError`. If START fails, FIND_JOB finds out whether the job was
-        submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
+        submitted. An `OutcomeUnknownError` means that this is not known: another call with the same key, or
         `recover_submissions`, finds out. After any other error, this call has not submitted the job. A
-        `SubmissionElsewhereError` is a `ScriptCutError`: another host began the submission, in a directory that
+        `SubmissionElsewhereError` is an `OutcomeUnknownError`: another host began the submission, in a directory that
         this one does not have. If that host has not submitted the job, `take_over` submits it here.
 
         The id of an array stands for all its tasks in every method; each task has an id of its own, too

@@ -105,7 +105,7 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
         ("incarnate job list", "shows your jobs, their states and exit codes."),
         ("incarnate job output JOB", "prints what it has written; with -f, also what it will write."),
         ("incarnate job wait JOB", "waits for the job with this id, and exits with its exit code."),
-        ("incarnate job abort JOB", "removes it."),
+        ("incarnate job cancel JOB", "cancels it."),
     ]
     items = [make_node("div", make_node("dt", build_code(c)), make_node("dd", w)) for c, w in rows]
     yield make_node("h3", "Afterwards")

@@ -197,7 +197,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 self._submitting.discard(keys[number])
                 kind = "group job" if job.is_group() else "job"
                 self._tell("info", f"Submitted {kind} {job.jobid} with external jobid '{job_id}'.")
-            elif isinstance(errors[number], osprofile.ScriptCutError):
+            elif isinstance(errors[number], osprofile.OutcomeUnknownError):
                 # A second attempt could run at the same time as this one.
                 raise WorkflowError(
                     f"it is not known whether job {job.jobid} ({job.name}) was submitted: {format_error(errors[number])}"

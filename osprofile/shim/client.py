@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, ScriptCutError, StoreError
+from osprofile.errors import JobNotFoundError, OSProfileError, OutcomeUnknownError, StoreError
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.shim.command import has_started
@@ -228,7 +228,7 @@ class Client:
                     f"job {number} was submitted" if record.is_submitted else _format_unknown_outcome(number)
                 )
             raise Interruption(interruption.number, message) from None
-        except ScriptCutError as error:
+        except OutcomeUnknownError as error:
             error.hint = _format_unknown_outcome(number)
             raise
         return number

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile.jobs
-from osprofile.errors import ScriptCutError, ScriptFailedError, ScriptTimeoutError, StoreError
+from osprofile.errors import OutcomeUnknownError, ScriptFailedError, ScriptTimeoutError, StoreError
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -117,7 +117,7 @@ def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:
         killer.write_text("#!/bin/sh\nkill -s KILL $PPID\n")
         killer.chmod(0o755)
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+            with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
                 await target.submit(JOB, key="k")
             assert len(target.store.list_interrupted_submissions("toy")) == 1
             killer.unlink()
@@ -138,7 +138,7 @@ def test_a_submission_over_its_time_limit_is_found_again(toy: Toy) -> None:
     async def main() -> None:
         store = Store()
         async with TargetSystem(toy.profile, store=store, timing=Timing(script_timeout=0.5)) as target:
-            with pytest.raises(ScriptCutError, match=r"START: did not end within 0\.5 s"):
+            with pytest.raises(OutcomeUnknownError, match=r"START: did not end within 0\.5 s"):
                 await target.submit(JOB)
             (record,) = store.list_interrupted_submissions("toy")
             assert not record.is_submitted
@@ -231,7 +231,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy_without_find: T
                 f"for f in {toy.path.parent / 'work'}/*/*/.gpe/id; do\n"
                 f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
             )
-            with pytest.raises(ScriptCutError, match=words) as caught:
+            with pytest.raises(OutcomeUnknownError, match=words) as caught:
                 await target.submit(JOB, key="k")
             assert caught.value.message.count("whether the job was submitted is not known") == 1
             assert [record.key for record in target.store.list_interrupted_submissions(target.name)] == ["k"]
@@ -255,7 +255,7 @@ def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
     async def main() -> None:
         store = Store()
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+            with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
                 await target.submit(JOB, key="k")
         link.unlink()
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
@@ -274,7 +274,7 @@ def test_a_submission_that_is_only_looked_for_is_not_made(toy: Toy) -> None:
 
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+            with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
                 await target.submit(JOB, key="k")
             (toy.path / "bin/mkdir").unlink()
             (found,) = await target.recover_submissions(resubmit=False)

@@ -11,7 +11,7 @@ import pytest
 from osprofile.errors import (
     JobNotFoundError,
     OSProfileError,
-    ScriptCutError,
+    OutcomeUnknownError,
     ScriptFailedError,
     ScriptTimeoutError,
 )
@@ -187,7 +187,7 @@ def test_over_ssh_a_lost_connection_is_one(toy: Toy, fault: str) -> None:
     async def main() -> None:
         async with TargetSystem(toy.profile, SSH, timing=QUICK) as target:
             (toy.path / fault).touch()
-            with pytest.raises(ScriptCutError, match=r"START: the connection failed: [sC]"):
+            with pytest.raises(OutcomeUnknownError, match=r"START: the connection failed: [sC]"):
                 await submit(toy, target, 1)
             assert len(target.store.list_interrupted_submissions(target.name)) == 1
             (toy.path / fault).unlink()
@@ -206,7 +206,7 @@ def test_over_ssh_a_killed_shell_is_no_failure_of_the_script(toy: Toy) -> None:
 
     async def main() -> None:
         async with TargetSystem(toy.profile, SSH, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="START: the connection failed"):
+            with pytest.raises(OutcomeUnknownError, match="START: the connection failed"):
                 await submit(toy, target, 1)
 
     asyncio.run(main())
@@ -269,7 +269,7 @@ def test_a_job_that_ends_while_it_is_removed(
 REFUSALS: dict[str, tuple[str, type[OSProfileError]]] = {
     "refused": ("exit 6", ScriptFailedError),
     "slow": ("exec sleep 1000", ScriptTimeoutError),
-    "killed": ("kill -s KILL $PPID", ScriptCutError),
+    "killed": ("kill -s KILL $PPID", OutcomeUnknownError),
 }
 
 
@@ -321,7 +321,7 @@ def test_an_unreadable_id_is_no_missing_one(toy_without_find: Toy) -> None:
 
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="whether the job was submitted is not known"):
+            with pytest.raises(OutcomeUnknownError, match="whether the job was submitted is not known"):
                 await submit(toy, target, 1)
             assert len(toy.submissions) == 1
             (toy.path / "bin/cat").unlink()

@@ -20,8 +20,8 @@ import pytest
 
 from osprofile.errors import (
     OSProfileError,
+    OutcomeUnknownError,
     OutputError,
-    ScriptCutError,
     ScriptFailedError,
     ScriptTimeoutError,
     StoreError,
@@ -239,7 +239,7 @@ QUESTIONS = {
     ),
     "garbage": (GARBAGE, ScriptFailedError, OutputError, "what is this"),
     "endless": ("#!/bin/sh\nyes\n", ScriptTimeoutError, OutputError, "1 s|more than 64 MiB"),
-    "dying": (DEAD, ScriptFailedError, ScriptCutError, "exit status 139|signal 11"),
+    "dying": (DEAD, ScriptFailedError, OutcomeUnknownError, "exit status 139|signal 11"),
     "words on stdout": (STRIKE, ScriptFailedError, ScriptFailedError, "the cluster is on strike"),
 }
 
@@ -436,7 +436,7 @@ def test_submissions(site: FaultySite, fault: str) -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
             job = await target.submit(JOB)
             site.replace_command(site.submit_command, text)
-            error = ScriptFailedError if is_known else ScriptCutError
+            error = ScriptFailedError if is_known else OutcomeUnknownError
             with pytest.raises(error, match=words) as caught:
                 await target.submit(JOB)
             assert str(caught.value).startswith("START failed")
@@ -469,7 +469,7 @@ def test_a_submission_that_hangs(site: FaultySite) -> None:
                 await hanging
         async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
             target._scripts._time_limit = 1
-            with pytest.raises(ScriptCutError, match="START: did not end within 1 s"):
+            with pytest.raises(OutcomeUnknownError, match="START: did not end within 1 s"):
                 await target.submit(JOB, key="k")
             assert [r.key for r in target.store.list_interrupted_submissions(target.name)] == ["k"]
             before = site.jobs
@@ -497,7 +497,7 @@ def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
 
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="does not contain a job id"):
+            with pytest.raises(OutcomeUnknownError, match="does not contain a job id"):
                 await target.submit(shell("true", working_directory=str(directory)))
 
     run(main())
@@ -535,7 +535,7 @@ def test_files_that_cannot_grow(site: FaultySite) -> None:
 
         async def main() -> None:
             async with TargetSystem(site.profile, timing=QUICK) as target:
-                with pytest.raises((ScriptFailedError, ScriptCutError), match=r"START"):
+                with pytest.raises((ScriptFailedError, OutcomeUnknownError), match=r"START"):
                     await target.submit(shell("true " + "x" * 5000))
 
         run(main())

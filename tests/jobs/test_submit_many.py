@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import ScriptCutError, ScriptFailedError, SubmissionsFailedError
+from osprofile.errors import OutcomeUnknownError, ScriptFailedError, SubmissionsFailedError
 from osprofile.jobs import script_runner
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.store import Store
@@ -257,7 +257,7 @@ def test_a_job_stays_while_the_batch_system_is_away(toy: Toy, context: dict[str,
             await target.submit_many(JOBS, keys=KEYS)
         assert list(caught.value.errors) == [STRUCK]
         error = caught.value.errors[STRUCK]
-        assert isinstance(error, ScriptCutError)
+        assert isinstance(error, OutcomeUnknownError)
         assert "why; whether the job was submitted is not known: FIND_JOB failed" in error.message
         assert "osprofile-" not in error.message
         assert list_cut_keys(target) == [KEYS[STRUCK]]

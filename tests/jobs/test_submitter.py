@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import ScriptCutError, ScriptError, ScriptFailedError, StoreError, SubmissionBusyError
+from osprofile.errors import (
+    OutcomeUnknownError,
+    ScriptError,
+    ScriptFailedError,
+    StoreError,
+    SubmissionBusyError,
+)
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -125,7 +131,7 @@ def test_a_submission_stays_while_the_batch_system_is_away(
         async with TargetSystem(toy.profile, context, timing=QUICK) as target:
             for _ in range(2):
                 with pytest.raises(
-                    ScriptCutError, match=r"(?s)START failed .*: FIND_JOB failed .* is away"
+                    OutcomeUnknownError, match=r"(?s)START failed .*: FIND_JOB failed .* is away"
                 ) as e:
                     await target.submit(JOB, key="k")
                 assert "whether the job was submitted is not known" in e.value.message
@@ -135,7 +141,7 @@ def test_a_submission_stays_while_the_batch_system_is_away(
             (toy.path / "broken").unlink()
             replace_command(toy, "toysub", TOYSUB)
             if not is_taken and then in {"echo thank you", ":"}:  # which the batch system said
-                with pytest.raises(ScriptCutError, match="toysub has answered"):
+                with pytest.raises(OutcomeUnknownError, match="toysub has answered"):
                     await target.submit(JOB, key="k")
                 assert list_cut_keys(target) == ["k"]
                 (mark,) = toy.path.parent.glob("work/*/*/.gpe/submitting")
@@ -153,7 +159,7 @@ def test_finding_submits_nothing(toy: Toy, context: dict[str, str], is_taken: bo
 
     async def main() -> None:
         async with TargetSystem(toy.profile, context, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError):
+            with pytest.raises(OutcomeUnknownError):
                 await target.submit(JOB, key="k")
             (toy.path / "broken").unlink()
             for answer in await target.recover_submissions(resubmit=False):
@@ -171,7 +177,7 @@ def test_start_is_repeated_once(toy: Toy, context: dict[str, str]) -> None:
     async def main() -> None:
         async with TargetSystem(toy.profile, context, timing=QUICK) as target:
             for calls in (2, 4):
-                with pytest.raises(ScriptCutError, match="exit status 75"):
+                with pytest.raises(OutcomeUnknownError, match="exit status 75"):
                     await target.submit(JOB, key="k")
                 assert (toy.path / "calls").read_text().count("x") == calls
                 assert list_cut_keys(target) == ["k"]
@@ -193,7 +199,9 @@ def test_what_find_job_prints_is_no_id(toy: Toy, is_refused: bool) -> None:
     async def main() -> None:
         async with TargetSystem(toy.profile, {"SSH:HOST": "toy"}, timing=QUICK) as target:
             for _ in range(2):
-                with pytest.raises(ScriptCutError, match=r"FIND_JOB printed '.*, in which JOB_ID_PATTERN of"):
+                with pytest.raises(
+                    OutcomeUnknownError, match=r"FIND_JOB printed '.*, in which JOB_ID_PATTERN of"
+                ):
                     await target.submit(JOB, key="k")
                 assert list_cut_keys(target) == ["k"]
             (toy.path / "noise").unlink()
@@ -217,7 +225,7 @@ def test_a_shell_that_cannot_be_started(
                     with pytest.raises(ScriptError, match="cannot start 'env'"):
                         await target.submit(JOB, key="k")
                 assert list_cut_keys(target) == before
-                with pytest.raises(ScriptCutError):
+                with pytest.raises(OutcomeUnknownError):
                     await target.submit(JOB, key="k")
             (toy.path / "broken").unlink()
             await check_key(toy, target)
@@ -236,7 +244,7 @@ def test_processes_that_recover_at_the_same_time(toy: Toy, resubmit: bool, is_ta
 
     async def main() -> None:
         async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
-            with pytest.raises(ScriptCutError):
+            with pytest.raises(OutcomeUnknownError):
                 await target.submit(JOB, key="k")
 
     async def recover() -> None:
@@ -278,7 +286,7 @@ def test_a_record_that_is_gone(toy: Toy, context: dict[str, str]) -> None:
     async def main() -> None:
         for words in ("server is away", "server is away"):
             async with TargetSystem(toy.profile, context, timing=QUICK) as target:
-                with pytest.raises(ScriptCutError, match=words):
+                with pytest.raises(OutcomeUnknownError, match=words):
                     await target.submit(job)
         (toy.path / "broken").unlink()
         for _ in range(2):
@@ -326,7 +334,7 @@ def test_find_job_has_its_own_time_limit(toy: Toy, context: dict[str, str]) -> N
         async with TargetSystem(toy.profile, context, timing=replace(QUICK, script_timeout=0.5)) as target:
             words = r"START: did not end within 0\.5 s.*: FIND_JOB: did not end within 0\.5 s"
             for _ in range(2):
-                with pytest.raises(ScriptCutError, match=words):
+                with pytest.raises(OutcomeUnknownError, match=words):
                     await target.submit(JOB, key="k")
                 assert list_cut_keys(target) == ["k"]
             go.touch()
@@ -344,7 +352,7 @@ def test_a_profile_without_find_job(toy_without_find: Toy) -> None:
 
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="exit status 75"):
+            with pytest.raises(OutcomeUnknownError, match="exit status 75"):
                 await target.submit(JOB, key="k")
             (answer,) = await target.recover_submissions(resubmit=False)
             assert (answer.job_id, answer.error) == (None, None)
@@ -365,7 +373,7 @@ def test_a_start_that_did_nothing_is_not_searched_for(toy: Toy) -> None:
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
             replace_command(toy, "mkdir", "#!/bin/sh\nkill -s KILL $PPID\n")
-            with pytest.raises(ScriptCutError):
+            with pytest.raises(OutcomeUnknownError):
                 await target.submit(JOB, key="k")
             replace_command(toy, "mkdir", f"#!/bin/sh\necho nothing >&2\necho x >> {start}\nexit 73\n")
             for key, kept in (("k", ["k"]), ("new", ["k"])):

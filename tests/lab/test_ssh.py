@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import JobNotFoundError, ScriptCutError, ScriptFailedError, ValueRefusedError
+from osprofile.errors import JobNotFoundError, OutcomeUnknownError, ScriptFailedError, ValueRefusedError
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
@@ -353,14 +353,14 @@ def test_a_connection_that_breaks_during_a_submission(
             while not (server.here / "begun").exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             server.stop()
-            with pytest.raises(ScriptCutError, match=r"START: the connection failed: .*closed"):
+            with pytest.raises(OutcomeUnknownError, match=r"START: the connection failed: .*closed"):
                 await going
             (record,) = target.store.list_interrupted_submissions(target.name)
             assert (record.key, record.is_submitted) == ("k", False)
-            with pytest.raises(ScriptCutError, match="Connection refused"):
+            with pytest.raises(OutcomeUnknownError, match="Connection refused"):
                 await target.submit(shell("exit 4"), key="k")
             (failed,) = await target.recover_submissions()
-            assert isinstance(failed.error, ScriptCutError)
+            assert isinstance(failed.error, OutcomeUnknownError)
             assert target.store.list_interrupted_submissions(target.name) == [record]
             server.start()
             (server.here / "go").touch()
@@ -392,9 +392,9 @@ def test_a_server_that_is_down_for_a_while(
             server.stop()
             while len(caplog.records) < 3:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
-            with pytest.raises(ScriptCutError, match="Connection refused"):
+            with pytest.raises(OutcomeUnknownError, match="Connection refused"):
                 await target.statuses()
-            with pytest.raises(ScriptCutError, match="Connection refused"):
+            with pytest.raises(OutcomeUnknownError, match="Connection refused"):
                 await target.hold(job)
             assert target.monitor.get_status(job).state is JobState.RUNNING
             go.touch()
@@ -426,9 +426,9 @@ def test_keys_that_do_not_fit(
 
     async def main() -> None:
         async with target_of() as target:
-            with pytest.raises(ScriptCutError, match=words):
+            with pytest.raises(OutcomeUnknownError, match=words):
                 await target.submit(shell("exit 8"), key="k")
-            with pytest.raises(ScriptCutError, match=words):
+            with pytest.raises(OutcomeUnknownError, match=words):
                 await target.list_directory("/")
             server.client()
             server.known_hosts("host_key")

@@ -249,7 +249,7 @@ rule bad:
     [
         ("runtime=5", "kill -KILL $PPID; sleep 600", "signal 9|exit code 137"),
         ("osprofile_walltime=1", "sleep 600", "is FAILED (over a limit"),
-        ("runtime=5", "incarnate job abort $GPE_JOB_ID; sleep 600", "is REMOVED"),
+        ("runtime=5", "incarnate job cancel $GPE_JOB_ID; sleep 600", "is REMOVED"),
     ],
 )
 def test_a_job_that_was_ended_has_failed(workflow: Workflow, resources: str, command: str, end: str) -> None:

@@ -1,4 +1,4 @@
-"""What `incarnate job status`, `list`, `hold`, `resume` and `abort` do."""
+"""What `incarnate job status`, `list`, `hold`, `resume` and `cancel` do."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord, Store
 
-_ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "abort": TargetSystem.abort}
+_ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "cancel": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
 _OUTPUT_HINT: Final = "incarnate job output ID prints what a job has written"
@@ -69,7 +69,7 @@ def list_jobs(
 
 
 def control_jobs(verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
-    """Hold, resume or abort jobs; with `json`, print their states afterwards."""
+    """Hold, resume or cancel jobs; with `json`, print their states afterwards."""
     return run_cancellable(_control_jobs(_ACTIONS[verb], selection, job_ids, json=json))
 
 
@@ -333,7 +333,7 @@ def _report_silent_target(
 
 def _is_folded(row: JobRow) -> bool:
     """Return whether a row is that of an interrupted submission to a target that does not answer."""
-    return row.is_stale and row.submission_state == rows.CUT
+    return row.is_stale and row.submission_state == rows.INTERRUPTED
 
 
 def _has_failed(row: JobRow) -> bool:

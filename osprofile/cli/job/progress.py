@@ -132,7 +132,7 @@ async def _tell_lasting_reasons(
             ):
                 told[job] = status.reason
                 message = f"incarnate: job {quote_name(job.job_id)} is {status.state}: {status.reason}"
-                common.print_message(format_message(message, hint="incarnate job abort removes it"))
+                common.print_message(format_message(message, hint="incarnate job cancel removes it"))
         await asyncio.sleep(_REASON_INTERVAL)
 
 

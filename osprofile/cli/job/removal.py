@@ -111,7 +111,9 @@ def _check_deletable(record: JobRecord, *, force: bool) -> None:
     """Raise `StoreError` for a job that has not ended, unless `force`, and for one that is being submitted."""
     if record.is_submitted and not record.status.state.is_terminal and not force:
         message = f"job {quote_name(record.status.job_id)} has not ended, according to the record"
-        hint = "incarnate job status updates the record; incarnate job abort ends the job; --force forgets it"
+        hint = (
+            "incarnate job status updates the record; incarnate job cancel ends the job; --force forgets it"
+        )
         raise StoreError(message, hint=hint)
     if not record.is_submitted and record.has_live_owner:
         raise StoreError(f"the job in {escape_unprintable(record.directory)} is being submitted")

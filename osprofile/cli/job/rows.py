@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
 
-CUT: Final = "CUT"
+INTERRUPTED: Final = "INTERRUPTED"
 SUBMITTING: Final = "SUBMITTING"
 COLUMNS: Final = ("JOB", "NAME", "PROFILE", "STATE", "EXIT", "TIME", "HOST", "REASON")
 _STATE_COLUMN: Final = COLUMNS.index("STATE")
@@ -40,7 +40,7 @@ _STATE_STYLES: Final = {
     JobState.REMOVED: "bright_black",
     JobState.LOST: "bold red",
     JobState.UNKNOWN: "yellow",
-    CUT: "bold red",
+    INTERRUPTED: "bold red",
     SUBMITTING: "yellow",
 }
 _STYLE_CODES: Final = {
@@ -66,7 +66,7 @@ CAUSE_TEXTS: Final = {
 class JobRow:
     """A job: its status, and its entry in the record if it has one.
 
-    `submission_state` is CUT or SUBMITTING if the job has no id yet; `remedy` says what to do about CUT.
+    `submission_state` is INTERRUPTED or SUBMITTING if the job has no id yet; `remedy` says what to do about INTERRUPTED.
     An array has its `tasks`. `is_stale`: the target system did not answer; this is its last known state.
     """
 
@@ -86,7 +86,7 @@ class JobRow:
     @property
     def reason(self) -> str:
         """The content of the column REASON."""
-        if self.submission_state == CUT and self.record is not None:
+        if self.submission_state == INTERRUPTED and self.record is not None:
             return f"submission was interrupted, in {self.record.directory}; {self.remedy}"
         if self.status.state is JobState.UNKNOWN and self.status.native_state:
             text = f"the batch system's state is {self.status.native_state}"
@@ -141,7 +141,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "target": row.target,
         "state": row.state,
         "stale": row.is_stale,
-        "word": status.native_state or None,
+        "native_state": status.native_state or None,
         "exit_code": status.exit_code,
         "signal": status.signal,
         "limit": status.limit_exceeded,
@@ -175,7 +175,7 @@ def _encode_task(record: JobRecord) -> dict[str, Any]:
         "index": record.array_index,
         "id": status.job_id,
         "state": status.state.value,
-        "word": status.native_state or None,
+        "native_state": status.native_state or None,
         "exit_code": status.exit_code,
         "signal": status.signal,
         "limit": status.limit_exceeded,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from osprofile.cli import common
-from osprofile.cli.job.rows import CUT, JobRow, format_target_options
+from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
 from osprofile.jobs.process import cancel_on_signal
 from osprofile.jobs.store import Store, default_store_path
@@ -259,7 +259,7 @@ class CommandSession:
             options = [*self._recorded_options(record.target), *self.location_options]
             words = ["submit", *options, "--key", record.key]
             remedy = f"{where}to complete it: {shlex.join(['incarnate', 'job', *words])}"
-        return JobRow(record.target, record.status, record, CUT, remedy)
+        return JobRow(record.target, record.status, record, INTERRUPTED, remedy)
 
     def _recorded_options(self, name: str) -> list[str]:
         """Return the options that select a recorded target system, with paths as absolute ones."""

@@ -20,8 +20,8 @@ from osprofile.cli.job.session import (
 from osprofile.errors import (
     IncarnationError,
     OSProfileError,
+    OutcomeUnknownError,
     ProfileNotFoundError,
-    ScriptCutError,
     ScriptFailedError,
     SubmissionElsewhereError,
     UnknownFieldError,
@@ -161,7 +161,7 @@ def _explain_failure(
     """Add to an error what the command line knows: the option, the key, the home directory."""
     if isinstance(error, IncarnationError):
         name_option(error, description)
-    elif isinstance(error, ScriptCutError) and not isinstance(error, SubmissionElsewhereError):
+    elif isinstance(error, OutcomeUnknownError) and not isinstance(error, SubmissionElsewhereError):
         error.hint = _format_remedy(session, key)
     elif isinstance(error, ScriptFailedError) and is_local:
         _explain_home(error)

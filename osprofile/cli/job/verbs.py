@@ -187,7 +187,7 @@ def list_(
 
     Without --all, those that ended more than a day ago are left out.
 
-    CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
+    INTERRUPTED: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
     target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?;
     its interrupted submissions are listed with --all only.
@@ -353,12 +353,7 @@ def hold(
     """
     from osprofile.cli.job import operations
 
-    return operations.control_jobs(
-        "hold",
-        target,
-        _require_jobs(jobs),
-        json=json,
-    )
+    return operations.control_jobs("hold", target, _require_jobs(jobs), json=json)
 
 
 def resume(
@@ -376,36 +371,26 @@ def resume(
     """
     from osprofile.cli.job import operations
 
-    return operations.control_jobs(
-        "resume",
-        target,
-        _require_jobs(jobs),
-        json=json,
-    )
+    return operations.control_jobs("resume", target, _require_jobs(jobs), json=json)
 
 
-def abort(
+def cancel(
     *,
     jobs: JobsArgument = [],
     target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
-    """Remove queued and running jobs; their state becomes REMOVED.
+    """Cancel queued and running jobs; their state becomes REMOVED.
 
-    Exit codes: 0 all jobs are removed; 1 the batch system refused one (it may have ended already);
+    Exit codes: 0 all jobs are cancelled; 1 the batch system refused one (it may have ended already);
     2 a job is not known.
 
     Examples:
-      incarnate job abort 12069-304973-7d90afd1
+      incarnate job cancel 12069-304973-7d90afd1
     """
     from osprofile.cli.job import operations
 
-    return operations.control_jobs(
-        "abort",
-        target,
-        _require_jobs(jobs),
-        json=json,
-    )
+    return operations.control_jobs("cancel", target, _require_jobs(jobs), json=json)
 
 
 def forget(
@@ -430,7 +415,7 @@ def forget(
 ) -> int:
     """Delete ended jobs and interrupted submissions from the record.
 
-    An interrupted submission (CUT in the list) may have become a job: check the batch system first.
+    An interrupted submission (INTERRUPTED in the list) may have become a job: check the batch system first.
     Jobs are deleted automatically three months after their end.
 
     --force is for jobs that can never be asked again, since their machine or profile is gone. The batch

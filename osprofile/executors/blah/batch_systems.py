@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import (
     InvalidProfileError,
     OSProfileError,
+    OutcomeUnknownError,
     ProfileNotFoundError,
-    ScriptCutError,
     SubmissionBusyError,
 )
 from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
@@ -134,7 +134,7 @@ class BatchSystem:
         if not is_marked or not await self._has_job_ended(native_id):
             try:
                 await self._abort_job(native_id)
-            except ScriptCutError:
+            except OutcomeUnknownError:
                 raise
             except OSProfileError:
                 record = store.find_job(target_name, native_id)
@@ -147,7 +147,7 @@ class BatchSystem:
     async def _abort_job(self, native_id: str) -> None:
         try:
             await self.target.abort(native_id)
-        except ScriptCutError:
+        except OutcomeUnknownError:
             raise
         except OSProfileError as error:
             try:

@@ -20,9 +20,9 @@ from osprofile.errors import (
     IncarnationError,
     JobIdError,
     OSProfileError,
+    OutcomeUnknownError,
     ProfileNotFoundError,
     RequestError,
-    ScriptCutError,
 )
 from osprofile.executors.blah.attributes import Proxy, name_source_attribute, submission_from_ad
 from osprofile.executors.blah.job_id import JobId
@@ -282,7 +282,7 @@ class _StagedSubmission:
         await target.upload_file(io.BytesIO(data), f"{self._directory}/{PROXY_FILE_NAME}")
         try:
             return await target.submit(self._description, key=key)
-        except ScriptCutError:
+        except OutcomeUnknownError:
             raise  # the job may have been submitted, and then needs its proxy
         except OSProfileError:
             with contextlib.suppress(OSProfileError):

@@ -11,7 +11,7 @@ import contextlib
 import logging
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import OSProfileError, ScriptCutError
+from osprofile.errors import OSProfileError, OutcomeUnknownError
 from osprofile.executors.failures import describe_start_failure, format_error, format_internal_error
 from osprofile.executors.ninfg.protocol import Status
 from osprofile.jobs.state import JobState
@@ -189,7 +189,7 @@ class Job:
         for number, delay in enumerate(_retry_delays(), 1):
             try:
                 return await self._target.system.submit(description, key=self.name)
-            except ScriptCutError as error:
+            except OutcomeUnknownError as error:
                 log.warning("job %s: %s", self.name, format_error(error))
                 if number == MAX_TRIES:
                     self._report_end(Status.FAILED, format_error(error))

@@ -34,7 +34,7 @@ def test_the_list_has_one_line_for_an_array(machine: Machine, array: str) -> Non
     line = machine.run("job", "list").out.splitlines()[2]
     assert line.startswith(live)
     assert line.endswith(("3 tasks: 1 running, 2 queued", "3 tasks: 3 queued"))
-    assert machine.run("job", "abort", live).code == 0
+    assert machine.run("job", "cancel", live).code == 0
     assert "3 removed" in machine.run("job", "status", live).out
 
 
@@ -137,5 +137,5 @@ def test_clusters(machine: Machine) -> None:
         (jobs[2], "clusters", None, "clusters"),
     ]
     assert [row["id"] for row in machine.run_json("list", "--cluster", "beta")] == [jobs[1]]
-    assert machine.run("job", "abort", *jobs).code == 0
+    assert machine.run("job", "cancel", *jobs).code == 0
     assert {row["state"] for row in machine.run_json("list")} == {"REMOVED"}

@@ -115,7 +115,7 @@ def test_many_files_are_not_followed(machine: Machine) -> None:
     ended = machine.run("job", "output", "-f", array)
     assert (ended.code, ended.out) == (2, "")
     assert "these are 101 files: at most 100 are followed" in ended.err
-    machine.run("job", "abort", array)
+    machine.run("job", "cancel", array)
 
 
 def test_what_comes_is_followed_until_the_end(machine: Machine) -> None:
@@ -164,7 +164,7 @@ def test_a_file_that_begins_anew(machine: Machine) -> None:
     other.write_text("another file, and a longer one\n")
     other.rename(path)
     assert process.stdout.readline() == "another file, and a longer one\n"
-    assert machine.run("job", "abort", job_id).code == 0
+    assert machine.run("job", "cancel", job_id).code == 0
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (0, "")
     assert err == f"incarnate: the stdout of job {job_id} begins anew\n" * 2

@@ -27,7 +27,7 @@ ENDS = [
     ("kill -TERM $$", 143),
 ]  # fmt: skip
 KEYS = [
-    "id", "profile", "cluster", "host", "target", "state", "stale", "word", "exit_code", "signal", "limit",
+    "id", "profile", "cluster", "host", "target", "state", "stale", "native_state", "exit_code", "signal", "limit",
     "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "end_reported", "elapsed",
     "cpu_time", "max_memory", "array", "array_id", "tasks",
 ]  # fmt: skip
@@ -43,9 +43,9 @@ def test_waiting_tells_once_why_a_job_will_not_start(machine: Machine) -> None:
     assert process.stderr is not None
     file.write_text(f"{job_id} {reason}\n")
     assert process.stderr.readline() == f"incarnate: job {job_id} is QUEUED: {reason}\n"
-    assert "incarnate job abort" in process.stderr.readline()
+    assert "incarnate job cancel" in process.stderr.readline()
     time.sleep(2.5)  # several looks
-    machine.run("job", "abort", job_id, first)
+    machine.run("job", "cancel", job_id, first)
     _, rest = process.communicate()
     assert process.returncode == 125
     assert "will not start" not in rest.partition("has no exit code")[0]
@@ -80,7 +80,7 @@ def test_several_end_with_the_first_code_that_is_not_0(machine: Machine) -> None
 
 def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> None:
     limited, removed = machine.submit("-t", "1", "sleep", "100"), machine.submit("sleep", "100")
-    ended = machine.run("job", "abort", removed)
+    ended = machine.run("job", "abort", removed)  # the old word
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     ended = machine.run("job", "wait", removed)
     message = f"incarnate: job {removed} has no exit code: it was removed (USER)\n"
@@ -127,7 +127,7 @@ def test_hold_and_resume_say_nothing(machine: Machine) -> None:
 def test_a_refused_deed_is_told_in_the_batch_system_s_words(machine: Machine) -> None:
     job_id, running = machine.submit("true"), machine.submit("sleep", "100")
     assert machine.run("job", "wait", job_id).code == 0
-    ended = machine.run("job", "abort", job_id, running)
+    ended = machine.run("job", "cancel", job_id, running)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == f"incarnate: job {job_id}: has already ended\n"
     assert [job["state"] for job in machine.run_json("status", job_id, running)] == ["DONE", "REMOVED"]
@@ -183,7 +183,7 @@ def test_no_profile(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "code"), [("status", 2), ("hold", 2), ("resume", 2), ("abort", 2), ("wait", 125)]
+    ("verb", "code"), [("status", 2), ("hold", 2), ("resume", 2), ("cancel", 2), ("wait", 125)]
 )
 def test_no_job(machine: Machine, verb: str, code: int) -> None:
     ended = machine.run("job", verb)
@@ -203,7 +203,7 @@ def test_json(machine: Machine) -> None:
     known = {
         "id": job_id, "profile": "here", "host": None, "target": "here", "state": "DONE",
         "exit_code": 0, "signal": None, "limit": False, "reason": None, "name": "name", "key": "k",
-        "directory": str(machine.directories[0]), "word": "exited",
+        "directory": str(machine.directories[0]), "native_state": "exited",
     }  # fmt: skip
     assert {name: waited[name] for name in known} == known
     assert waited["submitted"] <= time.time()
@@ -238,7 +238,7 @@ def test_a_submission_cut_before_its_work_is_listed_and_completed(
     out, err = process.communicate(timeout=PATIENCE)
     assert out == ""
     cut = machine.run_json("list")
-    assert [(job["state"], job["id"]) for job in cut] == [("CUT", None)]
+    assert [(job["state"], job["id"]) for job in cut] == [("INTERRUPTED", None)]
     if number is not signal.SIGKILL:
         assert process.returncode == 128 + number
         assert "interrupted during the submission" in err
@@ -350,7 +350,7 @@ def test_without_its_record_each_verb_works_on_live_jobs(machine: Machine) -> No
     lost = machine.run("job", "status", jobs[0], **other)
     assert (lost.code, lost.out) == (2, "")
     assert f"job {jobs[0]} is not in the record {machine.root}/other.db" in lost.err
-    for verb, state in (("hold", "HELD"), ("resume", "RUNNING"), ("abort", "REMOVED")):
+    for verb, state in (("hold", "HELD"), ("resume", "RUNNING"), ("cancel", "REMOVED")):
         assert machine.run("job", verb, "-p", "here", *jobs, **other).code == 0
         parsed = json.loads(machine.run("job", "status", "-p", "here", "--json", *jobs, **other).out)
         assert [(job["id"], job["state"]) for job in parsed] == [(j, state) for j in jobs]
@@ -391,7 +391,7 @@ def test_a_record_that_cannot_be_used(machine: Machine, broken: str) -> None:
     assert ended.code == 0
     assert ended.err.startswith("incarnate: warning: continuing without a record: ")
     assert ended.out.splitlines()[1].split()[:3] == [job_id, "here", "RUNNING"]
-    assert machine.run("job", "abort", job_id, "-p", "here", **store).code == 0
+    assert machine.run("job", "cancel", job_id, "-p", "here", **store).code == 0
 
 
 def test_one_unknown_job_among_several(machine: Machine) -> None:
@@ -415,7 +415,7 @@ def test_a_job_on_several_targets_is_asked_for_by_none(machine: Machine) -> None
     store = Store(default_store_path())
     store.adopt_job("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
     store.close()
-    for verb in ("status", "abort"):
+    for verb in ("status", "cancel"):
         ended = machine.run("job", verb, job_id)
         assert (ended.code, ended.out) == (2, "")
         assert "is recorded on several target systems: here, here@me@near:22" in ended.err
@@ -526,9 +526,9 @@ def test_interrupted_submissions_to_a_silent_target_are_counted(machine: Machine
         "incarnate: here@down does not answer (3 interrupted submissions, which --all lists): "
     )
     lines = machine.run("job", "list", "--all").out.splitlines()[1:]
-    assert [line.split()[:3] for line in lines] == [["-", "here@down", "CUT?"]] * 3
+    assert [line.split()[:3] for line in lines] == [["-", "here@down", "INTERRUPTED?"]] * 3
     jobs = json.loads(machine.run("job", "list", "--json").out)
-    assert [(job["state"], job["stale"]) for job in jobs] == [("CUT", True)] * 3
+    assert [(job["state"], job["stale"]) for job in jobs] == [("INTERRUPTED", True)] * 3
 
 
 def test_an_error_of_many_lines_is_told_in_one(machine: Machine) -> None:
@@ -543,7 +543,7 @@ def test_an_error_of_many_lines_is_told_in_one(machine: Machine) -> None:
     assert "... Host key wrong; if it is gone for good: " in ended.err
     assert "\x1b" not in ended.err
     ssh.write_text(text)
-    assert machine.run("job", "abort", job_id).code == 0
+    assert machine.run("job", "cancel", job_id).code == 0
 
 
 def test_a_list_forgets_what_ended_long_ago(machine: Machine) -> None:
@@ -591,7 +591,7 @@ def test_a_batch_system_s_words_cannot_act_on_a_terminal(machine: Machine, word:
     assert line.split()[:3] == ["7", "says", state]
     assert f"[bold]{'x' * 300}" in line
     parsed = machine.run_json("status", "-p", "says", "7")[0]
-    assert (parsed["state"], parsed["word"]) == (state, word)
+    assert (parsed["state"], parsed["native_state"]) == (state, word)
     assert "\x1b[2J[bold]xxx" in parsed["reason"]
 
 
@@ -623,7 +623,7 @@ def test_what_is_over_can_be_forgotten(machine: Machine) -> None:
     assert "there is no job or working directory /no/job/here" in refused.err
     assert [job["id"] for job in machine.run_json("list")] == [running]
     assert machine.run("job", "forget", ended).code == 2
-    assert machine.run("job", "abort", running).code == 0
+    assert machine.run("job", "cancel", running).code == 0
     assert machine.run("job", "wait", running).code == 125
     (forgotten,) = machine.run_json("forget", running)
     assert (forgotten["id"], forgotten["state"]) == (running, "REMOVED")
@@ -653,7 +653,7 @@ def test_old_jobs_are_forgotten_with_their_files(machine: Machine, tmp_path: Pat
     assert f"the files of job {ids[1]} are kept: it may still run" in refused.err
     both = machine.run("job", "forget", "--older-than", "1h", ids[1])
     assert (both.code, "leave JOB out" in both.err) == (2, True)
-    assert machine.run("job", "abort", ids[2]).code == 0
+    assert machine.run("job", "cancel", ids[2]).code == 0
 
 
 def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
@@ -669,9 +669,9 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     assert "is being submitted" in refused.err
     process.kill()
     process.communicate(timeout=PATIENCE)
-    assert [job["state"] for job in machine.run_json("list")] == ["CUT"]
+    assert [job["state"] for job in machine.run_json("list")] == ["INTERRUPTED"]
     (forgotten,) = machine.run_json("forget", begun.directory)
-    assert (forgotten["directory"], forgotten["state"]) == (begun.directory, "CUT")
+    assert (forgotten["directory"], forgotten["state"]) == (begun.directory, "INTERRUPTED")
     assert machine.run_json("list") == []
 
 
@@ -693,7 +693,7 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     (forgotten,) = machine.run_json("forget", "--force", gone[0])
     assert (forgotten["id"], forgotten["ended"]) == (gone[0], None)
     assert [job["id"] for job in machine.run_json("forget", "--force", "other")] == gone[1:]
-    assert [job["state"] for job in machine.run_json("forget", "--force", "here@down")] == ["CUT"]
+    assert [job["state"] for job in machine.run_json("forget", "--force", "here@down")] == ["INTERRUPTED"]
     assert [job["id"] for job in machine.run_json("list")] == [here]
     assert machine.run("job", "forget", "--force", "other").code == 2
 

@@ -149,7 +149,7 @@ def test_a_submission_that_was_cut(machine: Machine) -> None:
     process.kill()
     process.communicate()
     text = show(machine, record.directory)
-    assert text.startswith(f"job {record.directory}\n  state           CUT\n")
+    assert text.startswith(f"job {record.directory}\n  state           INTERRUPTED\n")
     assert "to complete it: incarnate job submit --profile gated --key k\n" in text
     assert "\n  JOB_NAME=demo\n" in text
     assert show(machine, "--script", record.directory) == f"{record.script}".rstrip("\n") + "\n"
@@ -206,7 +206,7 @@ def test_a_profile_that_is_gone(machine: Machine) -> None:
         machine.run("job", "show", "nosuch").code == machine.run("job", "show", "-p", "gone", "x").code == 2
     )
     path.write_text(text)
-    assert machine.run("job", "abort", live_id).code == 0
+    assert machine.run("job", "cancel", live_id).code == 0
 
 
 def test_what_a_job_took(machine: Machine) -> None:

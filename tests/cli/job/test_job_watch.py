@@ -81,7 +81,7 @@ def live(machine: Machine) -> Iterator[str]:
     """Yield the id of a job that runs."""
     job_id = machine.submit("--name", "demo", "sleep", "600")
     yield job_id
-    machine.run("job", "abort", job_id)
+    machine.run("job", "cancel", job_id)
 
 
 def test_each_change_is_a_line(machine: Machine) -> None:
@@ -127,7 +127,7 @@ def test_a_reader_that_goes(machine: Machine, live: str) -> None:
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
-    machine.run("job", "abort", live)
+    machine.run("job", "cancel", live)
     assert process.wait(PATIENCE) in {0, 1}
     assert process.stderr is not None
     assert process.stderr.read() == ""
@@ -226,7 +226,7 @@ def test_a_narrow_terminal_has_each_job_s_id_state_and_time(
     terminal.read_until("q ends this view")
     terminal.type_keys("q")
     assert terminal.wait() == 0
-    machine.run("job", "abort", array)
+    machine.run("job", "cancel", array)
     view = terminal.seen.partition("\x1b[?1049l")[0]  # behind it stands what is printed at its end
     drawn = (part for part in view.split("\x1b[H") if "q ends this view" in part)
     screen = next(part for part in drawn if re.search(f"{array} .*RUNNING", part))
@@ -250,7 +250,7 @@ def test_a_target_that_does_not_answer_is_told_in_the_view(machine: Machine, liv
     assert terminal.wait() == 0
     assert "No route to host" in terminal.seen.rpartition("\x1b[?1049l")[2]
     (machine.root / "down").unlink()
-    assert machine.run("job", "abort", far).code == 0
+    assert machine.run("job", "cancel", far).code == 0
     assert live
 
 
@@ -275,4 +275,4 @@ def test_jobs_of_others_join_the_view(machine: Machine, live: str) -> None:
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert machine.run("job", "abort", later).code == 0
+    assert machine.run("job", "cancel", later).code == 0

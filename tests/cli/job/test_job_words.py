@@ -108,13 +108,13 @@ def test_words_behind_the_executable_are_its_own() -> None:
     [
         (("job", "sumbit"), "did you mean submit?"),
         (("job", "help", "sumbit"), "did you mean submit?\n"),
-        (("help", "job", "cancel"), "did you mean abort?\n"),
+        (("help", "job", "kill"), "did you mean cancel?\n"),
         (
             ("job", "xyz"),
-            "known: abort, forget, hold, list, output, resume, show, status, submit, wait, watch",
+            "known: cancel, forget, hold, list, output, resume, show, status, submit, wait, watch",
         ),
-        (("job", "cancel", "1"), "did you mean abort?"),
-        (("job", "rm", "1"), "did you mean abort, which ends a job, or forget, which deletes its record?"),
+        (("job", "kill", "1"), "did you mean cancel?"),
+        (("job", "rm", "1"), "did you mean cancel, which ends a job, or forget, which deletes its record?"),
         (("job", "stat", "1"), "did you mean status?"),
         (("jobs",), "did you mean the command job?\n"),
         (("jbo", "submit", "x"), "did you mean the command job?"),
@@ -346,10 +346,10 @@ def test_wide_characters_keep_the_columns_straight() -> None:
     assert len(set(cells)) == 1
 
 
-@pytest.mark.parametrize("state", [*JobState, rows.CUT, rows.SUBMITTING])
+@pytest.mark.parametrize("state", [*JobState, rows.INTERRUPTED, rows.SUBMITTING])
 def test_each_state_has_a_colour(state: str) -> None:
     record = JobRecord(1, "linux", "/w", "k", "", "x", None, JobStatus("", JobState.QUEUED))
-    unsubmitted = state if state in {rows.CUT, rows.SUBMITTING} else ""
+    unsubmitted = state if state in {rows.INTERRUPTED, rows.SUBMITTING} else ""
     found = JobStatus("", JobState.QUEUED if unsubmitted else JobState(state))
     row = rows.JobRow("linux", found, record, unsubmitted)
     assert row.state == state
@@ -439,6 +439,6 @@ def test_completion_of_job_ids(tmp_path: Path) -> None:
     store.close()
     for verb in ("show", "output"):
         assert completions(f"incarnate job {verb} 8", tmp_path) == {"81", "82"}
-    for verb in ("watch", "abort", "wait"):
+    for verb in ("watch", "cancel", "wait"):
         assert completions(f"incarnate job {verb} 8", tmp_path) == {"81"}
     assert completions("incarnate job wat", tmp_path) == {"watch"}
