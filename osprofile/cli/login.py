@@ -19,7 +19,7 @@ def login(
         bool, Option(("--check",), "Only say whether the connection is open: exit code 0, else 1.")
     ] = False,
 ) -> int:
-    """Log in to another machine by hand, once, for all later scripts.
+    """Open a reusable ssh connection to a host that needs a password or a second factor.
 
     For machines that want a password or a second factor: ssh asks for them here, and keeps the
     connection open in the background. Until it ends, jobs with the same --host use it, those of daemons

@@ -55,7 +55,7 @@ ContextOption = Annotated[
     list[str],
     Option(
         ("--context",),
-        "Set a special field or one of the user's profile, as in WORKING_DIRECTORY=/scratch/me/1.",
+        "Set a value that the site or the engine normally supplies, as in WORKING_DIRECTORY=/scratch/me/1.",
         "NAME=VALUE",
     ),
 ]

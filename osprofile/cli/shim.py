@@ -22,7 +22,7 @@ def shim(
     ] = None,
     json: JsonOption = False,
 ) -> int:
-    """Write an sbatch or a qsub that runs jobs by a profile.
+    """Create drop-in sbatch or qsub commands that submit through a profile.
 
     With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat and
     qdel, runs its jobs on the target system of the profile. PBS has two forms: pbspro prints what

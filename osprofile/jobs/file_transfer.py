@@ -85,7 +85,7 @@ def build_output_script(path: str) -> str:
 
 
 def build_part_script(path: str, position: FilePosition | None = None, last_lines: int | None = None) -> str:
-    """Return the script that prints what a file has behind a position, for `parse_part`.
+    """Return the script that prints the content of a file after an offset, for `parse_part`.
 
     Without a position, the part begins with the file or, if given, with its last lines. It has at most
     OUTPUT_PART_SIZE bytes.

@@ -82,7 +82,7 @@ class JobPoller:
       known again.
     - `on_answer()` is called at each answer.
     - `count_awaited_jobs()` returns the number of jobs for whose ends callers wait now.
-    - While `log_is_reliable()`, a log reports the jobs, and polls only find what it may have missed.
+    - While `log_is_reliable()`, a log reports the jobs, and polls only look for events that the log missed.
     """
 
     def __init__(

@@ -503,7 +503,7 @@ class ScriptRunner:
     async def read_file_part(
         self, path: str, position: FilePosition | None, last_lines: int | None
     ) -> FilePart | None:
-        """Return what a file has behind a position; None if it is missing in a directory that exists."""
+        """Return the content of a file after an offset; None if it is missing in a directory that exists."""
         script = file_transfer.build_part_script(path, position, last_lines)
         label = f"reading {path}"
         output = await self._run_transfer(label, script, file_transfer.OUTPUT_PART_SIZE)

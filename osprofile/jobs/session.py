@@ -40,7 +40,7 @@ T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.jobs")
 _CLOSED: Final = "the session is closed"
 _CALLBACK_TIMEOUT: Final = 5.0
-"""Seconds that `close` waits for the callbacks of events that have been told."""
+"""Seconds that `close` waits for listeners to handle events already delivered."""
 
 
 @final
@@ -76,7 +76,7 @@ class Job:
         return self.session.status(self.id)
 
     def usage(self) -> JobStatus:
-        """Return the status of the job with what it took, or takes until now: time, processor time and memory."""
+        """Return the status of the job with the resources it has used so far: time, processor time and memory."""
         return self.session.query_usage(self.id)
 
     def wait(self, timeout: float | None = None) -> JobStatus:
@@ -118,7 +118,7 @@ class Job:
 
 @final
 class JobSession:
-    """The jobs of one user on the machine that a profile describes, by methods that block.
+    """Blocking interface to one user's jobs on the system that a profile describes.
 
     - `profile`: a profile, or the name of one on the standard search path
     - `context`: as for `TargetSystem`: SSH:HOST for another host, CLUSTER for one of several clusters
@@ -357,7 +357,7 @@ class JobSession:
         return self.run(lambda target: target.statuses(ids, max_age=max_age))
 
     def query_usage(self, job_id: str | Job) -> JobStatus:
-        """Return a job's status with what it took, or takes until now; see `TargetSystem.query_usage`."""
+        """Return a job's status with the resources it has used so far; see `TargetSystem.query_usage`."""
         own_id = self._get_id(job_id)
         return self.run(lambda target: target.query_usage(own_id))
 
@@ -476,7 +476,7 @@ class JobSession:
     # Actions
 
     def hold(self, job_id: str | Job) -> None:
-        """Keep a waiting job from starting, or suspend a running one, as far as the profile can."""
+        """Hold a queued job or suspend a running one, if the profile supports it."""
         own_id = self._get_id(job_id)
         self.run(lambda target: target.hold(own_id))
 

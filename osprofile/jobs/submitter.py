@@ -70,7 +70,7 @@ class JobSubmitter:
     when a job that could not be recorded is recorded later.
     `dependencies` finds the jobs that a job depends on, before anything is recorded. The ids of tasks are by index,
     and empty if the job is no array.
-    `busy_timeout` is how long (s) a submission with a key waits for another process that submits that job.
+    `busy_timeout`: seconds to wait while another process submits the job with the same key.
 
     A job is recorded before START runs, and START submits at most once for its directory. The record is
     deleted only when it is certain that there is no job: if START failed and FIND_JOB finds none.

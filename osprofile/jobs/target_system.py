@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 MAX_PART_SIZE: Final = 20
-"""Jobs of `submit_many` that one script submits. Until it ends, nothing is known of their ends."""
+"""Jobs of `submit_many` submitted by one script. Their states are unknown until that script returns."""
 _PREPARED_PARTS: Final = 2
 """Parts that are recorded while the scripts of others run. What else is asked meanwhile waits for them."""
 _MAX_BUSY_TIME: Final = 15.0
@@ -64,7 +64,7 @@ _MAX_BUSY_TIME: Final = 15.0
 
 @final
 class TargetSystem:
-    """The jobs of one user on the machine that a profile describes.
+    """Interface to one user's jobs on the system that a profile describes.
 
     `context` is the context of all jobs: USER_NAME (default: this process's user), SSH:HOST and
     SSH:PORT for another host, CLUSTER for one of several clusters, and the fields of a user's profile.
@@ -314,7 +314,7 @@ class TargetSystem:
         return self._watcher.get_current_status(job_id, reported_status)
 
     async def query_usage(self, job_id: str) -> JobStatus:
-        """Return a job's status with what it took, or takes until now: the batch system is asked by USAGE.
+        """Return a job's status with the resources it has used so far: the batch system is asked by USAGE.
 
         A profile without USAGE has only what the status itself tells. What an ended job took is recorded.
         Of an array, `cpu_time` is that of all tasks together, and `max_memory` that of one task. Raises what
@@ -518,7 +518,7 @@ class TargetSystem:
     # Actions
 
     async def hold(self, job_id: str) -> None:
-        """Keep a waiting job from starting, or suspend a running one, as far as the profile can."""
+        """Hold a queued job or suspend a running one, if the profile supports it."""
         await self._control_job("HOLD", job_id)
 
     async def resume(self, job_id: str) -> None:
@@ -695,7 +695,10 @@ def _require_description(job: object) -> None:
 
 
 def _list_levels(jobs: Iterable[tuple[JobDescription, str | None]]) -> list[list[int]]:
-    """Return the positions of jobs by levels: each job stands behind the earlier ones whose keys it names, or has itself."""
+    """Return the positions of jobs by levels.
+
+    Each job is on a later level than the jobs it depends on, and than earlier jobs with the same key.
+    """
     levels: list[list[int]] = []
     level_by_key: dict[str, int] = {}
     for position, (job, key) in enumerate(jobs):

@@ -252,7 +252,7 @@ class JobWatcher:
         if started is not None:  # convert from the wall clock to the monotonic one
             started += now - self._clock.next_timestamp()
         grace = GraceTracker(record.aborted_at, record.missing)
-        # A query that began after the submission had ended tells of it, even if it began before the job was watched.
+        # A query started after START returned includes the job, even if it started before we began to watch it.
         watched_since = now
         accepted = record.accepted_at or status.submitted
         if accepted is not None:

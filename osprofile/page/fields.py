@@ -86,7 +86,7 @@ def _build_target(target: Target) -> Node:
 
 
 def _build_script_panel(page: Page) -> Node:
-    """Return the panel of the script, with the first script in it, so that nobody waits for it."""
+    """Return the panel of the script, with the first script in it, so that it is visible before JavaScript has run."""
     first = page.examples[0] if page.examples else None
     is_plain = first is not None and first.text.endswith("\n") and mark_invisible(first.text) == (first.text,)
     lines = first.text.splitlines(keepends=True) if first and is_plain else []
@@ -224,9 +224,7 @@ def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> 
     if setting.requires:
         yield _build_fact("Needs", make_node("code", setting.requires))
     if setting.tags:
-        yield make_node(
-            "div", make_node("dt", "Words for values"), make_node("dd", build_tag_list(setting.tags))
-        )
+        yield make_node("div", make_node("dt", "Aliases"), make_node("dd", build_tag_list(setting.tags)))
     used = _describe_users(setting, targets)
     if used:
         yield _build_fact("Used by", used)

@@ -203,9 +203,7 @@ def _check_id_pattern(text: str) -> None:
     except JavaRegexError as error:
         raise ValueError(f"the id pattern {quote_value(text)} is not valid: {error.message}") from None
     if not _ID_PATTERN.fullmatch(text):
-        raise ValueError(
-            f"the id pattern {quote_value(text)} has what grep -E reads otherwise, or not at all"
-        )
+        raise ValueError(f"the id pattern {quote_value(text)} uses syntax that grep -E reads differently")
     if _HYPHEN_FIRST.search(text) or any(map(pattern.matches, ("", ".", "..", "a b", "a/b", "-a", "/"))):
         raise ValueError(
             f"the id pattern {quote_value(text)} allows texts that are an option, or no file's name"

@@ -121,7 +121,7 @@ async def _find_submitted(session: CommandSession, word: str, failures: ErrorRep
 
 
 def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorReporter) -> None:
-    """Print in one line why a target system cannot be asked; an error if the end is not recorded."""
+    """Print in one line why a target system does not answer; an error if the end is not recorded."""
     told = f"{record.target} cannot be asked: {' '.join(error.message.split())}"
     if record.status.state.is_terminal:
         print_warning(told)

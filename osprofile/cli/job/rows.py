@@ -52,10 +52,10 @@ CAUSE_TEXTS: Final = {
     EndCause.TIME: "it was over its time limit",
     EndCause.MEMORY: "it was over its memory limit",
     EndCause.LIMIT: "it was over a limit",
-    EndCause.PREEMPTED: "it had to make room for another job",
+    EndCause.PREEMPTED: "another job preempted it",
     EndCause.NODE: "a node failed",
     EndCause.SITE_SETUP: "the site's SITE_SETUP ended it before the program began",
-    EndCause.DEPENDENCY: "a job that it waited for ended in another way",
+    EndCause.DEPENDENCY: "a dependency ended in a way that the job did not allow",
     EndCause.USER: "somebody removed it",
     EndCause.SIGNAL: "a signal killed it",
 }

@@ -69,7 +69,7 @@ def submit(
     to the directory in which it runs: ./simulate. Any other name is searched for on the PATH; a file
     of the current directory is used if the PATH has none. All words after the program are its own; --
     ends the options before it. A script that is not executable is run by the interpreter of its line
-    #!, or by sh. Directives in it, such as #SBATCH, are not read.
+    #!, or by sh. #SBATCH lines and other directives in the script are ignored, with a warning.
 
     Each job has a working directory, to which ~/.gpe/jobs/PROFILE/ID is a link. It has the job's output,
     in stdout and stderr, unless --stdout and --stderr name other files. With --host, or with a profile
@@ -277,7 +277,7 @@ def output(
         list[str], Argument("The ids of the jobs, as job submit printed them.", "JOB...", "recorded-jobs")
     ] = [],
     follow: Annotated[
-        bool, Option(("--follow", "-f"), "Print what comes, too, until the jobs have ended.")
+        bool, Option(("--follow", "-f"), "Keep printing new output until the jobs end.")
     ] = False,
     error: Annotated[
         bool, Option(("--error", "--stderr", "-e"), "Print the standard error instead.")
@@ -452,7 +452,7 @@ def forget(
 
 def _require_jobs(jobs: list[str]) -> list[str]:
     if not jobs:
-        raise common.UsageError("no job is given", hint="incarnate job list shows their ids")
+        raise common.UsageError("give the id or the key of a job", hint="incarnate job list shows their ids")
     return list(dict.fromkeys(jobs))
 
 

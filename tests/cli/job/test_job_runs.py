@@ -188,7 +188,7 @@ def test_no_profile(machine: Machine) -> None:
 def test_no_job(machine: Machine, verb: str, code: int) -> None:
     ended = machine.run("job", verb)
     assert (ended.code, ended.out) == (code, "")
-    assert "no job is given" in ended.err
+    assert "give the id or the key of a job" in ended.err
 
 
 def test_json(machine: Machine) -> None:
