@@ -400,6 +400,7 @@ class JobSubmitter:
                 job_id = await self._scripts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
                 if may_repeat:
+                    log.warning("a submission was cut off; it is completed: %s", error)
                     with contextlib.suppress(OutcomeUnknownError):  # the first error says more
                         return await self._start_job(record, may_repeat=False)
                 message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"

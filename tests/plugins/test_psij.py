@@ -384,7 +384,7 @@ print(job.wait().state, job.status.exit_code)
 """
 SUBMIT = """
 import psij
-job = psij.Job(psij.JobSpec("/bin/sh", ["-c", "sleep 2; exit 6"]))
+job = psij.Job(psij.JobSpec("/bin/sh", ["-c", "sleep 5; exit 6"]))
 psij.JobExecutor.get_instance("osprofile-linux").submit(job)
 print(job.native_id)
 """
