@@ -19,18 +19,12 @@ if TYPE_CHECKING:
     from osprofile.errors import (  # noqa: I001  # a statement a module, not one a name
         AlreadyRegisteredError as AlreadyRegisteredError,
         ApplicationNotFoundError as ApplicationNotFoundError,
-        AttributeRefusedError as AttributeRefusedError,
-        CasesError as CasesError,
-        ClassAdError as ClassAdError,
-        EventError as EventError,
         IncarnationError as IncarnationError,
         InvalidProfileError as InvalidProfileError,
         JavaRegexError as JavaRegexError,
         JavaRegexTimeoutError as JavaRegexTimeoutError,
-        JobIdError as JobIdError,
         JobNotFoundError as JobNotFoundError,
         MissingValueError as MissingValueError,
-        MonitorError as MonitorError,
         NotFoundError as NotFoundError,
         NotRegisteredError as NotRegisteredError,
         NotSettableError as NotSettableError,
@@ -38,12 +32,10 @@ if TYPE_CHECKING:
         OutputError as OutputError,
         Problem as Problem,
         ProfileNotFoundError as ProfileNotFoundError,
-        RequestError as RequestError,
         OutcomeUnknownError as OutcomeUnknownError,
         ScriptError as ScriptError,
         ScriptFailedError as ScriptFailedError,
         ScriptTimeoutError as ScriptTimeoutError,
-        SettingError as SettingError,
         StorageNotFoundError as StorageNotFoundError,
         StoreError as StoreError,
         SubmissionBusyError as SubmissionBusyError,
@@ -104,12 +96,12 @@ __version__ = "0.1.0"
 
 _NAMES_BY_MODULE = {
     "errors": """
-        AlreadyRegisteredError ApplicationNotFoundError AttributeRefusedError CasesError
-        ClassAdError EventError IncarnationError InvalidProfileError JavaRegexError
-        JavaRegexTimeoutError JobIdError JobNotFoundError MissingValueError MonitorError
+        AlreadyRegisteredError ApplicationNotFoundError
+        IncarnationError InvalidProfileError JavaRegexError
+        JavaRegexTimeoutError JobNotFoundError MissingValueError
         NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
-        ProfileNotFoundError RequestError OutcomeUnknownError ScriptError ScriptFailedError
-        ScriptTimeoutError SettingError StorageNotFoundError StoreError SubmissionBusyError
+        ProfileNotFoundError OutcomeUnknownError ScriptError ScriptFailedError
+        ScriptTimeoutError StorageNotFoundError StoreError SubmissionBusyError
         SubmissionElsewhereError SubmissionsFailedError TargetError TemplateNotFoundError UnknownFieldError
         ValueRefusedError
     """,

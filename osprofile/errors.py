@@ -26,15 +26,12 @@
          +- StoreError                the record of the jobs cannot be read or written
          |   +- SubmissionBusyError   another process is submitting the same job
          +- SubmissionsFailedError    some of several jobs could not be submitted
-         +- MonitorError              a job is watched already, or is not watched
-             +- AlreadyRegisteredError
-             +- NotRegisteredError
-     +- RequestError                  a client of an executor sent a bad request    exit code 1
-         +- ClassAdError              a ClassAd that cannot be read
-         +- AttributeRefusedError     an attribute of a job has an unusable value
-         +- JobIdError                a malformed job id
-     +- SettingError                  an executor's setting is invalid             exit code 2
-     +- EventError                    the event generator cannot start, or an event cannot be written   exit code 1
+         +- AlreadyRegisteredError    a job is watched already
+         +- NotRegisteredError        a job is not watched
+     +- RequestError                  a client of a server sent a bad request      exit code 1
+     +- SettingError                  a setting of a daemon is invalid            exit code 2
+
+Executors and the event generator have errors of their own.
 
 A command that passes on the exit code of a script or a program ends with 125 for all of them.
 
@@ -302,55 +299,19 @@ class SubmissionsFailedError(TargetError):
         self.errors = dict(errors)
 
 
-class MonitorError(TargetError):
-    """A job is watched already, or is not watched at all."""
-
-
-class AlreadyRegisteredError(MonitorError):
+class AlreadyRegisteredError(TargetError):
     """The job's events are already delivered to another caller."""
 
 
-class NotRegisteredError(MonitorError):
+class NotRegisteredError(TargetError):
     """No caller is registered for the job's events."""
 
 
 class RequestError(OSProfileError):
-    """A request of an executor's client is malformed or cannot be fulfilled."""
-
-
-class ClassAdError(RequestError):
-    """A ClassAd that cannot be read.
-
-    `offset` counts characters from the start of the text, `line` and `column` count from 1;
-    `expected` says what was expected there, or is empty.
-    """
-
-    def __init__(self, message: str, text: str, offset: int, *, expected: str = "") -> None:
-        self.offset = offset
-        self.line = text.count("\n", 0, offset) + 1
-        self.column = offset - text.rfind("\n", 0, offset)
-        self.expected = expected
-        expectation = f", but {expected} was expected" if expected else ""
-        super().__init__(f"line {self.line}, column {self.column}: {message}{expectation}")
-
-
-class AttributeRefusedError(RequestError):
-    """An attribute of a job has a value that cannot be used; `attribute` is its name."""
-
-    def __init__(self, message: str, *, attribute: str, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.attribute = attribute
-
-
-class JobIdError(RequestError):
-    """A malformed job id."""
+    """A request of a client is malformed or cannot be fulfilled."""
 
 
 class SettingError(OSProfileError):
     """A setting of an executor is invalid; the message begins with the file's name."""
 
     exit_code = 2
-
-
-class EventError(OSProfileError):
-    """A source of events or the generator's command line is wrong, or an event cannot be written."""

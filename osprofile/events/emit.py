@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from osprofile.errors import EventError
+from osprofile.events.errors import EventError
 from osprofile.text import quote_value
 
 # The states of GRAM's protocol: docs/protocols/seg.md, 1.4.

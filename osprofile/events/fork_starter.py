@@ -26,9 +26,9 @@ from contextlib import suppress
 from subprocess import Popen, SubprocessError
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.errors import EventError
 from osprofile.events import fork_protocol as protocol
 from osprofile.events.emit import ACTIVE, DONE, FAILED
+from osprofile.events.errors import EventError
 from osprofile.events.fork_record import (
     ForkLog,
     WatchedProcess,

@@ -16,7 +16,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.errors import EventError, SettingError
+from osprofile.errors import SettingError
+from osprofile.events.errors import EventError
 from osprofile.events.generator import POLL_INTERVAL, generate_events, open_progress_bar
 from osprofile.events.tail import open_regular_file
 from osprofile.text import quote_value, suggest_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import AttributeRefusedError
+from osprofile.executors.errors import AttributeRefusedError
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import EventError
 from osprofile.events import emit
+from osprofile.events.errors import EventError
 from osprofile.events.output import DailyFileOutput
 from osprofile.events.seg_command import parse_arguments, read_settings
 

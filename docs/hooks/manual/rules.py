@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+import osprofile
 from manual.markdown import escape_text, format_block, format_code, format_table
 from osprofile import errors
 from osprofile.lint.rules import RULES, UNLOADABLE, complete_example
@@ -99,5 +100,5 @@ def _walk_errors(
 ) -> Iterator[tuple[int, type[errors.OSProfileError]]]:
     yield depth, error
     for subclass in error.__subclasses__():
-        if subclass.__module__ == errors.__name__:
+        if subclass.__name__ in dir(osprofile):
             yield from _walk_errors(subclass, depth + 1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import EventError
+from osprofile.events.errors import EventError
 from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:

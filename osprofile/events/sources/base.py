@@ -6,8 +6,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, runtime_checkable
 
-from osprofile.errors import EventError
 from osprofile.events.emit import ACTIVE, FAILED, PENDING, SUSPENDED, format_event_suffix
+from osprofile.events.errors import EventError
 from osprofile.events.timestamps import FastPathError
 
 if TYPE_CHECKING:

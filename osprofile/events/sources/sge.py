@@ -29,8 +29,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import EventError
 from osprofile.events.emit import DONE, FAILED, format_event_suffix
+from osprofile.events.errors import EventError
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     FAILED_SUFFIX,

@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.caller_environment import is_variable_name
-from osprofile.errors import AttributeRefusedError, ClassAdError
 from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import Literal, parse_expression
 from osprofile.executors.blah.requirements import translate_requirements
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.blah.submit_options import parse_submit_options
+from osprofile.executors.errors import AttributeRefusedError, ClassAdError
 from osprofile.executors.failures import make_refusal
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.request import OWN_FILES

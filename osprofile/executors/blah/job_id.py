@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import JobIdError
+from osprofile.executors.errors import JobIdError
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:

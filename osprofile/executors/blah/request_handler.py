@@ -15,10 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
-    AttributeRefusedError,
-    ClassAdError,
     IncarnationError,
-    JobIdError,
     OSProfileError,
     OutcomeUnknownError,
     ProfileNotFoundError,
@@ -46,6 +43,7 @@ from osprofile.executors.blah.results import (
 )
 from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME, build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
+from osprofile.executors.errors import AttributeRefusedError, ClassAdError, JobIdError
 from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.request import build_request

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
     ApplicationNotFoundError,
-    AttributeRefusedError,
     IncarnationError,
     OSProfileError,
     ScriptFailedError,
@@ -31,6 +30,7 @@ from osprofile.jobs.timing import Timing
 if TYPE_CHECKING:
     from typing import IO
 
+    from osprofile.executors.errors import AttributeRefusedError
     from osprofile.executors.ninfg.attributes import Destination, JobRequest
     from osprofile.executors.ninfg.job import Job
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import osprofile
-from osprofile.errors import AttributeRefusedError, ClassAdError, OSProfileError
+from osprofile.errors import OSProfileError
 from osprofile.executors.blah.attributes import (
     ATTRIBUTE_RULES,
     NON_IGNORABLE_ATTRIBUTES,
@@ -22,6 +22,7 @@ from osprofile.executors.blah.attributes import (
 from osprofile.executors.blah.classad import write_ad
 from osprofile.executors.blah.framing import split_line
 from osprofile.executors.blah.submit_ad import MAX_AD_LENGTH, SubmitAd
+from osprofile.executors.errors import AttributeRefusedError, ClassAdError
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.profiles import list_settable_fields
 from osprofile.jobs.request import build_request

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.errors import JobIdError
 from osprofile.executors.blah.job_id import JobId
+from osprofile.executors.errors import JobIdError
 
 # docs/protocols/blah.md, 2 and 3.
 IDS = {

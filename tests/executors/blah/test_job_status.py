@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.errors import ClassAdError
 from osprofile.executors.blah.classad import Evaluator, parse_ad
 from osprofile.executors.blah.job_status import (
     format_status_ad,
@@ -15,6 +14,7 @@ from osprofile.executors.blah.job_status import (
     select_status_ads,
 )
 from osprofile.executors.blah.results import Result
+from osprofile.executors.errors import ClassAdError
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 
 TOLD: dict[str, tuple[JobStatus, Result]] = {

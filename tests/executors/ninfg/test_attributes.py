@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.errors import AttributeRefusedError
+from osprofile.executors.errors import AttributeRefusedError
 from osprofile.executors.ninfg.attributes import (
     ATTRIBUTES,
     MANDATORY_ATTRIBUTES,

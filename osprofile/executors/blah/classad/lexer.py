@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, final
 
-from osprofile.errors import ClassAdError
+from osprofile.executors.errors import ClassAdError
 from osprofile.text import quote_value
 
 _SPACE_OR_COMMENT: Final = re.compile(r"[ \t\r\n\f\v]*(//[^\n]*|/\*)?")

@@ -15,7 +15,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import ClassAdError
 from osprofile.executors.blah.classad.lexer import MAX_MAGNITUDE, Lexer, Token
 from osprofile.executors.blah.classad.nodes import (
     KEYWORDS,
@@ -36,6 +35,7 @@ from osprofile.executors.blah.classad.nodes import (
     Unary,
     get_children,
 )
+from osprofile.executors.errors import ClassAdError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

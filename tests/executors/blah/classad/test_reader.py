@@ -8,7 +8,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from osprofile.errors import ClassAdError
 from osprofile.executors.blah.classad import (
     UNDEFINED,
     Evaluator,
@@ -20,6 +19,7 @@ from osprofile.executors.blah.classad import (
     unparse,
 )
 from osprofile.executors.blah.classad.parser import MAX_TOKENS
+from osprofile.executors.errors import ClassAdError
 
 # docs/protocols/blah.md, 4.1: a text, and how it is written again.
 CONSTRUCTS = {

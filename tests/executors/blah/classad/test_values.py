@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.errors import ClassAdError
 from osprofile.executors.blah.classad import (
     UNDEFINED,
     Evaluator,
@@ -20,6 +19,7 @@ from osprofile.executors.blah.classad import (
     unparse,
     write_ad,
 )
+from osprofile.executors.errors import ClassAdError
 
 ERROR = Failure()
 AD = parse_ad('[ One = 1; s = "Str"; list = { 1, "b", undefined }; inner = [ x = y; y = 2; One = 3 ] ]')
