@@ -239,7 +239,7 @@ QUESTIONS = {
     ),
     "garbage": (GARBAGE, ScriptFailedError, OutputError, "what is this"),
     "endless": ("#!/bin/sh\nyes\n", ScriptTimeoutError, OutputError, "1 s|more than 64 MiB"),
-    "dying": (DEAD, ScriptFailedError, OutcomeUnknownError, "exit status 139|signal 11"),
+    "dying": (DEAD, ScriptFailedError, OutcomeUnknownError, "exit status 139|signal 11|Segmentation fault"),
     "words on stdout": (STRIKE, ScriptFailedError, ScriptFailedError, "the cluster is on strike"),
 }
 
