@@ -147,8 +147,9 @@ def name_option(error: IncarnationError, description: JobDescription) -> None:
     given = (f for a, f in FIELDS.items() if (v := getattr(description, a)) or type(v) is int)  # 0, too
     field = next((f for f in given if f.option and f.name == error.field), None)
     if field is not None:
-        error.message = f"{field.flags[0]}: {error.message}"
-        if isinstance(error, UnknownFieldError):
+        is_unknown = isinstance(error, UnknownFieldError)
+        error.message = f"{field.flags[0]}{' is not supported' if is_unknown else ''}: {error.message}"
+        if is_unknown:
             error.location = None  # that of a declaration, which says nothing about the option
     elif error.field == "DIRECTORY" and error.field not in description.fields:
         error.message = f"the job cannot run in the current directory: {error.message}"

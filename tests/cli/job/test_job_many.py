@@ -165,7 +165,7 @@ def test_what_cannot_be_one_array(
         ("walltime\n1h\n\nsoon", ("true",), 2, "jobs.csv:4: walltime 'soon' is not a time"),
         ("queue\nx\n-x", ("true",), 1, "jobs.csv:3: queue: field QUEUE"),
         ("JOB_NAME\n-x y", ("true",), 1, "jobs.csv:2: field JOB_NAME"),
-        ("name\nx", ("--gpus", "2", "true"), 1, "jobs.csv:2: --gpus: field GPUS is not used"),
+        ("name\nx", ("--gpus", "2", "true"), 1, "jobs.csv:2: --gpus is not supported: field GPUS is not used"),
         ("env:1A\nx", ("true",), 1, "jobs.csv:2: env:1A: field ENVIRONMENT"),
         ("application\nX", ("true",), 1, "jobs.csv:2: "),
         ("after-ok\nnobody", ("true",), 1, "jobs.csv:2: the job cannot depend on nobody: no such job is known"),

@@ -177,7 +177,7 @@ def test_a_profile_without_the_field(machine: Machine, here: Path) -> None:
     assert (ended.code, ended.err, ended.out) == (0, "", "17-1-7d90afd1\n")
     assert (directory / "stdout").read_text() == f"{directory}\n{here}/./simulate|"
     ended = machine.run("job", "submit", "-p", "older", "--directory", "sub", "./simulate")
-    message = "incarnate: --directory: field DIRECTORY is not used by template START of profile older\n"
+    message = "incarnate: --directory is not supported: field DIRECTORY is not used by template START of profile older\n"
     assert (ended.code, ended.out) == (1, "")
     assert message in ended.err
 
@@ -197,7 +197,7 @@ def test_an_option_that_the_profile_does_not_use(
     machine: Machine, words: tuple[str, ...], option: str, field: str
 ) -> None:
     ended = machine.run("job", "submit", "-p", "here", *words, "true")
-    message = f"incarnate: {option}: field {field} is not used by template START of profile here\n"
+    message = f"incarnate: {option} is not supported: field {field} is not used by template START of profile here\n"
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(message)
     assert machine.directories == []
