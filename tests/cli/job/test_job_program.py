@@ -197,7 +197,9 @@ def test_an_option_that_the_profile_does_not_use(
     machine: Machine, words: tuple[str, ...], option: str, field: str
 ) -> None:
     ended = machine.run("job", "submit", "-p", "here", *words, "true")
-    message = f"incarnate: {option} is not supported: field {field} is not used by template START of profile here\n"
+    message = (
+        f"incarnate: {option} is not supported: field {field} is not used by template START of profile here\n"
+    )
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(message)
     assert machine.directories == []
