@@ -23,7 +23,6 @@ _UNIT_DURATION: Final = re.compile(
 _CLOCK_DURATION: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])\Z")
 _MEMORY: Final = re.compile(r"([0-9]{1,12})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE | re.ASCII)
 _KIBIBYTES: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30}
-_UNIT_SECONDS: Final = (86400, 3600, 60, 1)
 _TIME_UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _MEMORY_UNITS: Final = ((1024 * 1024, "TiB"), (1024, "GiB"), (1, "MiB"))
 _SIZE_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -118,8 +117,8 @@ def parse_duration(text: str) -> int | None:
     match = _UNIT_DURATION.match(text) or _CLOCK_DURATION.match(text)
     if match is None:
         return None
-    parts = zip(match.groups(default="0"), _UNIT_SECONDS, strict=True)
-    return sum(int(number) * seconds for number, seconds in parts)
+    parts = zip(match.groups(default="0"), _TIME_UNITS, strict=True)
+    return sum(int(number) * seconds for number, (seconds, _) in parts)
 
 
 def format_clock(seconds: float) -> str:

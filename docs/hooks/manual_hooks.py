@@ -22,6 +22,7 @@ TEST_MARKS = re.compile(r"^ *<!-- (?:run|lint|exit|vary): .* -->\n", re.MULTILIN
 """Comments that say how the tests run a block (tests/docs/pages.py)."""
 README_LINKS = re.compile(r"\]\(((?:\.\./)*)\.\./profiles/(\w+)/README\.md")
 """Links to the README of a bundled profile, as they work in a checkout; the manual has a page of the profile."""
+FIELDS_MARK = "<!-- job fields -->"
 TABLE_MARKS = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
 
 
@@ -44,5 +45,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Return a page with its tables, links to the manual's pages of profiles, and no comments for the tests."""
     markdown = README_LINKS.sub(r"](\1profiles/\2.md", markdown)
-    markdown = markdown.replace("<!-- job fields -->", options.format_fields_table())
+    if FIELDS_MARK in markdown:
+        markdown = markdown.replace(FIELDS_MARK, options.format_fields_table())
     return TABLE_MARKS.sub(lambda match: options.format_options_table(match[1]), TEST_MARKS.sub("", markdown))

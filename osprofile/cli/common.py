@@ -43,7 +43,7 @@ COMPARISON_ERROR = 2
 NO_CASES = 2
 INVALID_PROFILE = 3
 TIMED_OUT = 124
-"""the `--timeout` expired before the job has ended; the code of timeout(1)."""
+"""The `--timeout` expired before the job ended; the code of timeout(1)."""
 PASS_THROUGH_ERROR = 125
 """A command that passes on the exit code of a script or job failed itself, or there is no such code."""
 INTERRUPTED = 130

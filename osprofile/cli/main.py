@@ -29,7 +29,7 @@ _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
 _SYNONYMS: Final = {"job abort": "cancel"}
 """Verbs by other words that run them, too: ABORT is the template."""
 _VERBS_BY_OTHER_WORD: Final = {
-    **dict.fromkeys(("kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "cancel"),
+    **dict.fromkeys(("abort", "kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "cancel"),
     **dict.fromkeys(
         ("delete", "remove", "rm"), "cancel, which ends a job, or forget, which deletes its record"
     ),

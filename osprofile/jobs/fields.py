@@ -204,12 +204,7 @@ class JobDescription:
         Text, JobField("TMP_DIR", "Make the job's own TMPDIR in this directory.", "--tmp-dir DIR")
     ] = None
     application: Annotated[
-        Text,
-        JobField(
-            "",
-            "The application that the job runs [default: Executable].",
-            "--application -a NAME[/VERSION]",
-        ),
+        Text, JobField("", "The application that the job runs (--application) [default: Executable].")
     ] = None
     working_directory: Annotated[
         Text, JobField("", "The directory of the job's own files: absolute, and not that of another job.")

@@ -4,17 +4,21 @@ main() { # PROFILE[@CLUSTER] ID
   use_cluster "$1"
   id=$2
   state=$(gpe_state "$id") || exit
-  # tasks of an array may be held, and others suspended
-  case $state in
-  *PENDING* | *REQUEUE_HOLD* | *SPECIAL_EXIT* | *RESV_DEL_HOLD*) run_scontrol release ;;
-  esac
-  case $state in
-  *SUSPENDED*) run_scontrol resume ;;
-  *PENDING* | *REQUEUE_HOLD* | *SPECIAL_EXIT* | *RESV_DEL_HOLD*) ;;
-  *RUNNING* | *CONFIGURING*) ;;
-  *)
-    printf 'RESUME: job %s is %s\n' "$id" "$state" >&2
-    exit 1
+  resumed=
+  case $state in *RUNNING* | *CONFIGURING*) resumed=y ;; esac
+  case $state in *PENDING* | *REQUEUE_HOLD* | *SPECIAL_EXIT* | *RESV_DEL_HOLD*)
+    run_scontrol release
+    resumed=y
     ;;
   esac
+  # tasks of an array may be held, and others suspended
+  case $state in *SUSPENDED*)
+    run_scontrol resume
+    resumed=y
+    ;;
+  esac
+  if [ -z "$resumed" ]; then
+    printf 'RESUME: job %s is %s\n' "$id" "$state" >&2
+    exit 1
+  fi
 }

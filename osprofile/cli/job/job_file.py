@@ -428,8 +428,7 @@ def _parse_switch(column: str, value: object) -> bool:
 
 def _parse_amount(kind: Kind, column: str, value: object) -> int | str | None:
     """Return a number of JSON, or a text, as the option of the command line takes it."""
-    text = _parse_plain(column, value)
-    return parse_amount(kind, quote_name(column) if kind is Kind.INTEGER else column, text)
+    return parse_amount(kind, column, _parse_plain(column, value))
 
 
 _PARSERS: Final[Mapping[Kind, Callable[[str, object], object]]] = {

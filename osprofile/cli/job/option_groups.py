@@ -98,20 +98,17 @@ def _list_job_options() -> list[Parameter]:
     """Return an option for each attribute of `JobDescription` that has one in the table of fields."""
     from osprofile.jobs.fields import FIELDS, Kind
 
-    completers = {
-        "after_ok": "jobs",
-        "after_not_ok": "jobs",
-        "after_any": "jobs",
-        "application": "applications",
+    types: dict[Kind, tuple[Any, object]] = {
+        Kind.JOBS: (list[str], []),
+        Kind.VARIABLES: (list[str], []),
+        Kind.SWITCH: (bool, False),
     }
     parameters = []
     for attribute, field in FIELDS.items():
         if field.option:
-            is_list = field.kind in {Kind.JOBS, Kind.VARIABLES}
-            kind: Any = list[str] if is_list else bool if field.kind is Kind.SWITCH else str | None
-            default: object = [] if is_list else False if field.kind is Kind.SWITCH else None
-            option = Option(field.flags, field.help, field.metavar, completers.get(attribute, ""))
-            parameters.append(Parameter(attribute, option, kind, default))
+            completer = "jobs" if field.kind is Kind.JOBS else ""
+            option = Option(field.flags, field.help, field.metavar, completer)
+            parameters.append(Parameter(attribute, option, *types.get(field.kind, (str | None, None))))
     return parameters
 
 

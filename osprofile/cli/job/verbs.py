@@ -7,7 +7,7 @@ from typing import Annotated
 
 from osprofile.cli import common
 from osprofile.cli.job.option_groups import JobFieldOptions, ListedTarget, RecordedTarget, SubmissionTarget
-from osprofile.cli.options import Argument, JsonOption, Option
+from osprofile.cli.options import ApplicationOption, Argument, JsonOption, Option
 
 TasksOption = Annotated[bool, Option(("--tasks",), "Print the tasks of arrays, too, one on each line.")]
 TimeoutOption = Annotated[
@@ -31,6 +31,7 @@ def submit(
     ] = [],
     target: SubmissionTarget,
     job: JobFieldOptions,
+    application: ApplicationOption = None,
     set: Annotated[  # noqa: A002  # the option's name
         list[str], Option(("--set", "-s"), "Set any field of the profile.", "NAME=VALUE", "assignments")
     ] = [],
@@ -103,6 +104,7 @@ def submit(
     description = JobDescription(
         executable=command[0] if command else None,
         arguments=command[1:],
+        application=application,
         fields=common.parse_assignments(set, "--set"),
         **job,
     )
@@ -110,7 +112,6 @@ def submit(
     if array == "":
         hint = "as in 1-100 or 1-100%8; without indices, leave the option out"
         raise common.UsageError("--array '' has no index", hint=hint)
-    selection = target
     if at_once is not None and not as_array:
         hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"
         raise common.UsageError("--at-once needs --as-array", hint=hint)
@@ -118,13 +119,11 @@ def submit(
     if job_file is None:
         if as_array:
             raise common.UsageError("--as-array needs --from", hint="as in --from jobs.csv --as-array")
-        return submission.submit_job(
-            selection, description, key=key, wait=wait, json=json, take_over=take_over
-        )
+        return submission.submit_job(target, description, key=key, wait=wait, json=json, take_over=take_over)
     if array is not None or "ARRAY" in description.fields:
         hint = "each line is a job of its own: leave --array out"
         raise common.UsageError("--array and --from cannot be used together", hint=hint)
-    if "WORKING_DIRECTORY" in selection.context and not as_array:
+    if "WORKING_DIRECTORY" in target.context and not as_array:
         hint = "each job needs its own: leave it out, or write a column working_directory"
         message = "--context WORKING_DIRECTORY and --from cannot be used together"
         raise common.UsageError(message, hint=hint)
@@ -135,9 +134,9 @@ def submit(
         if limit == 0:
             raise common.UsageError("--at-once 0 runs nothing", hint="give the number of tasks, as in 8")
         return bulk_submission.submit_as_array(
-            selection, description, job_file, at_once=limit, key=key, wait=wait, json=json
+            target, description, job_file, at_once=limit, key=key, wait=wait, json=json
         )
-    return bulk_submission.submit_job_file(selection, description, job_file, key=key, wait=wait, json=json)
+    return bulk_submission.submit_job_file(target, description, job_file, key=key, wait=wait, json=json)
 
 
 def status(
