@@ -2,10 +2,10 @@
 # make check   a quick part of the tests of every package: one minute
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; with HUNT=1 their hunts at length, as .ci/run has them
-# make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine
+# make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, a real OAR, too
 # make docs    the manual, built to site/, and its tests; make browser, the pages in a Chromium (Debian's package chromium)
-# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask and Toil; make suites, the projects' own tests
-# make picture  record the demo for README; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
+# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask and Toil, and the facility's API; make suites, the projects' own tests
+# make picture  record the pictures of README and the manual; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -40,7 +40,7 @@ $(VENV)/.browser: $(VENV)/.dev
 
 # An environment of their own: these projects install much, and pin much.
 PLUGINS := .venv-plugins
-EXTRAS  := psij,parsl,snakemake,dask,toil
+EXTRAS  := functions,psij,parsl,snakemake,dask,toil,facility,mcp
 $(PLUGINS)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(PLUGINS)
 	$(PLUGINS)/bin/python -m pip install -q 'pip>=25.1'
@@ -50,9 +50,10 @@ $(PLUGINS)/.dev: pyproject.toml
 demo: $(VENV)/.run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo/demo.sh
 
-# The picture of the demo in README.
+# The pictures of README and the manual, of sessions with a real Slurm (as root: sh tests/lab/up.sh).
 picture: $(VENV)/.dev
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg docs/demo/demo.sh mycluster
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/watch.svg docs/demo/watch.sh
 
 # quick.txt: without the longest files; tests/quick.py writes it. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
@@ -92,7 +93,7 @@ plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
 # With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
-SUITES         ?= toil dask psij parsl snakemake
+SUITES         ?= toil dask psij parsl snakemake clients
 SUITES_PROFILE ?= linux
 suites: $(SUITES:%=suite-%)
 
@@ -101,22 +102,22 @@ suite-%: $(PLUGINS)/.dev
 
 bench-plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python benchmarks/psij.py $(BENCH)
+	$(PLUGINS)/bin/python benchmarks/functions.py $(BENCH)
 
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update
 
+LAB_BENCHMARKS ?= jobs events blah far
 lab: $(VENV)/.dev
 	sh tests/lab/ci.sh
+	$(if $(OAR),sh tests/lab/oar-up.sh)
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m "not alone" $(PYTEST)
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m alone
 	$(BIN)/python -m pytest tests/lab/test_sge.py  # one at a time: they write the user's defaults for qsub
-	$(BIN)/python benchmarks/jobs.py $(BENCH)
-	$(BIN)/python benchmarks/events.py $(BENCH)
-	$(BIN)/python benchmarks/blah.py $(BENCH)
-	$(BIN)/python benchmarks/far.py $(BENCH)
+	for script in $(LAB_BENCHMARKS); do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
 
 bench: $(VENV)/.dev
-	for script in render load start scripts ends ninfg ptp arrays record simulated; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+	for script in render load start scripts ends ninfg ptp arrays record facility simulated; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
 
 dist: $(VENV)/.dev
 	rm -rf dist

@@ -12,6 +12,7 @@ COMMANDS = {
     "osprofile-seg": "osprofile.events.seg_command",
     "osprofile-fork-starter": "osprofile.events.fork_starter",
     "osprofile-ptp-proxy": "osprofile.executors.ptp.main",
+    "osprofile-facility": "osprofile.executors.facility.main",
     "ng_invoke_server.osprofile": "osprofile.executors.ninfg.main",
 }
 

@@ -93,7 +93,7 @@ def main() -> int:
             promise = Promise("a job's end on this machine is known", "one query", LIMIT)
             running = session.submit(osprofile.JobDescription(executable="/bin/sleep", arguments=("600",)))
             held = compare(promise, measure_end(session, delays), lambda: measure_query(running), count)
-            running.abort()
+            running.cancel()
         held = compare_histories(Path(directory), count) and held
         time.sleep(0.5)  # the last job still writes
     print(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         JavaRegexTimeoutError as JavaRegexTimeoutError,
         JobNotFoundError as JobNotFoundError,
         MissingValueError as MissingValueError,
+        NoResultError as NoResultError,
         NotFoundError as NotFoundError,
         NotRegisteredError as NotRegisteredError,
         NotSettableError as NotSettableError,
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
         UnknownFieldError as UnknownFieldError,
         ValueRefusedError as ValueRefusedError,
     )
+    from osprofile.functions.executor import Executor as Executor
+    from osprofile.functions.future import FunctionFuture as FunctionFuture
     from osprofile.incarnation.context import (
         new_context as new_context,
         working_directory as working_directory,
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
         NodeStatus as NodeStatus,
         QueueStatus as QueueStatus,
     )
+    from osprofile.jobs.file_trees import FetchedFile as FetchedFile
     from osprofile.jobs.script_output import FileEntry as FileEntry
     from osprofile.jobs.session import (
         Job as Job,
@@ -87,6 +91,7 @@ if TYPE_CHECKING:
         Store as Store,
     )
     from osprofile.jobs.submitter import RecoveredSubmission as RecoveredSubmission
+    from osprofile.jobs.target_files import TargetFiles as TargetFiles
     from osprofile.jobs.target_system import TargetSystem as TargetSystem
     from osprofile.jobs.timing import Timing as Timing
     from osprofile.profile.model import Profile as Profile
@@ -99,17 +104,20 @@ _NAMES_BY_MODULE = {
         AlreadyRegisteredError ApplicationNotFoundError
         IncarnationError InvalidProfileError JavaRegexError
         JavaRegexTimeoutError JobNotFoundError MissingValueError
-        NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
+        NoResultError NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
         ProfileNotFoundError OutcomeUnknownError ScriptError ScriptFailedError
         ScriptTimeoutError StorageNotFoundError StoreError SubmissionBusyError
         SubmissionElsewhereError SubmissionsFailedError TargetError TemplateNotFoundError UnknownFieldError
         ValueRefusedError
     """,
+    "functions.executor": "Executor",
+    "functions.future": "FunctionFuture",
     "incarnation.context": "new_context working_directory",
     "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",
     "incarnation.static_scripts": "StaticScriptFile deployment_script",
     "jobs.array_builder": "combine_into_array",
     "jobs.fields": "JobDescription",
+    "jobs.file_trees": "FetchedFile",
     "jobs.request": "build_job_name",
     "jobs.event_stream": "EventStream",
     "jobs.machine": "NodeStatus QueueStatus",
@@ -118,6 +126,7 @@ _NAMES_BY_MODULE = {
     "jobs.state": "EndCause JobEvent JobState JobStatus NodeState QueueState",
     "jobs.store": "JobRecord Store",
     "jobs.submitter": "RecoveredSubmission",
+    "jobs.target_files": "TargetFiles",
     "jobs.target_system": "TargetSystem",
     "jobs.timing": "Timing",
     "profile.model": "Profile",

@@ -26,6 +26,7 @@
          +- StoreError                the record of the jobs cannot be read or written
          |   +- SubmissionBusyError   another process is submitting the same job
          +- SubmissionsFailedError    some of several jobs could not be submitted
+         +- NoResultError             the job of a function ended without its result
          +- AlreadyRegisteredError    a job is watched already
          +- NotRegisteredError        a job is not watched
      +- RequestError                  a client of a server sent a bad request      exit code 1
@@ -186,7 +187,12 @@ class UnknownFieldError(IncarnationError):
 
 
 class ValueRefusedError(IncarnationError):
-    """A value violates a limit, a type or a pattern, or a script cannot contain it."""
+    """A value violates a limit, a type or a pattern, or a script cannot contain it.
+
+    `refusals` has an error for each value of a field if the request fits none of them (`auto`).
+    """
+
+    refusals: Sequence[ValueRefusedError] = ()
 
 
 class JavaRegexError(OSProfileError):
@@ -297,6 +303,23 @@ class SubmissionsFailedError(TargetError):
         super().__init__(f"{self.summary}; job {position + 1}: {first.message}", hint=first.hint)
         self.job_ids = tuple(job_ids)
         self.errors = dict(errors)
+
+
+class NoResultError(TargetError):
+    """The job of a function ended without its result, or the result cannot be read.
+
+    - `job_id`: the id of the job; empty if it has none
+    - `cause`: an `EndCause`, such as TIME, or the state LOST; None if the cause is not known, or it is not the job's end
+    - `output`: the end of the job's standard error
+    """
+
+    def __init__(
+        self, message: str, *, job_id: str = "", cause: str | None = None, output: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.job_id = job_id
+        self.cause = cause
+        self.output = output
 
 
 class AlreadyRegisteredError(TargetError):

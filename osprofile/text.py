@@ -161,6 +161,27 @@ def format_memory_option(mebibytes: int) -> str:
     return f"{mebibytes // 1024}G" if mebibytes and not mebibytes % 1024 else f"{mebibytes}M"
 
 
+DURATION_FIELDS: Final = frozenset({"WALLTIME", "CPUTIME"})
+"""The fields whose values are seconds."""
+_FORMAT_BY_FIELD: Final = {
+    **dict.fromkeys(DURATION_FIELDS, format_duration_option),
+    "MEMORY": format_memory_option,
+}
+
+
+def format_amount(field: str, value: str) -> str:
+    """Return a field's value as an option takes it: `2h` for 7200 in WALLTIME, `4G` for 4096 in MEMORY, others as is."""
+    convert = _FORMAT_BY_FIELD.get(field)
+    return convert(int(value)) if convert is not None and _WHOLE_NUMBER.match(value) else value
+
+
+def format_amount_words(field: str, value: str) -> str:
+    """Return a field's value with its meaning, where that is easier to read: `7200 (2h)`, but `45`, `999999999`."""
+    amount = format_amount(field, value)
+    is_easier = amount[:-1] != value and len(amount) <= len(value) + 1
+    return f"{value} ({amount})" if is_easier and amount != value else value
+
+
 def format_size(size: float) -> str:
     """Return a number of bytes with the unit that fits: `1.5 GiB`."""
     for unit in _SIZE_UNITS[:-1]:

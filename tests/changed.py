@@ -75,7 +75,9 @@ def read_importers() -> dict[str, set[Path]]:
 def choose_tests(path: Path) -> set[str]:
     """Return the tests of a file; an empty set if there are none here."""
     if path.is_relative_to("tests"):
-        return {str(path)} if path in list_tests() else {str(path.parent)} - {"tests"}
+        with_tests = {test.parent for test in list_tests()}
+        folders = [str(folder) for folder in path.parents if folder in with_tests]
+        return {str(path)} if path in list_tests() else {*folders[:1]} - {"tests"}
     chosen = set(PLACES.get(find_place(path, PLACES) or "", ()))
     if path.suffix == ".py" and path.is_relative_to("osprofile"):
         chosen |= {str(test) for test in choose_module_tests(path)}

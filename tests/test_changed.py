@@ -30,6 +30,7 @@ def test_each_module_has_tests() -> None:
         ("schemas/osprofile.xsd", "tests/schemas"),
         ("osprofile/page/page.js", "tests/page"),
         ("tests/jobs/conftest.py", "tests/jobs"),
+        ("tests/profiles/stand_ins/slurm.sh", "tests/profiles"),
         ("tests/jobs/test_store.py", "tests/jobs/test_store.py"),
     ],
 )

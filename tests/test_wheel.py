@@ -17,6 +17,7 @@ for path in (data_directories.get_schemas_directory(), data_directories.get_bund
     assert path.startswith(sys.argv[1]), path
 assert run_command_line(["check", *sorted(os.listdir(data_directories.get_bundled_directory()))]) == 0
 assert run_command_line(["page", "--profile", "pbs", "-o", "page.html"]) == 0
+assert run_command_line(["--version"]) == 0
 sys.exit(run_command_line(["START", "--profile", "pbs"]))
 """
 
@@ -41,6 +42,13 @@ def test_the_wheel_from_another_directory(tmp_path: Path) -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "qsub" in ended.stdout
+    commit = subprocess.run(
+        ["git", "-C", str(CHECKOUT), "rev-parse", "--short=12", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"({commit.stdout.strip()})\n" in ended.stdout
     assert "prefers-color-scheme" in (elsewhere / "page.html").read_text()
     files = {path.name for path in (installed / "osprofile" / "page").iterdir()}
     assert {"page.css", "page.js", "form.js"} <= files
@@ -56,7 +64,7 @@ def test_the_wheel_from_another_directory(tmp_path: Path) -> None:
 
 def test_the_checkout_from_another_directory(tmp_path: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, str(CHECKOUT / "cli.py"), "profiles"],
+        [sys.executable, str(CHECKOUT / "cli.py"), "show", "--list"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

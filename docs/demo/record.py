@@ -1,6 +1,7 @@
-"""Record the demo in a terminal, and write it as an animated SVG: record.py FILE.
+"""Record a script in a terminal, and write it as an animated SVG: record.py FILE SCRIPT [ARGUMENT...].
 
-Each line of the picture appears when it did in the terminal. What cannot animate shows the last screen.
+The terminal is narrow, so that the picture can be read on a phone. Each line of the picture appears when it did in the
+terminal. What cannot animate shows the last screen.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import struct
 import sys
 import termios
 import time
+from copy import copy
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +22,9 @@ from xml.sax.saxutils import escape
 
 import pyte
 
-COLUMNS, ROWS = 112, 48
-CELL_WIDTH, LINE_HEIGHT, MARGIN = 7.8, 18, 16
+COLUMNS, ROWS = 59, 13
+CELL_WIDTH, LINE_HEIGHT, MARGIN = 7.8, 18, 10
+ALTERNATE_SCREEN = 1049
 BACKGROUND, FOREGROUND = "#161b22", "#e6edf3"
 COLOURS = {
     "red": "#ff7b72",
@@ -59,7 +62,7 @@ class Version(NamedTuple):
 
 def record_screen(command: list[str]) -> list[list[Version]]:
     """Run a command in a terminal, and return the versions of each line of its screen."""
-    screen = DimScreen(COLUMNS, ROWS)
+    screen = Terminal(COLUMNS, ROWS)
     stream = pyte.ByteStream(screen)
     pid, terminal = pty.fork()
     if pid == 0:
@@ -88,8 +91,24 @@ def record_screen(command: list[str]) -> list[list[Version]]:
     return lines
 
 
-class DimScreen(pyte.Screen):
-    """A screen that shows dim text in italics, since pyte does not know dim text."""
+class Terminal(pyte.Screen):
+    """A screen with what pyte does not know: dim text, here in italics, and the alternate screen of a live view."""
+
+    def set_mode(self, *modes: int, **arguments: bool) -> None:
+        """Turn modes on; for the alternate screen, keep what is shown."""
+        super().set_mode(*modes, **arguments)
+        if ALTERNATE_SCREEN in modes:
+            self._kept = {row: copy(line) for row, line in self.buffer.items()}
+            self.save_cursor()
+            self.erase_in_display(2)
+
+    def reset_mode(self, *modes: int, **arguments: bool) -> None:
+        """Turn modes off; after the alternate screen, show again what was kept."""
+        super().reset_mode(*modes, **arguments)
+        if ALTERNATE_SCREEN in modes:
+            self.buffer.clear()
+            self.buffer.update(self._kept)
+            self.restore_cursor()
 
     def select_graphic_rendition(self, *attributes: int, **arguments: bool) -> None:
         """Set the look of the following cells."""
@@ -152,5 +171,5 @@ def format_run(run: Run, row: int, look: str) -> str:
 
 
 if __name__ == "__main__":
-    demo = Path(__file__).with_name("demo.sh")
-    Path(sys.argv[1]).write_text(format_svg(record_screen(["sh", str(demo)])), encoding="utf-8")
+    file, *script = sys.argv[1:]
+    Path(file).write_text(format_svg(record_screen(["sh", *script])), encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from osprofile.cli import completion
 from osprofile.cli.common import GROUPS, SECTIONS, print_message, run_verb, usage_exit_code
 from osprofile.cli.job.directives import suggest_option
 from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, has_rest_argument, read_parameters
+from osprofile.errors import OSProfileError
 
 HELP = """Run jobs on any batch system that an OS Profile (GPE XML) describes; write and check profiles.
 
@@ -72,7 +74,21 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
         return usage_exit_code(words)
     except SystemExit as end:  # of a completion call
         code = end.code
+    if words[:2] == ["job", "submit"] and {"--help", "-h"} & {*words}:
+        _print_limits(words)
     return code if isinstance(code, int) else 0
+
+
+def _print_limits(words: Sequence[str]) -> None:
+    """Print the limits of the profile that a command line names, or of the default one."""
+    from osprofile.cli.common import open_profile
+    from osprofile.cli.job.limits import format_limits
+
+    directory = _find_value(words, "--profiles")
+    with suppress(OSProfileError):  # the help is no place to report a profile's errors
+        name = _find_value(words, "--profile") or _find_value(words, "-p") or None
+        if limits := format_limits(open_profile(name, [directory] if directory else [])):
+            typer.echo(f"\n{limits}")
 
 
 def _find_value(words: Sequence[str], flag: str) -> str:
@@ -98,7 +114,10 @@ def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str
 
     def show_version(value: bool) -> None:
         if value:
-            typer.echo(f"osprofile {version}")
+            from osprofile.profile.data_directories import find_commit
+
+            commit = find_commit()
+            typer.echo(f"osprofile {version} ({commit})" if commit else f"osprofile {version}")
             raise typer.Exit
 
     @app.callback()
@@ -106,7 +125,13 @@ def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str
         *,
         version: Annotated[
             bool,
-            typer.Option("--version", "-V", callback=show_version, is_eager=True, help="Print the version."),
+            typer.Option(
+                "--version",
+                "-V",
+                callback=show_version,
+                is_eager=True,
+                help="Print the version, and the commit.",
+            ),
         ] = False,
     ) -> None:
         pass

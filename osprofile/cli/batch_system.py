@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.cli import common
+from osprofile.cli.options import Option, Parameter
 from osprofile.profile.batch_system import (
     NO_OWN_ID,
     STATES,
@@ -26,35 +27,108 @@ if TYPE_CHECKING:
 
 @final
 class _Fact(NamedTuple):
-    """A fact: the question for it, and its value if nobody tells one; None: it is needed."""
+    """A fact: its option's help and metavar, the question for it, and its value without an answer; None: it is needed."""
 
-    question: str
+    help: str
+    metavar: str
+    question: str = ""
     default: str | None = None
 
 
 FACTS: Final[Mapping[str, _Fact]] = {
-    "submit": _Fact("The command that submits a script, with {script} in the script's place"),
-    "answer": _Fact("What it prints, with {id} in the place of the job's id", "{id}"),
-    "id_pattern": _Fact("What an id looks like, as an extended regular expression", "[0-9]+"),
-    "list_jobs": _Fact("The command that lists your jobs, without asking for anything"),
+    "submit": _Fact(
+        "The command that submits {script}; {options} is where options go.",
+        "COMMAND",
+        "The command that submits a script, with {script} in the script's place",
+    ),
+    "answer": _Fact(
+        "The line that it prints, with {id} in the place of the id.",
+        "TEXT",
+        "What it prints, with {id} in the place of the job's id",
+        "{id}",
+    ),
+    "id_pattern": _Fact(
+        "What an id looks like [default: [0-9]+].",
+        "REGEX",
+        "What an id looks like, as an extended regular expression",
+        "[0-9]+",
+    ),
+    "list_jobs": _Fact(
+        "The command that lists the user's jobs.",
+        "COMMAND",
+        "The command that lists your jobs, without asking for anything",
+    ),
     "line": _Fact(
-        "A line of its output, with {id}, {state}, and if there are such columns {exit} and {script}"
+        "A line of its output: {id}, {state}, {exit} are columns, any other word is another column. "
+        "{script} at the end: the line ends with the script's path.",
+        "TEXT",
+        "A line of its output, with {id}, {state}, and if there are such columns {exit} and {script}",
+    ),
+    "list_ended": _Fact(
+        "The command that prints such a line of an ended job {id} that the list leaves out [default: none].",
+        "COMMAND",
+        default="",
     ),
     "own_id": _Fact(
-        "How a job learns its own id: $VARIABLE, or a command; empty if a line ends with {script}", ""
+        "How a job finds its own id; without it, {script} in --line.",
+        "$VARIABLE|COMMAND",
+        "How a job learns its own id: $VARIABLE, or a command; empty if a line ends with {script}",
+        "",
     ),
-    "queued": _Fact("Its words for a job that waits, separated by commas"),
-    "running": _Fact("... for one that runs"),
-    "held": _Fact("... for one that is held", ""),
-    "done": _Fact("... for one that has ended by itself", ""),
-    "failed": _Fact("... for one that failed", ""),
-    "limit": _Fact("... for one that exceeded a limit", ""),
-    "removed": _Fact("... for one that was removed", ""),
-    "cancel": _Fact("The command that removes a job, with {id}"),
-    "hold": _Fact("The command that holds a job; empty if there is none", ""),
-    "resume": _Fact("The command that releases it", ""),
-    "directive": _Fact("How a line with options begins in a script, as #PBS; empty if it has none", ""),
+    "queued": _Fact(
+        "Its words for jobs that wait.", "WORD,...", "Its words for a job that waits, separated by commas"
+    ),
+    "running": _Fact("... that run.", "WORD,...", "... for one that runs"),
+    "held": _Fact("... that are held.", "WORD,...", "... for one that is held", ""),
+    "done": _Fact(
+        "... that ended by themselves, with any exit code.",
+        "WORD,...",
+        "... for one that ended by itself",
+        "",
+    ),
+    "failed": _Fact("... that failed.", "WORD,...", "... for one that failed", ""),
+    "limit": _Fact("... that exceeded a limit.", "WORD,...", "... for one that exceeded a limit", ""),
+    "removed": _Fact("... that were removed.", "WORD,...", "... for one that was removed", ""),
+    "cancel": _Fact(
+        "The command that removes the job {id}; may be repeated: the first that succeeds counts.",
+        "COMMAND",
+        "The command that removes a job, with {id}",
+    ),
+    "hold": _Fact(
+        "The command that holds the job {id} [default: none].",
+        "COMMAND",
+        "The command that holds a job; empty if there is none",
+        "",
+    ),
+    "resume": _Fact(
+        "The command that releases it [default: none].", "COMMAND", "The command that releases it", ""
+    ),
+    "directive": _Fact(
+        "How a line with options begins in a script [default: none, options are on the command line].",
+        "PREFIX",
+        "How a line with options begins in a script, as #PBS; empty if it has none",
+        "",
+    ),
 }
+SAMPLES: Final = {
+    "sample_submit": ("the submit command", "--answer"),
+    "sample_list": ("the list command", "--line"),
+    "sample_ended": ("the command for ended jobs", "--line"),
+}
+"""Files with samples of output: what printed it, and the option that is tried on it."""
+
+
+def list_options() -> list[Parameter]:
+    """Return the options for the facts and the samples; only `--cancel` may be repeated."""
+    options = [(name, Option((_flag(name),), fact.help, fact.metavar)) for name, fact in FACTS.items()]
+    for name, (command, option) in SAMPLES.items():
+        options.append((name, Option((_flag(name),), f"Try {option} on this output of {command}.", "FILE|-")))
+    return [
+        Parameter(name, option, list[str], [])
+        if name == "cancel"
+        else Parameter(name, option, str | None, None)
+        for name, option in options
+    ]
 
 
 _UNTOLD: Final = {
@@ -66,7 +140,11 @@ _UNTOLD: Final = {
 def collect_facts(given: Mapping[str, str | None], cancel: Sequence[str]) -> BatchSystem:
     """Return the facts; ask for what is missing if stdin is a terminal, else raise UsageError."""
     told = {name: value for name, value in given.items() if value is not None}
-    missing = [name for name in FACTS if name not in told and not (name == "cancel" and cancel)]
+    missing = [
+        name
+        for name, fact in FACTS.items()
+        if fact.question and name not in told and not (name == "cancel" and cancel)
+    ]
     if sys.stdin.isatty():
         return _ask_for_facts(told, list(cancel), missing)
     if needed := [name for name in missing if FACTS[name].default is None]:
@@ -91,6 +169,7 @@ def _build(told: Mapping[str, str], cancel: Sequence[str]) -> BatchSystem:
         resume=facts["resume"],
         directive_prefix=facts["directive"],
         own_id=facts["own_id"],
+        list_ended=facts["list_ended"],
     )
 
 
@@ -113,8 +192,7 @@ def _ask_for_facts(told: dict[str, str], cancel: list[str], missing: Sequence[st
         name = pending.pop(0)
         if name == "resume" and not told.get("hold"):
             continue
-        question, default = FACTS[name]
-        answer = _ask(question, name, default, check)
+        answer = _ask(FACTS[name].question, name, FACTS[name].default, check)
         if name == "own_id" and not answer and not ends_with_script(told["line"]):
             common.print_message(f"{NO_OWN_ID}; both are asked for again")
             pending[:0] = ["line", "own_id"]
@@ -127,22 +205,20 @@ def _ask_for_facts(told: dict[str, str], cancel: list[str], missing: Sequence[st
     return _build(told, cancel)
 
 
-def ask_for_samples(system: BatchSystem, files: tuple[str | None, str | None]) -> list[str | None]:
+def ask_for_samples(system: BatchSystem, files: Mapping[str, str | None]) -> list[str | None]:
     """Return the files of the samples; ask for those that are missing if stdin is a terminal."""
     if not sys.stdin.isatty():
-        return [*files]
+        return [*files.values()]
 
     def check(name: str, answer: str) -> None:
         if answer:
-            is_answer = name == "sample_submit"
-            read_samples(system, answer if is_answer else None, None if is_answer else answer)
+            read_samples(system, *(answer if name == asked else None for asked in SAMPLES))
 
-    questions = {"sample_submit": "the submit command", "sample_list": "the list command"}
     return [
         _ask(f"A file with what {command} printed; empty if there is none", name, "", check) or None
-        if file is None
-        else file
-        for file, (name, command) in zip(files, questions.items(), strict=True)
+        if files[name] is None and (name != "sample_ended" or system.list_ended)
+        else files[name]
+        for name, (command, _) in SAMPLES.items()
     ]
 
 
@@ -181,17 +257,22 @@ def _ask(question: str, name: str, default: str | None, check: Callable[[str, st
 
 
 def read_samples(
-    system: BatchSystem, answer_file: str | None, list_file: str | None
+    system: BatchSystem, answer_file: str | None, list_file: str | None, ended_file: str | None
 ) -> dict[str, list[Reading]]:
     """Return what is read from the samples; raise UsageError for one that tells nothing about a job."""
-    readers = (("answer", answer_file, read_answer_sample), ("list", list_file, read_list_sample))
+    readers = (
+        ("answer", answer_file, read_answer_sample),
+        ("list", list_file, read_list_sample),
+        ("ended", ended_file, read_list_sample),
+    )
     found = {}
     for name, file, read in readers:
         if file is not None:
             found[name] = read(system, _read_sample(file))
             if not any(reading.job_id for reading in found[name]):
                 fault, hint = "is understood", f"the option --{'answer' if name == 'answer' else 'line'}"
-            elif name == "list" and not any(reading.state for reading in found[name]):
+                hint += _format_other_ids(system, found[name])
+            elif name != "answer" and not any(reading.state for reading in found[name]):
                 fault, hint = "has a state that an option names", "--line, and --queued and the like"
             else:
                 continue
@@ -199,6 +280,12 @@ def read_samples(
             message = f"no line of the sample {file} {fault}\n{report}"
             raise common.UsageError(message, hint=f"compare it with {hint}")
     return found
+
+
+def _format_other_ids(system: BatchSystem, readings: Sequence[Reading]) -> str:
+    """Return that the id pattern may be the fault: it does not match what is in the place of the ids."""
+    found = [escape_unprintable(r.no_id) for r in readings if r.no_id]
+    return f", and --id-pattern {system.id_pattern} with {found[-1]}" if found else ""
 
 
 def _read_sample(file: str) -> str:
@@ -229,7 +316,8 @@ def format_readings(samples: Mapping[str, Sequence[Reading]]) -> Iterator[str]:
 def format_missing_exit_codes(system: BatchSystem, samples: Mapping[str, Sequence[Reading]]) -> str:
     """Return that the sample has jobs that ended by themselves, but no exit code; empty if that is not so."""
     done = {word.partition("/")[0] for word in system.words.get("done", ())}
-    ended = [r for r in samples.get("list", ()) if r.state and r.word.partition("/")[0] in done]
+    listed = [*samples.get("list", ()), *samples.get("ended", ())]
+    ended = [r for r in listed if r.state and r.word.partition("/")[0] in done]
     if "{exit}" not in system.line or not ended or any(r.exit_code for r in ended):
         return ""
     return "no exit code in any line of the list: compare {exit} in --line with its columns"
@@ -237,7 +325,8 @@ def format_missing_exit_codes(system: BatchSystem, samples: Mapping[str, Sequenc
 
 def format_unknown_states(samples: Mapping[str, Sequence[Reading]]) -> str:
     """Return how many lines have a state that no option names, and which; empty if there are none."""
-    words = [r.word for r in samples.get("list", ()) if r.job_id and not r.state]
+    listed = [*samples.get("list", ()), *samples.get("ended", ())]
+    words = [r.word for r in listed if r.job_id and not r.state]
     names = ", ".join(escape_unprintable(word) for word in dict.fromkeys(words))
     return (
         f"{pluralize(len(words), 'line')} of the list with a state that no option names: {names}"

@@ -1,4 +1,7 @@
-"""`incarnate check`: compares a profile's golden files with the scripts that it gives now."""
+"""`incarnate check`: compares a profile's golden files with the scripts that it gives now.
+
+With --states, it shows how a profile understands captured output of its batch system.
+"""
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, final
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from osprofile.golden.cases import Case, CaseSuite
     from osprofile.golden.checker import CaseResult
+    from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
 
@@ -85,6 +89,14 @@ def check(
     add: Annotated[
         bool, Option(("--add",), "Add a default and a hostile case for each template without cases.")
     ] = False,
+    states: Annotated[
+        str | None,
+        Option(
+            ("--states",),
+            "Show how one profile understands FILE, captured output of squeue, qstat or the like.",
+            "FILE",
+        ),
+    ] = None,
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
@@ -94,15 +106,23 @@ def check(
     the profile gave for the request NAME. --add creates cases to start from: with default values, and
     with values that break a careless script.
 
-    Exit codes: 0 all scripts are the same; 1 something differs; 2 wrong usage, or there are no cases;
-    3 invalid profile or invalid cases.
+    --states prints the state of each job in captured output, as the profile's scripts and tags read it.
+    Words that have no tag are reported.
+
+    Exit codes: 0 all scripts are the same; 1 something differs, or a word has no tag; 2 wrong usage, or
+    there are no cases; 3 invalid profile or invalid cases.
 
     Examples:
       incarnate check mysite --add
       incarnate check mysite
       incarnate check profiles --case 'START.*'
       incarnate check mysite --update
+      incarnate check slurm --states squeue.out
     """
+    excludes = {"--case": case, "--update": update, "--add": add}
+    common.check_option("--states", states is not None, excludes=excludes)
+    if states is not None:
+        return _show_states(_collect_folders(folders or ["."], profiles), states, json=json)
     case_filter = _CaseFilter(case)
     reports, any_invalid = _check_folders(
         _collect_folders(folders or ["."], profiles), case_filter, update=update, add=add
@@ -323,7 +343,58 @@ def _decode_output(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
+# Captured output
+
+
+def _show_states(folders: list[ProfileFolder], file: str, *, json: bool) -> int:
+    """Print how a profile understands the captured output in a file, and each word that it does not know."""
+    from pathlib import Path
+
+    from osprofile.golden import captures
+
+    if len(folders) != 1:
+        raise common.UsageError(
+            "--states is for one profile", hint="name it: incarnate check NAME --states FILE"
+        )
+    profile = folders[0].repository.load_file(folders[0].folder)
+    statuses = captures.read_capture(profile, Path(file).read_bytes())
+    if json:
+        common.print_json([_encode_status(status) for status in statuses])
+    else:
+        common.print_result(captures.format_jobs(statuses))
+    unknown = [status for status in statuses if status.unknown_word]
+    for word in dict.fromkeys(status.native_state for status in unknown):
+        _report_word(profile, [status for status in unknown if status.native_state == word])
+    return common.DIFFERENT if unknown else common.SUCCESS
+
+
+def _report_word(profile: "Profile", statuses: "list[JobStatus]") -> None:
+    """Print that the profile does not know the word of these jobs, and what to do."""
+    word, count = escape_unprintable(statuses[0].native_state), len(statuses)
+    jobs = f"job {quote_name(statuses[0].job_id)}" + (f" and {count - 1} more" if count > 1 else "")
+    field = profile.find_field(profile.get_template("GET_JOB_STATUS"), "STATE")
+    message = (
+        f"word {word} of {jobs} has no tag in STATE of profile {profile.name}: it is {statuses[0].state}"
+    )
+    place = f" at {format_location(field.location)}" if field is not None else ""
+    hint = f'add <idb:Tag name="{word}">...</idb:Tag>{place}, with the state that it means'
+    common.print_message(f"incarnate: {message}\n    hint: {hint}")
+
+
 # For programs
+
+
+def _encode_status(status: "JobStatus") -> dict[str, Any]:
+    return {
+        "id": status.job_id,
+        "native_state": status.native_state,
+        "known": not status.unknown_word,
+        "state": status.state,
+        "exit_code": status.exit_code,
+        "signal": status.signal,
+        "cause": status.cause,
+        "reason": status.reason or None,
+    }
 
 
 def _encode_report(report: CheckReport) -> dict[str, Any]:

@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "job": (
-        "submit", "status", "list", "show", "output", "watch", "wait", "hold", "resume", "cancel", "forget"
+        "submit", "list", "show", "output", "fetch", "wait", "hold", "resume", "cancel", "rerun", "forget"
     )
 }  # fmt: skip
 """The verbs of two words, by their first word."""
 SECTIONS = {
     "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim", "login"),
-    "Scripts": ("render", "trace", "deploy"),
-    "Profiles": ("profiles", "show", "fields", "page"),
-    "Writing profiles": ("new", "schema", "lint", "explain", "check", "diff"),
+    "Scripts and profiles": ("render", "show", "page"),
+    "Writing profiles": ("new", "lint", "check", "diff"),
 }
 """All verbs, as `incarnate --help` lists them."""
 VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs if " " not in verb)
@@ -64,13 +63,46 @@ def list_verbs() -> list[str]:
 
 
 def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
-    """Return the resolved profile that `--profile` names, searched for as `--profiles` says."""
+    """Return the resolved profile that `--profile` names, or else the default one, searched for as `--profiles` says."""
     repository = open_repository(profiles)
+    profile = profile or find_default_profile()
     if not profile:
         names = ", ".join(repository.list_names())
         hint = f"use --profile NAME or set OSPROFILE_PROFILE; known profiles: {names}"
         raise NoProfileError("no profile is given", hint=hint)
     return repository.load_file(profile) if is_profile_path(profile) else repository.load(profile)
+
+
+def find_default_profile() -> str | None:
+    """Return the profile of $OSPROFILE_PROFILE, or of `default = "NAME"` in the user's config.toml or the site's, if any.
+
+    Raises `UsageError` if a file has errors.
+    """
+    from osprofile.profile.repository import SITE_DIRECTORY, get_config_directory
+
+    if profile := os.environ.get("OSPROFILE_PROFILE"):
+        return profile
+    directories = filter(None, (get_config_directory(), SITE_DIRECTORY))
+    paths = (os.path.join(directory, "config.toml") for directory in directories)
+    return next(filter(None, map(_read_default_profile, filter(os.path.exists, paths))), None)
+
+
+def _read_default_profile(path: str) -> str | None:
+    import tomllib
+
+    hint = 'it may have one line: default = "NAME", with the name of a profile'
+    try:
+        with open(path, "rb") as file:
+            settings = tomllib.load(file)
+    except OSError as error:
+        raise UsageError(f"{quote_path(path)}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{quote_path(path)}: {error}", hint=hint) from None
+    profile = settings.pop("default", None)
+    if settings or not isinstance(profile, str | None):
+        name = quote_value(next(iter(settings), "default"))
+        raise UsageError(f"{quote_path(path)}: {name} is not a setting with a valid value", hint=hint)
+    return profile
 
 
 def open_repository(profiles: Iterable[str]) -> Repository:
@@ -88,6 +120,20 @@ def open_repository(profiles: Iterable[str]) -> Repository:
 def is_profile_path(profile: str) -> bool:
     """Return whether the value of `--profile` is a path: it has a slash, or is an XML file's name."""
     return "/" in profile or profile.endswith(".xml") or profile in {".", ".."}
+
+
+def check_option(
+    option: str,
+    is_given: bool,
+    *,
+    excludes: Mapping[str, object] | None = None,
+    needed_by: Mapping[str, object] | None = None,
+) -> None:
+    """Raise `UsageError` if an option is given with others that have no effect then, or others that need it without it."""
+    for other, value in ((excludes if is_given else needed_by) or {}).items():
+        if value:
+            fault = f"{option} and {other} cannot be used together" if is_given else f"{other} needs {option}"
+            raise UsageError(fault)
 
 
 def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
@@ -112,11 +158,12 @@ def build_context(profile: Profile, words: Iterable[str], job_name: str | None =
     user = assigned["USER_NAME"] if "USER_NAME" in assigned else context.get_user_name()
     name = job_name or context.generate_unique_name()
     directory = context.working_directory(profile, user, name)
-    return {
+    values = {
         "USER_NAME": user,
         "WORKING_DIRECTORY": directory,
         **context.add_target_fields(profile, assigned),
     }
+    return context.add_user_groups(profile, values)
 
 
 def print_result(text: str) -> None:

@@ -98,6 +98,13 @@ def _suggest_listed_jobs(
     return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 
 
+def suggest_states(_params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the states of jobs."""
+    from osprofile.cli.job.rows import STATES
+
+    return [(state, "") for state in STATES]
+
+
 def suggest_formats(_params: Mapping[str, Any]) -> list[Suggestion]:
     """Return the output formats of `lint`."""
     from osprofile.cli.lint import FORMATS
@@ -120,11 +127,9 @@ def suggest_cases(params: Mapping[str, Any]) -> list[Suggestion]:
     return [(name, "") for name in list_case_names(words, profiles)]
 
 
-def suggest_schemas(_params: Mapping[str, Any]) -> list[Suggestion]:
-    """Return the file names of the schemas."""
-    from osprofile.profile.editors import list_schema_files
-
-    return [(name, "") for name in list_schema_files()]
+def suggest_linted(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return what `lint` takes: profiles, or codes with `--explain`."""
+    return suggest_codes(params) if params.get("explain") else suggest_profiles(params)
 
 
 def _load_profile(params: Mapping[str, Any], fallback: str | None = None) -> Profile:
@@ -142,10 +147,11 @@ COMPLETERS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Suggestion]]]]
     "used-fields": suggest_used_fields,
     "jobs": suggest_jobs,
     "recorded-jobs": suggest_recorded_jobs,
+    "states": suggest_states,
     "formats": suggest_formats,
     "codes": suggest_codes,
     "cases": suggest_cases,
-    "schemas": suggest_schemas,
+    "linted": suggest_linted,
 }
 """The functions by the name that an option or argument gives as its `completer`."""
 

@@ -1,16 +1,8 @@
-"""`incarnate fields`: lists the fields that a request may set."""
+"""`incarnate show --fields`: the fields that a request may set."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from osprofile.cli import common
-from osprofile.cli.options import (
-    ApplicationOption,
-    Argument,
-    JsonOption,
-    Option,
-    ProfileOption,
-    ProfilesOption,
-)
 from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:
@@ -18,38 +10,13 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field
 
 
-def fields(
-    *,
-    template: Annotated[str, Argument("The template [default: START].", "[TEMPLATE]", "templates")] = "START",
-    profile: ProfileOption = None,
-    variation: Annotated[
-        str, Option(("--variation", "-v"), "The variation of the template.", "NAME", "variations")
-    ] = "",
-    application: ApplicationOption = None,
-    profiles: ProfilesOption = [],
-    all: Annotated[  # noqa: A002
-        bool, Option(("--all",), "Also show the fields that a request may not set.")
-    ] = False,
-    json: JsonOption = False,
-) -> int:
-    """Show the fields of a template, and the values that they allow.
-
-    The fields of START include those of JOB_DIRECTIVES, JOB_PROLOGUE, the application and JOB_EPILOGUE.
-
-    Examples:
-      incarnate fields --profile pbs
-      incarnate fields START --profile pbs --application Executable --json
-    """
-    from osprofile.incarnation.plan import get_plan
-
-    resolved = common.open_profile(profile, profiles)
-    plan = get_plan(resolved, template, variation, application)
-    shown = [f for name, f in sorted(plan.declarations.items()) if all or name in plan.settable]
+def print_fields(plan: "Plan", *, include_fixed: bool, json: bool) -> None:
+    """Print the fields that a request may set, or all fields of a plan, with the values that they allow."""
+    shown = [f for name, f in sorted(plan.declarations.items()) if include_fixed or name in plan.settable]
     if json:
         common.print_json([_encode_field(plan, f) for f in shown])
     else:
         common.print_result(_format_table([_format_row(plan, f) for f in shown]))
-    return 0
 
 
 def _encode_field(plan: "Plan", field: "Field") -> dict[str, Any]:
@@ -67,11 +34,26 @@ def _encode_field(plan: "Plan", field: "Field") -> dict[str, Any]:
         "when": field.when,
         "requires": field.requires,
         "tags": {tag.name: tag.value for tag in field.tags},
+        "cases": [_encode_case(case) for case in plan.cases if case.name == field.name],
         "place": str(field.location),
     }
 
 
+def _encode_case(case: "Field") -> dict[str, Any]:
+    selection = case.selection
+    return {
+        "field": selection and selection.field,
+        "value": selection and selection.value,
+        "default": case.default,
+        "minimum": case.minimum,
+        "maximum": case.maximum,
+        "pattern": case.pattern_text,
+        "place": str(case.location),
+    }
+
+
 def _format_row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
+    from osprofile.incarnation.cases import format_case
     from osprofile.incarnation.field_rules import format_range
 
     if field.value is not None:
@@ -86,6 +68,7 @@ def _format_row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
         allowed.append(f"pattern: {field.pattern_text}")
     if field.requires is not None:
         allowed.append(f"requires {field.requires}")
+    allowed += [format_case(case) for case in plan.cases if case.name == field.name]
     return f"{field.name} {value}", "; ".join(filter(None, allowed)), field.description
 
 

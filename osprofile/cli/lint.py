@@ -16,7 +16,17 @@ FORMATS = ("text", "json", "github", "sarif")
 
 def lint(
     *,
-    files: Annotated[list[str], Argument("Profiles: files, folders, or names.", "FILE...", "profiles")],
+    files: Annotated[
+        list[str],
+        Argument("Profiles: files, folders, or names; with --explain, codes.", "[FILE...]", "linted"),
+    ] = [],
+    explain: Annotated[
+        bool,
+        Option(
+            ("--explain",),
+            "Explain the rules of these codes, with a wrong example and a right one; without any, list all rules.",
+        ),
+    ] = False,
     profiles: ProfilesOption = [],
     format: Annotated[  # noqa: A002  # the option's name
         str | None,
@@ -47,17 +57,28 @@ def lint(
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Check profiles for problems; exit with 3 if there are errors.
+    """Check profiles for problems, or explain the rules.
 
     Each problem is reported as FILE:LINE:COLUMN: SEVERITY CODE MESSAGE, with its line and a hint. A
     comment <!-- lint-waive CODE: REASON --> waives the problems of the element that follows it, or of
     the line that it ends. Problems that keep a profile from being loaded are always reported.
 
+    Exit codes: 0 no errors; 2 wrong usage; 3 errors.
+
     Examples:
       incarnate lint mysite/profile.xml
       incarnate lint pbs slurm --json
       incarnate lint mysite --shellcheck --format sarif > mysite.sarif
+      incarnate lint --explain OSP605
     """
+    own = {"--format": format, "--select": select, "--ignore": ignore, "--shellcheck": shellcheck}
+    common.check_option("--explain", explain, excludes=own)
+    if explain:
+        return _explain_rules(files, json=json)
+    if not files:
+        raise common.UsageError(
+            "give a profile: a file, a folder or a name", hint="as in incarnate lint mysite/profile.xml"
+        )
     from osprofile.lint.formats import select_findings
 
     output_format = _choose_format(format, json)
@@ -70,6 +91,19 @@ def lint(
         warnings = pluralize(len(problems) - errors, "warning")
         common.print_message(f"{pluralize(errors, 'error')}, {warnings}")
     return common.INVALID_PROFILE if errors else common.SUCCESS
+
+
+def _explain_rules(codes: list[str], *, json: bool) -> int:
+    from osprofile.lint import RULES
+    from osprofile.lint.explanation import find_rule, format_explanation, format_rule_list
+
+    rules = [find_rule(code) for code in codes]
+    if json:
+        keys = ("code", "severity", "summary", "why", "wrong", "right")
+        common.print_json([{k: getattr(r, k) for k in keys} for r in rules or RULES.values()])
+    else:
+        common.print_result("\n\n".join(map(format_explanation, rules)) or format_rule_list())
+    return common.SUCCESS
 
 
 def _choose_format(requested: str | None, json: bool) -> str:

@@ -10,21 +10,21 @@ from osprofile.errors import ScriptFailedError
 
 
 def login(
-    host: Annotated[str, Argument("The machine, as --host of job submit has it.", "[USER@]HOST[:PORT]")],
+    host: Annotated[str, Argument("The machine, as for --host of job submit.", "[USER@]HOST[:PORT]")],
     *,
     profile: ProfileOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     check: Annotated[
-        bool, Option(("--check",), "Only say whether the connection is open: exit code 0, else 1.")
+        bool, Option(("--check",), "Only print whether the connection is open; exit with 0 if it is, else 1.")
     ] = False,
 ) -> int:
     """Open a reusable ssh connection to a host that needs a password or a second factor.
 
-    For machines that want a password or a second factor: ssh asks for them here, and keeps the
-    connection open in the background. Until it ends, jobs with the same --host use it, those of daemons
-    of the same user, too. ssh -O exit ends it. Where ssh's own configuration keeps connections open
-    (ControlMaster and ControlPath), this command is not needed.
+    ssh asks for the password or the second factor once, and keeps the connection open in the background.
+    Until it ends, jobs with the same --host use it, also those of the user's daemons. ssh -O exit ends
+    it. If ssh is configured to keep connections open (ControlMaster and ControlPath), this command is
+    not needed.
 
     Examples:
       incarnate login me@login.example.org
@@ -51,7 +51,7 @@ def login(
     if os.path.lexists(path):
         os.unlink(path)  # of a connection that has ended: ssh would not open another one
     if (code := _run(command)) != 0:
-        message = f"{host}: the login failed (exit status {code} of ssh, which said why)"
+        message = f"{host}: the login failed: ssh exited with status {code}"
         raise ScriptFailedError(message, template=shell.SHELL_TEMPLATE, exit_status=code, output="")
     common.print_message(
         f"{host}: the connection is open; to end it: ssh -O exit -o ControlPath={path} {values['SSH:HOST']}"

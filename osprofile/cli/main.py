@@ -26,19 +26,32 @@ if TYPE_CHECKING:
 
 GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
-_SYNONYMS: Final = {"job abort": "cancel"}
-"""Verbs by other words that run them, too: ABORT is the template."""
+_OTHER_WORDS: Final = {
+    "deploy": ("render", "--deploy"),
+    "explain": ("lint", "--explain"),
+    "fields": ("show", "--fields"),
+    "job abort": ("job", "cancel"),
+    "job status": ("job", "list"),
+    "job watch": ("job", "list", "--watch"),
+    "profiles": ("show", "--list"),
+    "schema": ("show", "--schemas"),
+    "trace": ("render", "--trace"),
+}
+"""Commands by words that lead to them, too: each had a verb of its own once, and ABORT is the template."""
 _VERBS_BY_OTHER_WORD: Final = {
     **dict.fromkeys(("abort", "kill", "del", "stop", "terminate", "scancel", "qdel", "bkill"), "cancel"),
     **dict.fromkeys(
         ("delete", "remove", "rm"), "cancel, which ends a job, or forget, which deletes its record"
     ),
-    **dict.fromkeys(("stat", "state", "query", "qstat", "poll"), "status"),
-    **dict.fromkeys(("ls", "ps", "queue", "squeue", "bjobs"), "list"),
+    **dict.fromkeys(
+        ("stat", "state", "query", "qstat", "poll", "ls", "ps", "queue", "squeue", "bjobs"), "list"
+    ),
     **dict.fromkeys(("info", "describe", "details", "history", "sacct", "qacct"), "show"),
     **dict.fromkeys(("log", "logs", "cat", "stdout", "tail", "peek"), "output"),
+    **dict.fromkeys(("download", "get", "pull", "collect", "scp", "rsync"), "fetch"),
     **dict.fromkeys(("run", "start", "sub", "sbatch", "qsub", "bsub"), "submit"),
     **dict.fromkeys(("release", "unhold", "continue", "qrls"), "resume"),
+    **dict.fromkeys(("retry", "resubmit", "requeue", "repeat", "restart"), "rerun"),
     **dict.fromkeys(("suspend", "pause", "qhold"), "hold"),
 }
 """The commands of a group that are meant by words of batch systems and other tools."""
@@ -64,6 +77,7 @@ def run_command_line(words: Sequence[str]) -> int:
     """Run a command line (without the command's name) and return the exit code."""
     if _COMPLETION_VARIABLE in os.environ:
         return _answer_completion()
+    words = _replace_other_words(words)
     if words and words[0] in GROUPS:
         return _run_group_verb(*words)
     if words and words[0] == "help":
@@ -83,8 +97,15 @@ def run_command_line(words: Sequence[str]) -> int:
     return _run_typer(full)
 
 
+def _replace_other_words(words: Sequence[str]) -> Sequence[str]:
+    """Return a command line with the verb and the option in place of another word for them."""
+    for count in (1, 2):
+        if command := _OTHER_WORDS.get(" ".join(words[:count])):
+            return [*command, *words[count:]]
+    return words
+
+
 def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
-    verb = _SYNONYMS.get(f"{group} {verb}", verb)
     if verb in GROUPS[group]:
         function = load_verb(f"{group} {verb}")
         arguments = options.parse_arguments(function, words, os.environ)
@@ -108,7 +129,8 @@ def _suggest_verb(group: str, word: str) -> str:
 
 def _show_help(words: Sequence[str]) -> int:
     """Print the help of a command, or of `incarnate` itself."""
-    name, known = " ".join(words), {*VERBS, *GROUPS, *common.list_verbs()}
+    words = _replace_other_words(words)
+    name, known = " ".join(w for w in words if not w.startswith("-")), {*VERBS, *GROUPS, *common.list_verbs()}
     if not name or name in known:
         return _run_typer([*words, "--help"])
     in_group = len(words) == 2 and words[0] in GROUPS

@@ -1,9 +1,18 @@
 """`incarnate new`: writes a profile for a site to start from."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from osprofile.cli import common
-from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
+from osprofile.cli.options import Argument, JsonOption, Option, OptionGroup, Parameter, ProfilesOption
+
+
+def _list_batch_system_options() -> list[Parameter]:
+    from osprofile.cli.batch_system import list_options
+
+    return list_options()
+
+
+BatchSystemOptions = Annotated[dict[str, Any], OptionGroup(_list_batch_system_options, dict)]
 
 
 def new(
@@ -20,6 +29,29 @@ def new(
         ),
     ] = None,
     profiles: ProfilesOption = [],
+    host: Annotated[
+        str | None,
+        Option(
+            ("--host",),
+            "The machine on which it runs scripts, by ssh; a name of ssh's configuration, too.",
+            "[USER@]HOST[:PORT]",
+        ),
+    ] = None,
+    workspace: Annotated[
+        str | None,
+        Option(("--workspace",), "The directory below which jobs work; all nodes must see it.", "DIR"),
+    ] = None,
+    try_job: Annotated[
+        bool,
+        Option(("--try",), "Submit a job that shows whether a node sees the workspace, and wait for it."),
+    ] = False,
+    from_queues: Annotated[
+        bool,
+        Option(
+            ("--from-queues",),
+            "List the queues that the batch system has now, with the limits that it reports.",
+        ),
+    ] = False,
     batch_system: Annotated[
         bool,
         Option(
@@ -28,105 +60,73 @@ def new(
             "On a terminal, the command asks for those that are missing.",
         ),
     ] = False,
-    submit: Annotated[
-        str | None,
-        Option(("--submit",), "The command that submits {script}; {options} is where options go.", "COMMAND"),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        Option(("--answer",), "The line that it prints, with {id} in the place of the id.", "TEXT"),
-    ] = None,
-    id_pattern: Annotated[
-        str | None, Option(("--id-pattern",), "What an id looks like [default: [0-9]+].", "REGEX")
-    ] = None,
-    list_jobs: Annotated[
-        str | None, Option(("--list",), "The command that lists the user's jobs.", "COMMAND")
-    ] = None,
-    line: Annotated[
-        str | None,
-        Option(
-            ("--line",),
-            "A line of its output: {id}, {state}, {exit} are columns, any other word is another column. "
-            "{script} at the end: the line ends with the script's path.",
-            "TEXT",
-        ),
-    ] = None,
-    queued: Annotated[str | None, Option(("--queued",), "Its words for jobs that wait.", "WORD,...")] = None,
-    running: Annotated[str | None, Option(("--running",), "... that run.", "WORD,...")] = None,
-    held: Annotated[str | None, Option(("--held",), "... that are held.", "WORD,...")] = None,
-    done: Annotated[
-        str | None, Option(("--done",), "... that ended by themselves, with any exit code.", "WORD,...")
-    ] = None,
-    failed: Annotated[str | None, Option(("--failed",), "... that failed.", "WORD,...")] = None,
-    limit: Annotated[str | None, Option(("--limit",), "... that exceeded a limit.", "WORD,...")] = None,
-    removed: Annotated[str | None, Option(("--removed",), "... that were removed.", "WORD,...")] = None,
-    cancel: Annotated[
-        list[str],
-        Option(
-            ("--cancel",),
-            "The command that removes the job {id}; may be repeated: the first that succeeds counts.",
-            "COMMAND",
-        ),
-    ] = [],
-    hold: Annotated[
-        str | None, Option(("--hold",), "The command that holds the job {id} [default: none].", "COMMAND")
-    ] = None,
-    resume: Annotated[
-        str | None, Option(("--resume",), "The command that releases it [default: none].", "COMMAND")
-    ] = None,
-    directive: Annotated[
-        str | None,
-        Option(
-            ("--directive",),
-            "How a line with options begins in a script [default: none, options are on the command line].",
-            "PREFIX",
-        ),
-    ] = None,
-    own_id: Annotated[
-        str | None,
-        Option(
-            ("--own-id",),
-            "What tells a job its own id; without it, {script} in --line.",
-            "$VARIABLE|COMMAND",
-        ),
-    ] = None,
-    sample_submit: Annotated[
-        str | None,
-        Option(("--sample-submit",), "Try --answer on this output of the submit command.", "FILE|-"),
-    ] = None,
-    sample_list: Annotated[
-        str | None, Option(("--sample-list",), "Try --line on this output of the list command.", "FILE|-")
-    ] = None,
+    facts: BatchSystemOptions,
     json: JsonOption = False,
 ) -> int:
     """Write a profile to start from, which shows what it may change.
 
-    With --extends, it inherits everything from another profile. With --batch-system, it describes a
+    With --extends, it inherits everything from another profile. With --host or --workspace, it is for your
+    account on a cluster, is written to ~/.config/osprofile/profiles, and is tried at once. With --batch-system, it describes a
     batch system that osprofile does not know.
 
     Examples:
+      incarnate new mycluster -e slurm --host me@login --workspace /scratch/me
       incarnate new mysite --extends slurm -o ~/.config/osprofile/profiles
+      incarnate new mysite -e slurm --from-queues > profile.xml
       incarnate new pbs --extends pbs > profile.xml
       incarnate new mybatch --batch-system -o ~/.config/osprofile/profiles
     """
-    facts = {
-        "submit": submit, "answer": answer, "id_pattern": id_pattern, "list_jobs": list_jobs, "line": line,
-        "queued": queued, "running": running, "held": held, "done": done, "failed": failed, "limit": limit,
-        "removed": removed, "hold": hold, "resume": resume, "directive": directive, "own_id": own_id,
-    }  # fmt: skip
+    common.check_option(
+        "--batch-system",
+        batch_system,
+        excludes={
+            "--extends": extends,
+            "--host": host,
+            "--workspace": workspace,
+            "--from-queues": from_queues,
+        },
+        needed_by={"an option about a batch system": any(facts.values())},
+    )
     if batch_system:
-        if extends is not None:
-            raise common.UsageError("--extends and --batch-system exclude each other")
-        sample_files = (sample_submit, sample_list)
-        return _new_batch_system(
-            name, facts, cancel, sample_files=sample_files, directory=directory, json=json
-        )
+        return _new_batch_system(name, facts, directory=directory, json=json)
     if extends is None:
         raise common.UsageError("no parent is given", hint="use --extends NAME, or --batch-system")
-    given = [n for n, value in {**facts, "sample": sample_submit or sample_list}.items() if value is not None]
-    if given or cancel:
-        raise common.UsageError("an option about a batch system needs --batch-system")
-    return _new_site(name, extends, directory, profiles, json)
+    is_target = host is not None or workspace is not None
+    common.check_option("--host or --workspace", is_target, needed_by={"--try": try_job})
+    if not (is_target or from_queues):
+        return _new_site(name, extends, directory, profiles, json)
+    return _new_target(
+        name, extends, (host, workspace), directory, profiles,
+        from_queues=from_queues, is_tried=is_target, with_job=try_job, json=json,
+    )  # fmt: skip
+
+
+def _new_target(
+    name: str,
+    extends: str,
+    place: tuple[str | None, str | None],
+    directory: str | None,
+    profiles: list[str],
+    *,
+    from_queues: bool,
+    is_tried: bool,
+    with_job: bool,
+    json: bool,
+) -> int:
+    """Write a profile for a host and a workspace, and try it; with `from_queues`, it lists the queues that there are."""
+    from osprofile.cli import new_target
+
+    repository = common.open_repository(profiles)
+    parent = repository.load(extends)
+    document = new_target.render_profile(name, parent, *place)
+    if from_queues:
+        queues = new_target.list_queues(repository.load_bytes(document.encode(), f"{name}.xml"))
+        document = new_target.render_profile(name, parent, *place, queues)
+    file = _write(directory or (new_target.get_directory() if is_tried else None), name, document)
+    if is_tried and file is not None and not new_target.try_profile(file, with_job=with_job):
+        return 1
+    _print(document, file, json, {"name": name, "extends": extends})
+    return 0
 
 
 def _new_site(name: str, extends: str, directory: str | None, profiles: list[str], json: bool) -> int:
@@ -140,25 +140,19 @@ def _new_site(name: str, extends: str, directory: str | None, profiles: list[str
     return 0
 
 
-def _new_batch_system(
-    name: str,
-    given: dict[str, str | None],
-    cancel: list[str],
-    *,
-    sample_files: tuple[str | None, str | None],
-    directory: str | None,
-    json: bool,
-) -> int:
-    """Write a profile of a batch system, and tell what is read from samples of its output."""
+def _new_batch_system(name: str, options: dict[str, Any], *, directory: str | None, json: bool) -> int:
+    """Write a profile of a batch system, and print what is read from samples of its output."""
     from osprofile.cli import batch_system as facts
     from osprofile.profile.batch_system import render_batch_system
 
     _check_target(name, directory)
-    system = facts.collect_facts(given, cancel)
+    given = {name: options[name] for name in facts.FACTS if name != "cancel"}
+    system = facts.collect_facts(given, options["cancel"])
     try:
         document = render_batch_system(name, system, _find_folder(directory, name))
     except ValueError as error:
         raise common.UsageError(str(error)) from None
+    sample_files = {name: options[name] for name in facts.SAMPLES}
     samples = facts.read_samples(system, *facts.ask_for_samples(system, sample_files))
     file = _write(directory, name, document)
     found = {name: [reading._asdict() for reading in readings] for name, readings in samples.items()}

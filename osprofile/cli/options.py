@@ -83,7 +83,7 @@ ApplicationOption = Annotated[
         "applications",
     ),
 ]
-FullOption = Annotated[bool, Option(("--full",), "Do not fold long shell texts.")]
+FullOption = Annotated[bool, Option(("--full",), "Print long shell texts in full.")]
 JsonOption = Annotated[bool, Option(("--json",), "Print JSON.")]
 
 

@@ -44,12 +44,10 @@ def page(
     """
     from osprofile.page.collector import collect_page
 
-    if serve and (output is not None or json):
-        raise common.UsageError("--serve cannot be used with --output or --json")
-    if json and output is not None:
-        raise common.UsageError("--json cannot be used with --output")
-    if port is not None and not serve:
-        raise common.UsageError("--port needs --serve")
+    common.check_option(
+        "--serve", serve, excludes={"--output": output, "--json": json}, needed_by={"--port": port}
+    )
+    common.check_option("--json", json, excludes={"--output": output})
     assigned = common.parse_assignments(context, "--context")
     if serve:
         return _serve_page(profile, profiles, assigned, _parse_port(port))

@@ -1,29 +1,20 @@
-"""`incarnate profiles`: lists the profiles of the search path."""
+"""`incarnate show --list`: the profiles of the search path."""
 
 from typing import TYPE_CHECKING, Any
 
 from osprofile.cli import common
-from osprofile.cli.options import JsonOption, ProfilesOption
 from osprofile.errors import OSProfileError
 
 if TYPE_CHECKING:
     from osprofile.profile.repository import Repository
 
 
-def profiles(*, profiles: ProfilesOption = [], json: JsonOption = False) -> int:
-    """List the profiles of the search path: name, parents, file.
-
-    If two profiles have the same name, the first on the path is used; it may extend the second.
-
-    Examples:
-      incarnate profiles
-      incarnate profiles --profiles ./site --json
-    """
-    repository = common.open_repository(profiles)
+def print_profiles(repository: "Repository", *, json: bool) -> None:
+    """Print the name, the parents and the file of each profile."""
     entries = [_encode_profile(repository, name) for name in repository.list_names()]
     if json:
         common.print_json(entries)
-        return 0
+        return
     width = max((len(e["name"]) for e in entries), default=0)
     chains = [_format_chain(e) for e in entries]
     chain_width = max(map(len, chains), default=0)
@@ -32,7 +23,6 @@ def profiles(*, profiles: ProfilesOption = [], json: JsonOption = False) -> int:
         for e, chain in zip(entries, chains, strict=True)
     ]
     common.print_result("\n".join(lines))
-    return 0
 
 
 def _encode_profile(repository: "Repository", name: str) -> dict[str, Any]:

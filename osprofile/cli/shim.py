@@ -20,13 +20,22 @@ def shim(
     system: Annotated[
         str | None, Option(("--as",), "The batch system to look like; pbs is pbspro.", "slurm|pbspro|torque")
     ] = None,
+    ignore: Annotated[
+        str | None,
+        Option(
+            ("--ignore",),
+            "Also accept options that affect only where and when a job runs, who pays and who gets mail.",
+            "harmless",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> int:
     """Create drop-in sbatch or qsub commands that submit through a profile.
 
     With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat and
     qdel, runs its jobs on the target system of the profile. PBS has two forms: pbspro prints what
-    OpenPBS and PBS Pro do, torque what Torque does. A stand-in refuses the options that it does not support.
+    OpenPBS and PBS Pro do, torque what Torque does. A stand-in refuses the options that it does not support;
+    with --ignore harmless, it takes those that do not change what a job does.
 
     Exit codes: 0 written; 2 wrong usage, or another program has one of the names; 3 invalid profile.
 
@@ -44,6 +53,10 @@ def shim(
     if system not in MODULES:
         problem = "is not given" if system is None else f"{quote_value(system)} is not supported"
         raise common.UsageError(f"--as {problem}", hint="give --as slurm, pbspro or torque")
+    if ignore not in {None, "harmless"}:
+        raise common.UsageError(
+            f"--ignore {quote_value(ignore or '')} is not supported", hint="give --ignore harmless"
+        )
     programs = MODULES[system]
     resolved = common.open_profile(target.profile, target.profiles)
     name = target.profile or ""
@@ -54,6 +67,7 @@ def shim(
         "context": target.context,
         "target": format_target_name(resolved, target.context),
         "store": os.path.abspath(target.store) if target.store else None,
+        "ignore": ignore or "",
     }
     paths = [os.path.join(directory, program) for program in programs]
     for path in paths:

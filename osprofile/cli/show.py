@@ -1,10 +1,20 @@
-"""`incarnate show`: shows a resolved profile, and where each part of it is defined."""
+"""`incarnate show`: a resolved profile, and where each part of it is defined; its fields; the profiles there are."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from osprofile.cli import common
-from osprofile.cli.options import Argument, FullOption, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.cli.options import (
+    ApplicationOption,
+    Argument,
+    FullOption,
+    JsonOption,
+    Option,
+    ProfileOption,
+    ProfilesOption,
+    VariationOption,
+)
+from osprofile.cli.profiles import print_profiles
 from osprofile.cli.terminal import escape_script_line
 
 if TYPE_CHECKING:
@@ -26,25 +36,63 @@ def show(
     ] = None,
     profile: ProfileOption = None,
     profiles: ProfilesOption = [],
+    list: Annotated[  # noqa: A002
+        bool, Option(("--list",), "List the profiles of the search path: name, parents, file.")
+    ] = False,
+    fields: Annotated[
+        bool,
+        Option(("--fields",), "Show the fields of the template [default: START], and their allowed values."),
+    ] = False,
+    all: Annotated[  # noqa: A002
+        bool, Option(("--all",), "With --fields: also those that a request cannot set.")
+    ] = False,
+    variation: VariationOption = "",
+    application: ApplicationOption = None,
+    schemas: Annotated[
+        bool, Option(("--schemas",), "Show where the XML schemas are, and how editors use them.")
+    ] = False,
     xml: Annotated[
-        bool, Option(("--xml",), "Print one XML document that includes what is inherited.")
+        bool, Option(("--xml",), "Print the profile as one XML document, with everything that it inherits.")
     ] = False,
     full: FullOption = False,
     json: JsonOption = False,
 ) -> int:
-    """Show a resolved profile, and where each item is defined.
+    """Show a profile and where each item is defined; list profiles, or the fields of one.
 
-    Directives and fields come first. Long shell texts are folded to one line; of a long body, the
-    first lines are shown.
+    The profile is shown resolved: with everything that it inherits. Directives and fields come first. Long
+    shell texts are folded to one line; of a long body, only the first lines are shown.
+
+    With --list, if two profiles have the same name, the first on the search path is used; it may extend
+    the second. With --fields, the fields of START include those of JOB_DIRECTIVES, JOB_PROLOGUE, the
+    application and JOB_EPILOGUE.
 
     Examples:
+      incarnate show --list
       incarnate show --profile torque
       incarnate show START --profile torque
+      incarnate show --fields --profile pbs
       incarnate show --profile torque --xml > flat.xml
     """
-    if xml and json:
-        raise common.UsageError("--xml and --json cannot be used together")
+    check, rest = common.check_option, {"a template": template, "--xml": xml, "--full": full}
+    check("--list", list, excludes={"--fields": fields, "--schemas": schemas, **rest})
+    check("--schemas", schemas, excludes={"--fields": fields, **rest})
+    own = {"--all": all, "--variation": variation, "--application": application}
+    check("--fields", fields, excludes={"--xml": xml, "--full": full}, needed_by=own)
+    check("--xml", xml, excludes={"a template": template, "--json": json, "--full": full})
+    if schemas:
+        _print_schemas(json=json)
+        return 0
+    if list:
+        print_profiles(common.open_repository(profiles), json=json)
+        return 0
     resolved = common.open_profile(profile, profiles)
+    if fields:
+        from osprofile.cli.fields import print_fields
+        from osprofile.incarnation.plan import get_plan
+
+        plan = get_plan(resolved, template or "START", variation, application)
+        print_fields(plan, include_fixed=all, json=json)
+        return 0
     if template is not None:
         resolved.get_template(template)
     if xml:
@@ -63,9 +111,30 @@ def show(
     return 0
 
 
+def _print_schemas(*, json: bool) -> None:
+    from os import path
+
+    from osprofile.profile import data_directories, editors
+
+    where = data_directories.get_schemas_directory()
+    catalog = path.join(where, editors.CATALOG_NAME)
+    namespaces = {path.join(where, name): namespace for name, namespace in editors.SCHEMA_NAMESPACES.items()}
+    vs_code, emacs = editors.format_vs_code_settings(catalog), editors.format_emacs_settings(catalog)
+    if json:
+        common.print_json({"catalog": catalog, "schemas": namespaces, "vs_code": vs_code, "emacs": emacs})
+        return
+    files = "".join(f"{file}  {namespace}\n" for file, namespace in namespaces.items())
+    common.print_result(
+        f"{files}{catalog}\n\n"
+        f"VS Code, with the extension XML by Red Hat, in settings.json:\n\n{vs_code}\n\n"
+        f"Emacs, with the package lsp-mode, in its init file:\n\n{emacs}"
+    )
+
+
 def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
     """Yield the overview: what a site's administrator and a user look for comes first, shell last."""
     from osprofile.incarnation import outline
+    from osprofile.incarnation.cases import format_case
 
     for number, document in enumerate(profile.documents):
         relation = "extends" if number else "profile"
@@ -75,6 +144,8 @@ def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
     fields = list(profile.global_fields.values())
     used_names = {f.name for t in profile.templates.values() for f in _list_used_fields(profile, t)}
     settable = [f for f in fields if f.settable and f.name in used_names]
+    cases = (f"field {c.name} {format_case(c)}  {c.location}" for c in profile.cases)
+    yield from _format_section("limits and defaults for a value of another field", cases)
     fixed = [f for f in fields if not f.settable]
     shell = [f for f in fixed if f.name.startswith(SHELL_PREFIX)]
     others = [f for f in fixed if not f.name.startswith(SHELL_PREFIX)]
@@ -219,6 +290,9 @@ def _encode_profile(profile: "Profile", template_name: str | None) -> dict[str, 
         "chain": [{"name": d.name, "place": str(d.location)} for d in profile.documents],
         "uspace_root": profile.uspace_root,
         "delimiter": profile.delimiter,
+        "cases": [
+            {"field": c.name, "for": str(c.selection), "place": str(c.location)} for c in profile.cases
+        ],
         "global_fields": {f.name: str(f.location) for f in profile.global_fields.values()},
         "templates": encoded,
         "storages": [{**encode_entity(s), "template": s.template} for s in profile.storages.values()],

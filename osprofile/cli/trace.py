@@ -1,23 +1,8 @@
-"""`incarnate trace`: follows each value from its source to its position in the script."""
+"""`incarnate render --trace`: follows each value from its source to its position in the script."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from osprofile.cli import common
-from osprofile.cli.options import (
-    ApplicationOption,
-    Argument,
-    ContextOption,
-    FieldsOption,
-    FullOption,
-    JsonOption,
-    Option,
-    ProfileOption,
-    ProfilesOption,
-    SetFileOption,
-    SetOption,
-    StrictOption,
-    VariationOption,
-)
 from osprofile.cli.terminal import (
     Report,
     excerpt_line,
@@ -32,60 +17,17 @@ if TYPE_CHECKING:
     from osprofile.incarnation.trace import FieldLink, FieldTrace, UseTrace, ValuePosition
 
 
-def trace(
-    *,
-    template: Annotated[str, Argument("The template, as in START.", "TEMPLATE", "templates")],
-    profile: ProfileOption = None,
-    set: SetOption = [],  # noqa: A002  # the option's name
-    set_file: SetFileOption = [],
-    fields: FieldsOption = None,
-    context: ContextOption = [],
-    variation: VariationOption = "",
-    application: ApplicationOption = None,
-    profiles: ProfilesOption = [],
-    strict: StrictOption = True,
-    field: Annotated[
-        list[str], Option(("--field", "-f"), "Trace only this field; may be repeated.", "NAME", "used-fields")
-    ] = [],
-    full: FullOption = False,
-    json: JsonOption = False,
-) -> int:
-    """Show where each value in a script comes from, and by which rules.
+def print_trace(
+    profile: str, incarnation: "Incarnation", names: list[str], *, full: bool, json: bool
+) -> None:
+    """Print the trace of an incarnation, of the fields `names` or of all; `full` does not fold shell."""
+    from osprofile.incarnation.trace import trace_fields
 
-    For each field: the source of the value (fixed, request, context, default), the sources that it
-    overrides, the tag that it was replaced by, the type, limits and pattern that it was checked
-    against, and for each use the result of the regular expression and the position in the script.
-    The values of the request come first, then those in directives. Shell that the profile fixes is
-    one line at the end. Takes the same options as render.
-
-    Examples:
-      incarnate trace START --profile pbs --set QUEUE=long --set WALLTIME=600
-      incarnate trace START --profile slurm --set WALLTIME=600 --field WALLTIME
-      incarnate trace GET_JOB_STATUS --profile slurm --set JOB_ID=4711 --json
-    """
-    from osprofile.cli.request import read_request
-    from osprofile.incarnation import trace as traces
-    from osprofile.incarnation.incarnate import incarnate
-
-    resolved = common.open_profile(profile, profiles)
-    incarnation = incarnate(
-        resolved,
-        template,
-        fields=read_request(fields, set_file, set),
-        variation=variation,
-        application=application,
-        context=common.build_context(resolved, context),
-        strict=strict,
-    )
-    selected = _select_fields(traces.trace_fields(incarnation), field, template)
-    for warning in incarnation.warnings:
-        common.print_message(f"warning: {warning}")
+    selected = _select_fields(trace_fields(incarnation), names, incarnation.template)
     if json:
-        common.print_json(_encode_trace(resolved.name, incarnation, selected))
+        common.print_json(_encode_trace(profile, incarnation, selected))
     else:
-        unfolded = full or bool(field)
-        common.print_result(_format_report(resolved.name, incarnation, selected, full=unfolded))
-    return 0
+        common.print_result(_format_report(profile, incarnation, selected, full=full or bool(names)))
 
 
 def _select_fields(traces: "tuple[FieldTrace, ...]", names: list[str], template: str) -> "list[FieldTrace]":
@@ -148,6 +90,8 @@ def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
         shown = f"{truncate_text(name, report.text_width // 2)} stands for "
         shown += quote_value(field_trace.tag.value, report.text_width - len(shown))
         report.add_row("tag", shown, format_location(field_trace.tag.location))
+    if field_trace.choice:
+        report.add_row("choice", f"{field_trace.choice}: the first value that the request fits")
     for check in field_trace.checks:
         report.add_row(
             check.name, truncate_text(check.constraint, report.text_width), format_location(check.location)
@@ -228,6 +172,7 @@ def _encode_field(field_trace: "FieldTrace") -> dict[str, Any]:
             for s in field_trace.sources
         ],
         "tag": tag and {"name": tag.name, "value": tag.value, "place": common.encode_location(tag.location)},
+        "choice": field_trace.choice or None,
         "links": [_encode_link(k) for k in field_trace.links],
         "checks": [
             {"rule": c.name, "allows": c.constraint, "place": common.encode_location(c.location)}

@@ -3,6 +3,9 @@
 The table `[context]` is the context of all cases. A case is a table `[case.NAME]` with the keys
 `template`, `variation` and `application` if needed, `fields` for the request, `context` for additional
 context, and `refused = true` if the request must be refused. `golden/NAME.txt` has the expected script.
+
+A case with the only key `states` is a file of the folder with captured output of the batch system; its golden file
+says how the profile understands it.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ CASE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 
 @final
 class Case(NamedTuple):
-    """One case: a request with its context, and whether it must be refused."""
+    """One case: a request with its context, and whether it must be refused; or a file with captured output."""
 
     name: str
     template: str
@@ -42,6 +45,8 @@ class Case(NamedTuple):
     context: Mapping[str, str]
     must_be_refused: bool
     location: Location | None
+    states: str = ""
+    """The file with captured output, without a folder."""
 
 
 @final
@@ -139,6 +144,7 @@ _CASE_KEYS: Final[dict[str, type]] = {
     "fields": dict,
     "context": dict,
     "refused": bool,
+    "states": str,
 }
 _TOP_KEYS: Final[dict[str, type]] = {"context": dict, "case": dict}
 
@@ -175,9 +181,15 @@ class _CaseReader:
 
     def read_case(self, name: str, content: dict[str, Any], path: KeyPath) -> Case:
         get = self.filter_keys(content, _CASE_KEYS, path).get
-        if "template" not in content:
+        states = get("states", "")
+        if "template" not in content and not states:
             hint = 'add a template, as in template = "START"'
             self.add_error(f"case {name} has no template", path, hint)
+        if states and len(content) > 1:
+            self.add_error(f"case {name} has states and other keys", path, "captured output has no request")
+        elif states and (not CASE_NAME.fullmatch(states) or states.endswith(files.GOLDEN_SUFFIX)):
+            hint = f"it is a file beside {files.CASES_FILE}, and not a golden file: as in squeue.out"
+            self.add_error(f"states: the name {quote_value(states)} is not allowed", (*path, "states"), hint)
         return Case(
             name=name,
             template=get("template", ""),
@@ -187,6 +199,7 @@ class _CaseReader:
             context=self.context | self.read_strings(get("context", {}), (*path, "context")),
             must_be_refused=get("refused", False),
             location=self.locate_key(path),
+            states=states,
         )
 
     def filter_keys(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from os import path as paths
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
@@ -11,6 +12,7 @@ from osprofile.errors import (
     JavaRegexTimeoutError,
     NotFoundError,
     OSProfileError,
+    TargetError,
     format_message,
 )
 from osprofile.golden import files
@@ -96,6 +98,24 @@ def incarnate_case(profile: Profile, case: Case) -> CaseOutput:
     return CaseOutput(incarnation.text.encode(), None, incarnation.warnings, case.must_be_refused)
 
 
+def read_states_case(profile: Profile, suite: CaseSuite, case: Case) -> CaseOutput:
+    """Return how a profile understands the captured output of a case.
+
+    Raises `CasesError` if there is no such file, and what `read_capture` raises, except a `TargetError`.
+    """
+    from osprofile.golden.captures import format_jobs, read_capture
+
+    path = paths.join(suite.folder, case.states)
+    data = files.read_file(path)
+    if data is None:
+        hint = "it has the output of a command of the batch system"
+        raise files.make_error(f"case {case.name}: there is no file {path}", hint, case.location)
+    try:
+        return CaseOutput(format_jobs(read_capture(profile, data)).encode())
+    except TargetError as error:
+        return CaseOutput(b"", error)
+
+
 def compare_case(case: Case, file: str, output: CaseOutput, golden_data: bytes | None) -> CaseResult:
     """Compare the output for a case with the content of its golden file."""
     if output.error is not None:
@@ -122,7 +142,10 @@ def check_cases(
         if is_selected(case.name):
             file = suite.get_golden_path(case.name)
             try:
-                results.append(compare_case(case, file, incarnate_case(profile, case), files.read_file(file)))
+                output = (
+                    read_states_case(profile, suite, case) if case.states else incarnate_case(profile, case)
+                )
+                results.append(compare_case(case, file, output, files.read_file(file)))
             except NotFoundError as error:
                 message = f"case {case.name}: {error.message}"
                 errors.append(OSProfileError(message, location=case.location, hint=error.hint))

@@ -30,7 +30,7 @@ EXAMPLE_JOB_DIRECTORY: Final = "20261121-094512-0011223344556677"
 EXAMPLE_HOST: Final = "login.example.org"
 
 TYPICAL_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
-    "JOB_ID": ("4711", "4711-304973-7d90afd1"),
+    "JOB_ID": ("4711", "4711-304973-7d90afd1", "f112345"),
     "SIGNAL": ("10",),
     "PATH": ("results/out.txt",),
 }
@@ -75,6 +75,7 @@ def build_common_context(profile: Profile) -> dict[str, str]:
         "USER_NAME": EXAMPLE_USER,
         "WORKING_DIRECTORY": working_directory(profile, EXAMPLE_USER, EXAMPLE_JOB_DIRECTORY),
         "SSH:HOST": EXAMPLE_HOST,
+        "SUDO:USER": EXAMPLE_USER,
     }
 
 

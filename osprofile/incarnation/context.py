@@ -6,6 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.profile.model import USER_GROUPS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -54,6 +56,34 @@ def add_target_fields(profile: Profile, context: Mapping[str, str]) -> dict[str,
         if value:
             completed[name] = value
     return completed
+
+
+def add_user_groups(profile: Profile, context: dict[str, str]) -> dict[str, str]:
+    """Add USER_GROUPS of this machine to the context of a user here, if the profile has cases for them; return it."""
+    if has_group_cases(profile) and not context.get("SSH:HOST"):
+        context.setdefault(USER_GROUPS, " ".join(_list_groups(context["USER_NAME"])))
+    return context
+
+
+def has_group_cases(profile: Profile) -> bool:
+    """Return whether the user's groups decide about anything in a profile."""
+    return any(USER_GROUPS in (case.name, case.selection and case.selection.field) for case in profile.cases)
+
+
+def _list_groups(user: str) -> list[str]:
+    """Return the names of a user's groups, as `id -Gn` prints them; none for a user that this machine does not know."""
+    import grp
+    import pwd
+    from contextlib import suppress
+
+    names = list[str]()
+    with suppress(KeyError):
+        is_own = user == get_user_name()  # this process may have groups that it was given otherwise
+        own = [os.getegid(), *os.getgroups()]
+        for group in dict.fromkeys(own if is_own else os.getgrouplist(user, pwd.getpwnam(user).pw_gid)):
+            with suppress(KeyError):  # a group without a name
+                names.append(grp.getgrgid(group).gr_name)
+    return names
 
 
 def new_context(profile: Profile) -> dict[str, str]:

@@ -18,8 +18,8 @@ from osprofile.errors import (
     Problem,
     ValueRefusedError,
 )
-from osprofile.profile.model import TYPE_ATTRIBUTE
-from osprofile.text import format_clock, quote_shell_word, quote_value
+from osprofile.profile.model import TYPE_ATTRIBUTE, USER_FIELDS
+from osprofile.text import format_amount_words, format_clock, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,16 @@ PROFILE_NAME: Final = "PROFILE_NAME"
 USPACE_ROOT: Final = "USPACE_ROOT"
 """The field with the profile's UspaceRoot, below which working directories are created."""
 SPECIAL_FIELDS: Final = frozenset(
-    {"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", "SSH:CONTROL_PATH", PROFILE_NAME, USPACE_ROOT}
+    {
+        *USER_FIELDS,
+        "WORKING_DIRECTORY",
+        "SSH:HOST",
+        "SSH:PORT",
+        "SSH:CONTROL_PATH",
+        "SUDO:USER",
+        PROFILE_NAME,
+        USPACE_ROOT,
+    }
 )
 TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"
@@ -85,6 +94,7 @@ def format_minutes(seconds: int) -> str:
 
 DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_clock, "MINUTES": format_minutes}
 """The derived fields `<X:HMS>` and `<X:MINUTES>` of an integer field X in seconds."""
+_ALTERNATIVES: Final = r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?"
 QUOTED: Final = "QUOTED"
 """The derived field `<X:QUOTED>` of any field X is its value as one word of a shell, or nothing without a value."""
 QUOTE_ESCAPE: Final = ("'", r"'\\''")
@@ -121,6 +131,14 @@ def derive_value(field: Field, name: str, value: str) -> str:
 def apply_tags(field: Field, value: str) -> str:
     """Return the value of the tag named `value`; without such a tag, `value` itself."""
     return next((tag.value for tag in field.tags if tag.name == value), value)
+
+
+def list_alternatives(pattern: str) -> tuple[str, ...]:
+    """Return the words of a pattern that is only a list of words to choose from, as `physics|chem`; else nothing."""
+    words = re.fullmatch(_ALTERNATIVES, pattern)  # compiled where it is needed: few commands do
+    if words is None or (pattern[0] == "(") != (pattern[-1] == ")"):
+        return ()
+    return tuple(words[1].split("|"))
 
 
 def is_integer(value: str) -> bool:
@@ -164,8 +182,17 @@ class ValueCheck(NamedTuple):
 
 
 def list_checks(field: Field) -> tuple[ValueCheck, ...]:
-    """Return the checks of a field in the order in which they are made: type, limits, pattern."""
-    return tuple(_iter_checks(field))
+    """Return the checks of a field in the order in which they are made: type, limits, pattern.
+
+    Those of a case (`ext:for`) have no type, and say when they apply.
+    """
+    if field.selection is None:
+        return tuple(_iter_checks(field))
+    return tuple(
+        check._replace(constraint=f"{check.constraint} for {field.selection}")
+        for check in _iter_checks(field)
+        if check.name != "type"
+    )
 
 
 def _iter_checks(field: Field) -> Iterator[ValueCheck]:
@@ -227,7 +254,11 @@ def _check_limit(field: Field, name: str, limit: float, value: str, label: str) 
     fits = is_within_limits(value, limit, None) if is_minimum else is_within_limits(value, None, limit)
     if not fits:
         relation = "below" if is_minimum else "above"
-        message = f"{label} is {relation} the {name} of {format_number(limit)}"
+        if (meaning := format_amount_words(field.name, value)) != value:
+            label += meaning.removeprefix(value)
+        message = (
+            f"{label} is {relation} the {name} of {format_amount_words(field.name, format_number(limit))}"
+        )
         if problem := find_limits_problem(field):
             raise InvalidProfileError([problem])
         location, hint = field.locate_child(name), _describe_range(field)
@@ -244,9 +275,14 @@ def find_limits_problem(field: Field) -> Problem | None:
     return Problem("OSP307", message, field.locate_child("Min"), hint)
 
 
-def _check_pattern(field: Field, value: str, label: str) -> None:
+def accepts_pattern(field: Field, value: str) -> bool:
+    """Return whether a value matches a field's pattern, if it has one."""
     pattern = _compile_pattern(field)
-    if pattern is not None and not pattern.accepts(value):
+    return pattern is None or pattern.accepts(value)
+
+
+def _check_pattern(field: Field, value: str, label: str) -> None:
+    if not accepts_pattern(field, value):
         message = f"{label} does not match the pattern {field.pattern_text}"
         location = field.locate_pattern()
         raise ValueRefusedError(message, field=field.name, location=location, hint=field.description)
@@ -327,8 +363,7 @@ class FieldRule:
         is_canonical = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
         if not (is_canonical and self._min_integer <= int(value) <= self._max_integer):
             return False
-        pattern = _compile_pattern(self._field)
-        return pattern is None or pattern.accepts(value)
+        return accepts_pattern(self._field, value)
 
 
 def field_timeout_error(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
@@ -379,14 +414,19 @@ def _describe_range(field: Field) -> str:
     return f"{allowed}. {field.description}" if field.description else allowed
 
 
-def format_range(field: Field) -> str:
-    """Return the limits of a field in words: `1 to 64`, `at least 1`, or the empty string."""
-    low, high = field.minimum, field.maximum
+def format_range(field: Field, *, with_meaning: bool = True) -> str:
+    """Return the limits of a field in words: `1 to 64`, `at least 1`, `at most 7200 (2h)`, or the empty string.
+
+    Without the meaning, numbers stand alone.
+    """
+    low, high = (None if n is None else format_number(n) for n in (field.minimum, field.maximum))
+    if with_meaning:
+        low, high = (None if n is None else format_amount_words(field.name, n) for n in (low, high))
     if low is not None and high is not None:
-        return f"{format_number(low)} to {format_number(high)}"
+        return f"{low} to {high}"
     if low is not None:
-        return f"at least {format_number(low)}"
-    return f"at most {format_number(high)}" if high is not None else ""
+        return f"at least {low}"
+    return f"at most {high}" if high is not None else ""
 
 
 def validate_text(name: str, value: object) -> None:

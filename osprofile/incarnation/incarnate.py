@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.errors import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError
 from osprofile.incarnation import field_rules as rules
+from osprofile.incarnation.cases import ActiveCases
 from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts
 from osprofile.incarnation.static_scripts import StaticScriptFile
@@ -19,12 +20,12 @@ from osprofile.profile.model import REQUIRES_ATTRIBUTE
 from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import NoReturn
 
     from osprofile.incarnation.compiled_text import CompiledText, FieldUse, Values
     from osprofile.incarnation.plan import Plan
-    from osprofile.profile.model import Profile
+    from osprofile.profile.model import Field, Profile
     from osprofile.source import Location
 
 ValueOrigin = Literal["fixed", "request", "context", "default"]
@@ -64,6 +65,8 @@ class Incarnation:
         values: Values,
         request: Mapping[str, str],
         context: Mapping[str, str],
+        *,
+        cases: ActiveCases | None,
     ) -> None:
         """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` with the name of a missing value."""
         self.text = compiled_text.fill_slots(values)
@@ -72,7 +75,7 @@ class Incarnation:
         """The files that must be deployed for the script to run."""
         self.warnings: tuple[str, ...] = ()
         """Sentences for the caller's log; empty unless `strict=False`, or a field has a fixed value."""
-        self._inputs = (plan, values, request, context, compiled_text)
+        self._inputs = (plan, values, request, context, compiled_text, cases)
 
     def __repr__(self) -> str:
         return f"<Incarnation of {self.template}, {len(self.text)} characters>"
@@ -109,25 +112,46 @@ class Incarnation:
     @property
     def trace_inputs(self) -> tuple[Plan, CompiledText, Values]:
         """The plan, the one of its two texts that was filled, and the values, for `trace`."""
-        plan, values, _request, _context, text = self._inputs
+        plan, values, _request, _context, text, _cases = self._inputs
         return plan, text, values
 
-    def list_sources(self, name: str) -> Iterator[tuple[ValueOrigin, str]]:
-        """Yield all sources that have a value for a field, in order of precedence: the first wins."""
-        plan, _values, request, context, _text = self._inputs
-        sources: tuple[tuple[ValueOrigin, Mapping[str, str]], ...] = (
-            ("fixed", plan.fixed),
-            ("request", request),
-            ("context", context),
-            ("default", plan.defaults),
+    @property
+    def cases(self) -> Sequence[Field]:
+        """The declarations that applied for a value of another field (`ext:for`)."""
+        cases = self._inputs[-1]
+        return cases.cases if cases is not None else ()
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What was taken for the value `auto`, by field."""
+        cases = self._inputs[-1]
+        return cases.choices if cases is not None else _EMPTY_MAPPING
+
+    def list_sources(self, name: str) -> Iterator[tuple[ValueOrigin, str, Field | None]]:
+        """Yield all sources that have a value for a field, in order of precedence: the first wins.
+
+        Each with the declaration of the field, or the case of it, that applies there.
+        """
+        plan, _values, request, context, _text, cases = self._inputs
+        declaration, case = (
+            plan.declarations.get(name),
+            cases.defaults.get(name) if cases is not None else None,
         )
-        return ((origin, source[name]) for origin, source in sources if name in source)
+        if name in plan.fixed:
+            yield "fixed", plan.fixed[name], declaration
+        if name in request:
+            yield "request", request[name], declaration
+        if name in context:
+            yield "context", context[name], declaration
+        if case is not None:
+            yield "default", case.default or "", case
+        if name in plan.defaults:
+            yield "default", plan.defaults[name], declaration
 
     def _describe_field(self, name: str) -> FieldValue:
-        plan, values, *_ = self._inputs
-        declaration = plan.declarations.get(name)
-        origin, raw_value = next(self.list_sources(name))
-        return FieldValue(name, values[name], raw_value, origin, declaration and declaration.location)
+        origin, raw_value, declaration = next(self.list_sources(name))
+        location = declaration and declaration.location
+        return FieldValue(name, self._inputs[1][name], raw_value, origin, location)
 
 
 def incarnate(
@@ -159,8 +183,8 @@ def incarnate(
         warnings = _check_request_names(plan, request, strict=strict)
         request = {name: value for name, value in request.items() if name in plan.settable}
     try:
-        values, text = _resolve_values(plan, request, context)
-        incarnation = Incarnation(text, plan, values, request, context)
+        values, text, cases = _resolve_values(plan, request, context)
+        incarnation = Incarnation(text, plan, values, request, context, cases=cases)
     except KeyError as error:
         _raise_missing_value(plan, error.args[0], context)
     if warnings:
@@ -194,8 +218,8 @@ def static_scripts(
 
 def _resolve_values(
     plan: Plan, request: Mapping[str, str], context: Mapping[str, str]
-) -> tuple[Values, CompiledText]:
-    """Return the checked values by key, and the text to fill.
+) -> tuple[Values, CompiledText, ActiveCases | None]:
+    """Return the checked values by key, the text to fill, and the cases that apply.
 
     Raises `KeyError` with the name of a required field that has no value.
     """
@@ -203,8 +227,28 @@ def _resolve_values(
     joined = _join_simple_values(request, context)
     if joined is None:
         _validate_values(plan, request, context)
+    cases = ActiveCases(plan, values, {*context, *request, *plan.fixed}) if plan.cases else None
+    if cases is not None:
+        cases.apply(values)
     if plan.required:
         _require_values(plan, values)
+    _apply_rules(plan, values)
+    if plan.conditions or plan.requirements:
+        _apply_links(plan, values, request, context)
+    if cases is not None:
+        cases.check(values)
+    if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
+        return values, plan.unquoted_text, cases
+    for key, name, old, new in plan.literal_replacements:
+        value = values[name]
+        values[key] = value.replace(old, new) if old in value else value
+    for step in plan.steps:
+        values[step.key] = step.compute_value(values)
+    return values, plan.text, cases
+
+
+def _apply_rules(plan: Plan, values: Values) -> None:
+    """Check the values of the fields with rules, and put those of tags in the place of their names."""
     for name, cache, rule in plan.checked_fields:
         if values[name] not in cache:
             rule.resolve_value(values[name])
@@ -212,16 +256,6 @@ def _resolve_values(
         raw_value = values[name]
         value = cache.get(raw_value)
         values[name] = rule.resolve_value(raw_value) if value is None else value
-    if plan.conditions or plan.requirements:
-        _apply_links(plan, values, request, context)
-    if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
-        return values, plan.unquoted_text
-    for key, name, old, new in plan.literal_replacements:
-        value = values[name]
-        values[key] = value.replace(old, new) if old in value else value
-    for step in plan.steps:
-        values[step.key] = step.compute_value(values)
-    return values, plan.text
 
 
 def _require_values(plan: Plan, values: Values) -> None:

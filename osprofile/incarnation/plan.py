@@ -14,6 +14,7 @@ from weakref import finalize
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
+from osprofile.incarnation.cases import get_selection
 from osprofile.incarnation.compiled_text import (
     LINE_END,
     CompiledText,
@@ -23,7 +24,7 @@ from osprofile.incarnation.compiled_text import (
     create_join_step,
 )
 from osprofile.incarnation.static_scripts import get_deployed_name
-from osprofile.profile.model import JOB_DIRECTIVES, Template
+from osprofile.profile.model import JOB_DIRECTIVES, USER_FIELDS, USER_GROUPS, Template
 from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Plan(NamedTuple):
     - `defaults`, `fixed`: the values of Default and Value; a fixed one has no default
     - `settable`: the fields that a request may set; `required`: those without Value and Default
     - `checked_fields`, `tagged_fields`: fields with rules, without and with tags
+    - `cases`: the declarations that apply only for a value of another field (`ext:for`)
     - `conditions`, `requirements`: the fields with `ext:when` and `ext:requires`, each with the one that it names
     - `literal_replacements` (key, input key, old, new) and `steps`: compute further values
     - `static_scripts`: each with the texts of its path and its directory
@@ -89,6 +91,7 @@ class Plan(NamedTuple):
     required: tuple[str, ...]
     checked_fields: NamedRules
     tagged_fields: NamedRules
+    cases: tuple[Field, ...]
     conditions: tuple[tuple[str, str], ...]
     requirements: tuple[tuple[str, str], ...]
     literal_replacements: tuple[tuple[str, str, str, str], ...]
@@ -227,7 +230,8 @@ class _PlanCompiler:
         replaced_texts = {old for _key, _name, old, _new in self.literal_replacements.values()}
         quoted_character = replaced_texts.pop() if len(replaced_texts) == 1 and not self.steps else ""
         unquoted_text = None
-        profile_values = [*_iter_profile_values(declarations.values()), *profile_fields.values()]
+        cases = tuple(filter(self.is_used_case, self.profile.cases))
+        profile_values = [*_iter_profile_values((*declarations.values(), *cases)), *profile_fields.values()]
         if quoted_character and not any(quoted_character in value for value in profile_values):
             unquoted_text = text.replace_keys(
                 {key: name for key, name, _old, _new in self.literal_replacements.values()}
@@ -264,12 +268,18 @@ class _PlanCompiler:
             tagged_fields=tuple(
                 (n, rule.resolved_values, rule) for n, rule in field_rules if declarations[n].tags
             ),
+            cases=cases,
             conditions=tuple(_sort_conditions(declarations)),
             requirements=tuple((n, f.requires) for n, f in declarations.items() if f.requires is not None),
             literal_replacements=tuple(self.literal_replacements.values()),
             steps=tuple(self.steps.values()),
             static_scripts=tuple(self.static_scripts.values()),
         )
+
+    def is_used_case(self, case: Field) -> bool:
+        selector = get_selection(case).field
+        is_known = selector in self.uses or selector in USER_FIELDS
+        return is_known and (case.name in self.uses or case.name == USER_GROUPS)
 
     # Bodies
 

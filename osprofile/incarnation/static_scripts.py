@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 SCRIPT_FILE_MODE = 0o700
 
@@ -68,22 +68,38 @@ def deployment_script(scripts: Iterable[StaticScriptFile], *, prune: bool = Fals
     return "".join([*lines, *map(_format_deploy_call, scripts)])
 
 
+def add_check(text: str, scripts: Sequence[StaticScriptFile], profile_name: str) -> str:
+    """Return a script with a line that says what to do where its static scripts are not deployed.
+
+    It looks for the first of them, as those of a profile are deployed together. It does not exit: the script may be
+    pasted into a shell, and fails by itself.
+    """
+    if not scripts:
+        return text
+    comment, line_end, rest = text.partition("\n") if text.startswith("# ") else ("", "", text)
+    check = (
+        f"[ -f {scripts[0].path} ] || echo 'install: incarnate render --deploy -p {profile_name} --run' >&2\n"
+    )
+    return f"{comment}{line_end}{check}{rest}"
+
+
+# No `set -e`: it has no effect in a script whose caller looks at its exit status with `||` or `if`.
 _DEPLOY_FUNCTION = """\
-set -eu
+set -u
 umask 077
+fail() { printf '%s\\n' "$1" >&2; exit 1; }
 deploy() { # DIRECTORY PATH BODY MODE
-  mkdir -p -- "$1"
-  chmod go-w -- "$1" # who may write here could run his own scripts as us
-  [ ! -d "$2" ] || { printf '%s\n' "$2 is a directory" >&2; exit 1; }
-  new=$(mktemp -- "$2.XXXXXXXX")
+  mkdir -p -- "$1" || exit 1
+  chmod go-w -- "$1" || exit 1 # who may write here could run his own scripts as us
+  [ ! -d "$2" ] || fail "$2 is a directory"
+  new=$(mktemp -- "$2.XXXXXXXX") || exit 1
   trap 'rm -f -- "$new"' EXIT HUP INT TERM
-  printf '%s' "$3" > "$new"
-  chmod "$4" -- "$new"
+  printf '%s' "$3" > "$new" || fail "$2 cannot be written"
+  chmod "$4" -- "$new" || exit 1
   if [ -f "$2" ] && [ ! -L "$2" ] && cmp -s -- "$new" "$2"; then
-    chmod "$4" -- "$2"
-    rm -f -- "$new"
+    chmod "$4" -- "$2" && rm -f -- "$new" || exit 1
   else
-    mv -f -- "$new" "$2"
+    mv -f -- "$new" "$2" || exit 1
   fi
   trap - EXIT HUP INT TERM
 }
@@ -92,7 +108,7 @@ deploy() { # DIRECTORY PATH BODY MODE
 
 _PRUNE_FUNCTION = f"""\
 prune() {{ # DIRECTORY: a submission that is under way has read its program
-  [ ! -d "$1" ] || (cd -- "$1" && find . -maxdepth 1 -type f -name '*.{"[0-9a-f]" * 16}*' -atime +6 -exec rm -f -- {{}} +)
+  [ ! -d "$1" ] || (cd -- "$1" && find . -maxdepth 1 -type f -name '*.{"[0-9a-f]" * 16}*' -atime +6 -exec rm -f -- {{}} +) || exit 1
 }}
 """
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.incarnation import body as bodies
+from osprofile.incarnation.field_rules import list_checks
 from osprofile.incarnation.outline import is_directive
 from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 
@@ -100,7 +101,7 @@ class FieldTrace(NamedTuple):
     `sources` are all sources that had a value, the winner first; none if the engine supplies it.
     `raw_value` is the winner's value, `tag` the tag that replaced it, `value` the result, and
     `checks` are the rules that were checked: none for the empty value, which means "not given".
-    `links` are the fields that it depends on, and those that depend on it.
+    `links` are the fields that it depends on, and those that depend on it. `choice` is what was taken for `auto`.
     """
 
     name: str
@@ -113,6 +114,7 @@ class FieldTrace(NamedTuple):
     checks: tuple[ValueCheck, ...]
     uses: tuple[UseTrace, ...]
     links: tuple[FieldLink, ...] = ()
+    choice: str = ""
 
     @property
     def is_switched_off(self) -> bool:
@@ -167,14 +169,21 @@ def _trace_field(
     plan, _text, values = incarnation.trace_inputs
     declaration, value = plan.declarations.get(name), values[name]
     sources = tuple(
-        ValueSource(origin, source_value, _find_source_location(declaration, origin))
-        for origin, source_value in incarnation.list_sources(name)
+        ValueSource(origin, source_value, _find_source_location(declared, origin))
+        for origin, source_value, declared in incarnation.list_sources(name)
     )
     origin, raw_value, _location = sources[0]
     tag = rule.find_tag(raw_value) if rule is not None else None
     checks = rule.value_checks if rule is not None and value else ()
+    if value:
+        checks += tuple(
+            check for case in incarnation.cases if case.name == name for check in list_checks(case)
+        )
     own_links = tuple(link for link in links if name in {link.name, link.other})
-    return FieldTrace(name, origin, raw_value, value, declaration, sources, tag, checks, uses, own_links)
+    choice = incarnation.choices.get(name, "")
+    return FieldTrace(
+        name, origin, raw_value, value, declaration, sources, tag, checks, uses, own_links, choice
+    )
 
 
 def _list_links(plan: Plan, values: Values) -> Iterator[FieldLink]:

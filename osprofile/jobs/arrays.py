@@ -7,14 +7,12 @@ status of the whole array is made of theirs. It is DONE only if every task is DO
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, final
 
 from osprofile.errors import ValueRefusedError
-from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
+from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobState, JobStatus
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -93,7 +91,7 @@ class UsageOfTasks(TypedDict):
 
 
 @final
-class _Outcome(NamedTuple):
+class TaskOutcome(NamedTuple):
     """What counts of a task's status for its array. Tasks that are alike are counted together."""
 
     state: JobState
@@ -104,6 +102,7 @@ class _Outcome(NamedTuple):
 
     @property
     def is_success(self) -> bool:
+        """Whether the task ended with 0."""
         return self.state is JobState.DONE and self.exit_code == 0
 
     @property
@@ -123,21 +122,22 @@ class _Outcome(NamedTuple):
         return f"signal {self.signal}" if self.signal else self.word
 
 
-def _get_outcome(status: JobStatus) -> _Outcome:
+def get_outcome(status: JobStatus) -> TaskOutcome:
+    """Return what counts of a task's status for its array."""
     # The texts of other states may differ for each task, and do not matter for the whole.
     reason = status.reason if status.state is JobState.REMOVED else ""
-    return _Outcome(status.state, status.exit_code, status.signal, status.cause, reason)
+    return TaskOutcome(status.state, status.exit_code, status.signal, status.cause, reason)
 
 
 def summarize_tasks(array_id: str, statuses: Iterable[JobStatus]) -> JobStatus:
     """Return the status of an array from those of its tasks."""
     tasks = list(statuses)
-    return _summarize(array_id, Counter(map(_get_outcome, tasks)), tasks)
+    return summarize_outcomes(array_id, Counter(map(get_outcome, tasks)), tasks)
 
 
 def count_tasks(statuses: Iterable[JobStatus]) -> dict[str, int]:
     """Return how many tasks are running, queued, held, done (with 0), failed, removed, lost, unknown."""
-    counts = Counter(_get_outcome(status).word for status in statuses)
+    counts = Counter(get_outcome(status).word for status in statuses)
     return {word: counts[word] for word in _COUNTED_WORDS if counts[word]}
 
 
@@ -150,12 +150,14 @@ def format_counts(counts: Mapping[str, int]) -> str:
 
 def describe_tasks(statuses: Iterable[JobStatus]) -> str:
     """Return the states of an array's tasks, or how they ended when all of them have."""
-    outcomes = Counter(map(_get_outcome, statuses))
+    outcomes = Counter(map(get_outcome, statuses))
     has_ended = all(outcome.state in TERMINAL_STATES for outcome in outcomes)
     return _describe_ends(outcomes) if has_ended else _describe_live_tasks(outcomes)
 
 
-def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobStatus]) -> JobStatus:
+def summarize_outcomes(
+    array_id: str, outcomes: Counter[TaskOutcome], tasks: Iterable[JobStatus]
+) -> JobStatus:
     """Return the status of an array; `tasks` are only read if all of them have ended."""
     states = {outcome.state for outcome in outcomes}
     if not states or states - TERMINAL_STATES:
@@ -191,14 +193,14 @@ def sum_usage(tasks: Iterable[JobStatus]) -> UsageOfTasks:
     return {"cpu_time": sum(times) if times and len(times) == len(tasks) else None, "max_memory": memory}
 
 
-def _describe_live_tasks(outcomes: Counter[_Outcome]) -> str:
+def _describe_live_tasks(outcomes: Counter[TaskOutcome]) -> str:
     counts: Counter[str] = Counter()
     for outcome, number in outcomes.items():
         counts[outcome.word] += number
     return format_counts({word: counts[word] for word in _COUNTED_WORDS if counts[word]})
 
 
-def _describe_ends(outcomes: Counter[_Outcome]) -> str:
+def _describe_ends(outcomes: Counter[TaskOutcome]) -> str:
     """Return `997 of 1000 tasks ended with 0; exit 3: 2; signal 9: 1`."""
     succeeded = sum(number for outcome, number in outcomes.items() if outcome.is_success)
     others: Counter[str] = Counter()
@@ -210,103 +212,3 @@ def _describe_ends(outcomes: Counter[_Outcome]) -> str:
     if len(ends) > _MAX_OUTCOMES:
         texts.append(f"other ends: {sum(number for _, number in ends[_MAX_OUTCOMES:])}")
     return "; ".join([f"{succeeded} of {outcomes.total()} tasks ended with 0", *texts])
-
-
-@final
-@dataclass(slots=True)
-class _Array:
-    """A watched array: the statuses of its tasks by id, and how many tasks are alike."""
-
-    statuses: dict[str, JobStatus]
-    outcomes: Counter[_Outcome]
-    last_timestamp: float = -math.inf
-    summary: JobStatus | None = field(default=None)
-
-
-@final
-class ArrayTracker:
-    """The watched arrays, each with the statuses of its tasks.
-
-    The change of a task costs the same whatever the number of tasks. The status of an array is made when
-    all changes of one answer are known: otherwise it would go back to QUEUED for a moment, when one task
-    has ended and the next one is not yet known to run.
-    """
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, _Array] = {}
-        self._array_ids: dict[str, str] = {}
-        self._live_ids: set[str] = set()
-        self._changed: dict[str, float] = {}
-        """The timestamp of the last change of a task, by the id of the array."""
-
-    def __contains__(self, array_id: str) -> bool:
-        return array_id in self._arrays
-
-    def watch(self, array_id: str, tasks: Iterable[JobStatus], timestamp: float) -> None:
-        """Follow an array from now on, whose tasks have these statuses at `timestamp`."""
-        statuses = {task.job_id: task for task in tasks}
-        self._arrays[array_id] = _Array(statuses, Counter(map(_get_outcome, statuses.values())))
-        self._array_ids.update(dict.fromkeys(statuses, array_id))
-        self._changed[array_id] = timestamp
-        self._live_ids.add(array_id)
-
-    def unwatch(self, array_id: str) -> list[str]:
-        """Forget an array, if it is known, and return the ids of its tasks."""
-        array = self._arrays.pop(array_id, None)
-        self._changed.pop(array_id, None)
-        self._live_ids.discard(array_id)
-        task_ids = list(array.statuses) if array is not None else []
-        for task_id in task_ids:
-            self._array_ids.pop(task_id, None)
-        return task_ids
-
-    def find_array(self, task_id: str) -> str | None:
-        """Return the id of the array that a task belongs to; None for any other job."""
-        return self._array_ids.get(task_id)
-
-    def get_tasks(self, array_id: str) -> Mapping[str, JobStatus]:
-        """Return the statuses of an array's tasks, by their ids."""
-        return self._arrays[array_id].statuses
-
-    @property
-    def has_live_arrays(self) -> bool:
-        """Whether there is an array whose end is not published."""
-        return bool(self._live_ids)
-
-    def update_task(self, event: JobEvent) -> None:
-        """Note the event of a task; ignore those of other jobs."""
-        array_id = self._array_ids.get(event.job_id)
-        if array_id is None:
-            return
-        array = self._arrays[array_id]
-        before = _get_outcome(array.statuses[event.job_id])
-        array.statuses[event.job_id] = event.status
-        array.outcomes[before] -= 1
-        if not array.outcomes[before]:
-            del array.outcomes[before]
-        array.outcomes[_get_outcome(event.status)] += 1
-        array.summary = None
-        self._changed[array_id] = max(event.timestamp, self._changed.get(array_id, -math.inf))
-
-    def summarize(self, array_id: str) -> JobStatus:
-        """Return the status of an array as of now."""
-        array = self._arrays[array_id]
-        if array.summary is None:
-            array.summary = _summarize(array_id, array.outcomes, array.statuses.values())
-        return array.summary
-
-    def take_events(self) -> list[JobEvent]:
-        """Return the statuses of the arrays that have changed since the last call.
-
-        The timestamps of one array's events always increase, so that none looks like an older one.
-        """
-        changed, self._changed = self._changed, {}
-        events = []
-        for array_id, timestamp in changed.items():
-            array = self._arrays[array_id]
-            array.last_timestamp = max(timestamp, math.nextafter(array.last_timestamp, math.inf))
-            status = self.summarize(array_id)
-            if status.state in TERMINAL_STATES:
-                self._live_ids.discard(array_id)
-            events.append(JobEvent(array.last_timestamp, status))
-        return events

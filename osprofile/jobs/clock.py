@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+class Moment(NamedTuple):
+    """The same moment by both clocks."""
+
+    timestamp: float
+    """Seconds since 1970."""
+    monotonic: float
+    """Seconds, for intervals."""
 
 
 @final
@@ -32,3 +41,7 @@ class Clock:
         """
         self._last_timestamp = max(self._wall_clock(), math.nextafter(self._last_timestamp, math.inf))
         return self._last_timestamp
+
+    def now(self) -> Moment:
+        """Return the time by both clocks; the timestamp is always later than the last one returned."""
+        return Moment(self.next_timestamp(), self.monotonic())

@@ -75,6 +75,13 @@ class DependencyResolver:
         )
         return replace(description, after_ok=after_ok, after_not_ok=after_not_ok, after_any=after_any)
 
+    def replace_keys(self, description: JobDescription) -> JobDescription:
+        """Return a description that has ids in place of keys, by the record alone. Raises `JobNotFoundError`."""
+        found = self._find_ids(description, ())
+        if isinstance(found, OSProfileError):
+            raise found
+        return found.description
+
     async def check_dependencies(
         self, descriptions: Sequence[JobDescription], pending: Sequence[Collection[str]]
     ) -> list[JobDescription | OSProfileError]:

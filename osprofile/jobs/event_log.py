@@ -9,30 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.jobs.listener import EventListener
 from osprofile.jobs.script_output import get_output_pattern
-from osprofile.jobs.shell import SSH_VARIATION, get_template_command
+from osprofile.jobs.shell import find_shell_variation, get_template_command
 from osprofile.jobs.state import JobEvent
 from osprofile.jobs.target_names import format_target_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from osprofile.jobs.monitor import JobMonitor
+    from osprofile.jobs.early_events import EarlyEvents
     from osprofile.profile.model import Profile
 
 EVENTS_TEMPLATE: Final = "EVENTS"
 EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
 _EXPIRY_INTERVAL: Final = 60.0
-"""Seconds between two removals of old early events; see `JobMonitor`."""
+"""Seconds between two removals of old early events."""
 
 
 def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:
-    """Return whether a profile has EVENTS for this context: for this host, or for another."""
+    """Return whether a profile has EVENTS for this context: for this host, or for another host or user."""
     template = profile.templates.get(EVENTS_TEMPLATE)
-    return template is not None and (SSH_VARIATION if context.get("SSH:HOST") else "") in template.invocations
+    return template is not None and find_shell_variation(context) in template.invocations
 
 
 @final
@@ -43,7 +44,7 @@ class EventLogSource:
         self,
         profile: Profile,
         context: Mapping[str, str],
-        monitor: JobMonitor,
+        early_events: EarlyEvents,
         on_event: Callable[[JobEvent], object],
         store_path: str,
     ) -> None:
@@ -55,7 +56,7 @@ class EventLogSource:
         self._pattern = None
         if profile.find_field(profile.get_template(EVENTS_TEMPLATE), EVENT_ID_FIELD) is not None:
             self._pattern = get_output_pattern(profile, EVENTS_TEMPLATE, EVENT_ID_FIELD, ("id",))
-        self._monitor, self._on_event = monitor, on_event
+        self._early_events, self._on_event = early_events, on_event
         host_context = {name: value for name, value in context.items() if name != "SSH:PORT"}
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", format_target_name(profile, host_context))
         checkpoint_path = None if store_path == ":memory:" else f"{store_path}.{name}.since"
@@ -63,7 +64,7 @@ class EventLogSource:
             words,
             self._handle_event,
             checkpoint_path=checkpoint_path,
-            get_oldest_early_timestamp=lambda: monitor.oldest_early_timestamp,
+            get_oldest_early_timestamp=lambda: early_events.find_oldest_timestamp(time.time()),
         )
 
     @property
@@ -82,7 +83,7 @@ class EventLogSource:
     async def _expire_early_events(self) -> None:
         while True:
             await asyncio.sleep(_EXPIRY_INTERVAL)
-            self._monitor.expire_early_events()
+            self._early_events.expire(time.time())
 
     def _handle_event(self, event: JobEvent) -> None:
         if self._pattern is not None:

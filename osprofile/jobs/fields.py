@@ -188,8 +188,32 @@ class JobDescription:
         Text,
         JobField(
             "DIRECTORY",
-            "Run the program in this directory [default: the current one; with --host, the job's own].",
+            "Run the program in this directory [default: the current one; with --host, --input or --fetch, the job's own].",
             "--directory DIR",
+        ),
+    ] = None
+    inputs: Annotated[
+        Words,
+        JobField(
+            "",
+            "Copy this file or directory of this machine into the job's working directory; may be repeated.",
+            "--input FILE",
+        ),
+    ] = ()
+    fetch: Annotated[
+        Words,
+        JobField(
+            "",
+            "Copy the files of the job's working directory that match here when it has ended; may be repeated.",
+            "--fetch PATTERN",
+        ),
+    ] = ()
+    fetch_to: Annotated[
+        Text,
+        JobField(
+            "",
+            "Copy them into this directory [default: the current one; with --from, KEY in it].",
+            "--fetch-to DIR",
         ),
     ] = None
     node_file: Annotated[
@@ -209,6 +233,13 @@ class JobDescription:
     working_directory: Annotated[
         Text, JobField("", "The directory of the job's own files: absolute, and not that of another job.")
     ] = None
+    passed_options: Annotated[
+        Words,
+        JobField(
+            "",
+            "Options of the batch system without a field, as in `--nodelist=n1`; only those in the profile's PASSED_OPTIONS.",
+        ),
+    ] = ()
     fields: Annotated[Variables, JobField("", "Values of further fields of START, by name.")] = field(
         default_factory=lambda: _EMPTY_MAPPING
     )
@@ -225,7 +256,8 @@ def _read_table() -> dict[str, JobField]:
 FIELDS: Final[Mapping[str, JobField]] = MappingProxyType(_read_table())
 """The table, by the attributes of JobDescription.
 
-`working_directory` goes into the context, `application` selects an application; `fields` has all other fields.
+`working_directory` and `passed_options` go into the context, `application` selects an application; `inputs`, `fetch` and
+`fetch_to` are for this machine alone (see `file_trees`); `fields` has all other fields.
 """
 DEPENDENCY_FIELD: Final = "DEPENDENCY"
 DEPENDENCY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(

@@ -37,6 +37,8 @@ JOB_STATE_BY_GRAM_STATE: Final = {
     emit.SUSPENDED: JobState.HELD,
 }
 """The job states of the numbers in GRAM's protocol."""
+MAX_CLOCK_SKEW: Final = 60.0
+"""Seconds by which an event may be later than this machine's time, as the clock of another machine may be ahead."""
 MAX_LINE_LENGTH: Final = 64 * 1024
 """Bytes; a longer line is ignored."""
 _RESTART_BACKOFF: Final = (0.1, 30.0)
@@ -170,7 +172,9 @@ class EventListener:
         if event is None:
             log.warning("this line is not an event: %s", quote_value(os.fsdecode(line.rstrip(b"\n"))))
             return
-        self._latest_timestamp = max(self._latest_timestamp, int(event.timestamp))
+        # the time of a wrong clock must not be where events are read again from: those before it count
+        if event.timestamp <= time.time() + MAX_CLOCK_SKEW:
+            self._latest_timestamp = max(self._latest_timestamp, int(event.timestamp))
         self._on_event(event)
         self._save_checkpoint()
 
@@ -181,7 +185,7 @@ class EventListener:
             return None
         try:
             with open(open_regular_file(self._checkpoint_path), encoding="ascii") as file:
-                return int(file.read(20))
+                return min(int(file.read(20)), int(time.time()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:

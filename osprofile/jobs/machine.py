@@ -1,12 +1,14 @@
 """The nodes and queues of a machine, read from the output of LIST_NODES and LIST_QUEUES.
 
 Both templates are optional. As for GET_JOB_STATUS, the profile says how the output is read: by a
-pattern with the groups name and state (optional: substate, and default for queues), and by the tags of
+pattern with the groups name and state (optional: substate, and default and limits for queues), and by the tags of
 NODE_STATE and QUEUE_STATE, where `STATE/SUBSTATE` takes precedence over `STATE`.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, final
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 NODES_TEMPLATE: Final = "LIST_NODES"
 QUEUES_TEMPLATE: Final = "LIST_QUEUES"
 T = TypeVar("T")
+_LIMIT: Final = re.compile(r"([A-Z_]+)([<>]?=)(\S+)")
 
 
 @final
@@ -41,6 +44,18 @@ class NodeStatus(NamedTuple):
 
 
 @final
+class QueueLimit(NamedTuple):
+    """A limit of a queue for a field (`<=`, `>=`), or its default, or the groups that may use it (`=`)."""
+
+    field: str
+    """WALLTIME (s), NODES, MEMORY (MiB a node), GPUS (a node), or USER_GROUPS (names with | between them)."""
+    relation: str
+    """`<=`, `>=` or `=`."""
+    value: str
+    """The value, as the profile's field has it."""
+
+
+@final
 class QueueStatus(NamedTuple):
     """The status of a queue."""
 
@@ -52,6 +67,8 @@ class QueueStatus(NamedTuple):
     """The batch system's word for the state."""
     is_default: bool = False
     """Whether it has the jobs that do not name a queue."""
+    limits: tuple[QueueLimit, ...] = ()
+    """What the batch system tells of its limits."""
 
 
 @final
@@ -93,7 +110,11 @@ class MachineOutputReader:
             "QUEUE",
             QUEUE_STATE_TAGS,
             lambda name, tag, native_state, groups: QueueStatus(
-                name, QueueState(tag), native_state, bool(groups.get("default"))
+                name,
+                QueueState(tag),
+                native_state,
+                bool(groups.get("default")),
+                tuple(itertools.starmap(QueueLimit, _LIMIT.findall(groups.get("limits") or ""))),
             ),
         )
 

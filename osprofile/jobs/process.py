@@ -16,6 +16,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
@@ -99,7 +100,7 @@ def get_environment() -> dict[str, str] | None:
 
 async def run_process(
     command: Sequence[str],
-    input_data: bytes,
+    input_data: bytes | int,
     time_limit: float | None,
     *,
     stdout: int | None = None,
@@ -107,14 +108,15 @@ async def run_process(
 ) -> ProcessResult:
     """Run a command with `input_data` as its standard input, and return its exit code and output.
 
-    If the file descriptors `stdout` and `stderr` are given, the output goes there and is not returned.
+    The input may also be a file descriptor. If the file descriptors `stdout` and `stderr` are given, the output goes there
+    and is not returned.
 
     The command leads a session of its own. Its process group is ended (TERM, then KILL after KILL_GRACE)
     when `time_limit` (s; None for no limit) is over, when a stream has more than MAX_OUTPUT_SIZE bytes, or
     when this task is cancelled. Raises `ScriptError` if the command cannot be started,
     `ScriptTimeoutError`, `OutputError`.
     """
-    with _open_memory_file(input_data) as stdin:
+    with _open_memory_file(input_data) if isinstance(input_data, bytes) else nullcontext(input_data) as stdin:
         try:
             process = subprocess.Popen(  # noqa: ASYNC220  # starting it in a thread takes longer
                 command,

@@ -12,7 +12,7 @@ from osprofile.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from osprofile.jobs.grace_period import MissingPeriod
+    from osprofile.jobs.live_job import MissingPeriod
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord, Store
 

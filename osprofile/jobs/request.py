@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from osprofile.caller_environment import is_variable_name
 from osprofile.errors import IncarnationError, ValueRefusedError
 from osprofile.incarnation.field_rules import DIGITS_HINT, MAX_INTEGER
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
+from osprofile.incarnation.outline import find_directive_template
 from osprofile.jobs.fields import (
     DEPENDENCY_ATTRIBUTES,
     DEPENDENCY_FIELD,
@@ -21,6 +22,7 @@ from osprofile.jobs.fields import (
     JobDescription,
     Kind,
 )
+from osprofile.profile.model import PASSED
 from osprofile.text import (
     DURATION_HINT,
     MEMORY_HINT,
@@ -28,13 +30,20 @@ from osprofile.text import (
     parse_memory,
     quote_name,
     quote_shell_word,
+    quote_value,
 )
+
+if TYPE_CHECKING:
+    from osprofile.profile.model import Profile
 
 OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
 """The names of osprofile's own files in a job's working directory."""
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.+-]")
+_PASSED_OPTION: Final = re.compile(
+    r"(?P<long>--[A-Za-z][A-Za-z0-9_-]*)(?:=\S+)?|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?P<value>[^-\s]\S*))?"
+)
 _MAX_NAME_LENGTH: Final = 200
 
 
@@ -173,6 +182,56 @@ def require_words(value: object) -> list[str]:
         message = f"field ARGUMENTS: {value!r} is not a sequence of arguments"
         raise ValueRefusedError(message, field="ARGUMENTS", hint='as in ("-n", "3")')
     return [_require_text("ARGUMENTS", word) for word in value]
+
+
+def is_passed_option(profile: Profile, option: str) -> bool:
+    """Return whether the profile lets jobs give an option of the batch system: `--nodelist=n1`, `-l software=x`.
+
+    One with a field is not passed if a site declares that field itself: it would evade its limits.
+    """
+    return _find_passed_fields(profile, option) is not None and not find_evaded_field(profile, option)
+
+
+def find_evaded_field(profile: Profile, option: str) -> str:
+    """Return the field that a site declares itself, and whose limits an option that is passed would evade; empty without one."""
+    template, fields = find_directive_template(profile), _find_passed_fields(profile, option) or ()
+    evaded = (
+        f for f in fields if f and template is not None and _is_declared_again(profile, template.name, f)
+    )
+    return next(evaded, "")
+
+
+def _find_passed_fields(profile: Profile, option: str) -> list[str] | None:
+    """Return the fields for the same thing as an option that is passed; None for any other option."""
+    match = _PASSED_OPTION.fullmatch(option)
+    if match is None:
+        return None
+    flag, value = match["long"] or match["short"], match["value"] or ""
+    # One value may be a list: of each resource in it, the name would have to be compared.
+    resource = flag if "," in value else f"{flag}{value.partition('=')[0]}"
+    passed = profile.passed_options
+    return [passed[name] for name in (flag, resource) if name in passed] or None
+
+
+def _is_declared_again(profile: Profile, template: str, field: str) -> bool:
+    """Return whether a profile that extends the one with a template declares a field, or a case of it."""
+    for document in profile.documents:
+        if template in document.templates:
+            return False
+        if field in document.global_fields or any(case.name == field for case in document.cases):
+            return True
+    return False
+
+
+def format_passed_options(profile: Profile, description: JobDescription) -> str:
+    """Return the value of the field PASSED. Raises `ValueRefusedError` for an option that the profile does not pass."""
+    options = require_words(description.passed_options)
+    for option in options:
+        if not is_passed_option(profile, option):
+            message = f"the option {quote_value(option)} is not passed to the batch system"
+            hint = f"profile {profile.name} lists those that are in its field PASSED_OPTIONS"
+            raise ValueRefusedError(message, field=PASSED, hint=hint)
+    return " ".join(options)
 
 
 def list_dependencies(description: JobDescription) -> dict[str, list[str]]:

@@ -14,7 +14,16 @@ from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem
-from osprofile.jobs.state import JOB_STATE_TAGS, SUSPENDED_TAG, EndCause, JobState, JobStatus, parse_state_tag
+from osprofile.jobs.state import (
+    JOB_STATE_TAGS,
+    LIVE_STATE_TAGS,
+    OTHER_WORD_TAG,
+    SUSPENDED_TAG,
+    EndCause,
+    JobState,
+    JobStatus,
+    parse_state_tag,
+)
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -26,10 +35,14 @@ if TYPE_CHECKING:
 START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
 USAGE_TEMPLATE: Final = "USAGE"
+BATCH_SYSTEM_FIELD: Final = "BATCH_SYSTEM"
 POLL_INTERVAL_FIELD: Final = "POLL_INTERVAL"
 MAX_POLL_INTERVAL_FIELD: Final = "MAX_POLL_INTERVAL"
 END_FILES_FIELD: Final = "END_FILES"
 """The names of the files that a job's end writes in its working directory."""
+STATUS_COMMANDS_FIELD: Final = "STATUS_COMMANDS"
+"""The programs whose output GET_JOB_STATUS ALL reads."""
+_PROGRAM_NAME: Final = re.compile(r"(?<!\S)[A-Za-z0-9][A-Za-z0-9._-]*(?!\S)")
 POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""
 _STATUS_AFTER_ID: Final = (
@@ -92,6 +105,13 @@ def get_output_pattern(profile: Profile, template: str, name: str, groups: Seque
     return pattern
 
 
+def get_batch_system_name(profile: Profile) -> str:
+    """Return the name of the batch system in messages, by the field BATCH_SYSTEM; empty if there is none."""
+    template = profile.templates.get(START_TEMPLATE)
+    field = template and profile.find_field(template, BATCH_SYSTEM_FIELD)
+    return "the batch system" if field is None else field.value or ""
+
+
 def get_job_id_pattern(profile: Profile) -> Pattern:
     """Return the pattern of START's output, with the group `id`.
 
@@ -148,6 +168,11 @@ def get_end_files(profile: Profile) -> list[str]:
     return _get_status_value(profile, END_FILES_FIELD).split()
 
 
+def get_status_commands(profile: Profile) -> list[str]:
+    """Return the names of the programs whose output GET_JOB_STATUS ALL reads: first the one that prints the states."""
+    return _PROGRAM_NAME.findall(_get_status_value(profile, STATUS_COMMANDS_FIELD))
+
+
 def _get_status_value(profile: Profile, name: str) -> str:
     """Return the Value of a field of GET_JOB_STATUS, or of a global one; empty without it."""
     template = profile.templates.get(STATUS_TEMPLATE)
@@ -202,7 +227,9 @@ class StatusOutputReader:
 
     def __init__(self, profile: Profile) -> None:
         self._pattern = get_status_pattern(profile)
-        self._tags = read_state_tags(profile, STATUS_TEMPLATE, "STATE", JOB_STATE_TAGS)
+        self._tags = read_state_tags(
+            profile, STATUS_TEMPLATE, "STATE", JOB_STATE_TAGS, other_words=LIVE_STATE_TAGS
+        )
         self._by_line = self._pattern.is_line_based
         self._last_text = ""
         self._last_statuses = _NO_STATUSES
@@ -289,6 +316,8 @@ class StatusOutputReader:
         """Return the values of a JobStatus after the job id."""
         groups = {name: texts[number - 1] for name, number in self._group_numbers}
         native_state, tag = find_state_tag(self._tags, groups)
+        unknown_word = tag is None
+        tag = tag or self._tags.get(OTHER_WORD_TAG)
         hosts = tuple(filter(None, _HOST_SEPARATOR.split(groups.get("host") or "")))
         reason = (groups.get("reason") or "").strip()
         state, cause = parse_state_tag(tag) if tag else (JobState.UNKNOWN, None)
@@ -306,23 +335,32 @@ class StatusOutputReader:
             elapsed=elapsed,
             cpu_time=_parse_seconds(groups.get("cpu")),
             max_memory=_parse_size(groups.get("memory")),
+            unknown_word=unknown_word,
         )[1:]
 
 
 def read_state_tags(
-    profile: Profile, template: str, name: str, allowed_states: Sequence[str]
+    profile: Profile,
+    template: str,
+    name: str,
+    allowed_states: Sequence[str],
+    *,
+    other_words: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the states in the tags of a field, by the batch system's words.
 
-    Raises `InvalidProfileError` for a tag whose value is not an allowed state.
+    `other_words`: the allowed states of OTHER_WORD_TAG, if the field may have it. Raises `InvalidProfileError` for a
+    tag whose value is not an allowed state.
     """
     field = profile.find_field(profile.get_template(template), name)
     if field is None:
         return {}
     for tag in field.tags:
-        if tag.value not in allowed_states:
-            message = f"tag {quote_value(tag.name)} of {name} has the value {quote_value(tag.value)}, which is not a state"
-            hint = f"one of {', '.join(allowed_states)}"
+        allowed = other_words if tag.name == OTHER_WORD_TAG and other_words else allowed_states
+        if tag.value not in allowed:
+            kind = "a state" if allowed is allowed_states else "a state that has not ended"
+            message = f"tag {quote_value(tag.name)} of {name} has the value {quote_value(tag.value)}, which is not {kind}"
+            hint = f"one of {', '.join(allowed)}"
             raise InvalidProfileError([Problem("OSP404", message, tag.location, hint)])
     return {tag.name: tag.value for tag in field.tags}
 

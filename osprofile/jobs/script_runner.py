@@ -1,16 +1,16 @@
-"""Run a profile's templates on its target system: one method for each operation."""
+"""Run a profile's templates about jobs and machines: one method for each operation."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import itertools
+import logging
 import math
 import re
 from collections import defaultdict
-from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, final
 
 from osprofile import javaregex
 from osprofile.errors import (
@@ -24,47 +24,40 @@ from osprofile.errors import (
     TemplateNotFoundError,
     ValueRefusedError,
 )
-from osprofile.incarnation.context import generate_unique_name, working_directory
-from osprofile.incarnation.incarnate import incarnate, static_scripts
-from osprofile.incarnation.plan import BIN_TEMPLATE
-from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs import file_transfer, script_output
+from osprofile.incarnation.context import generate_unique_name, has_group_cases, working_directory
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.outline import find_directive_template
+from osprofile.jobs import script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
-from osprofile.jobs.process import run_process
-from osprofile.jobs.request import build_request, explain_units
+from osprofile.jobs.request import build_request, explain_units, format_passed_options
 from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
 from osprofile.jobs.shell import (
-    SHELL_TEMPLATE,
     build_script,
     extract_exit_status,
-    extract_rest,
     generate_mark,
-    get_shell_command,
     join_scripts,
-    lacks_static_script,
     mark_exit_status,
     split_results,
-    wrap_script,
 )
-from osprofile.jobs.shell_session import ShellSessionPool, find_shell
-from osprofile.jobs.target_names import format_link_directory, format_target_name
-from osprofile.metrics import TargetMetrics
-from osprofile.text import quote_name, quote_shell_word
+from osprofile.jobs.target_names import format_link_directory
+from osprofile.jobs.target_shell import build_failure_error, check_result
+from osprofile.profile.model import PASSED, USER_GROUPS
+from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import IO
 
+    from osprofile.incarnation.incarnate import Incarnation
     from osprofile.javaregex.pattern import Pattern
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.machine import NodeStatus, QueueStatus
     from osprofile.jobs.process import ProcessResult
-    from osprofile.jobs.script_output import FileEntry
     from osprofile.jobs.state import JobStatus
-    from osprofile.profile.model import Profile
+    from osprofile.jobs.target_shell import TargetShell
 
+T = TypeVar("T")
+log: Final = logging.getLogger("osprofile.jobs")
 FIND_TEMPLATE: Final = "FIND_JOB"
 TASK_ID_TEMPLATE: Final = "TASK_ID"
 STATUS_BATCH_SIZE: Final = 25
@@ -75,13 +68,8 @@ _MAX_SEVERAL_JOBS: Final = 500
 """For how many it asks: a command line has a limit, and so has the time of a script."""
 _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
-NOTHING_DONE_STATUS: Final = 73
-"""The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
-_MAX_ERROR_LINES: Final = 20
-"""Lines of a script's output that an error message has: the output may be a list of all jobs."""
-_SSH_FAILURE_EXIT_STATUS: Final = 255
 _JOB_ID_FILE: Final = ".gpe/id"
 """START writes the job's id to this file in the working directory."""
 _NO_ARRAYS: Final[Mapping[str, str]] = MappingProxyType({})
@@ -108,29 +96,18 @@ class PreparedSubmission(NamedTuple):
 
 @final
 class ScriptRunner:
-    """Runs the scripts of one profile on one host, for one user.
+    """Runs the templates about jobs and machines in the shell of a target system, and reads what they print.
 
-    `context` is that of every job: USER_NAME; if given, SSH:HOST, SSH:PORT and the user profile's fields.
-    `time_limit` (s) is for a script whose template has no TIME_LIMIT. At most `max_parallel_scripts`
-    scripts run at the same time, beside the query for all jobs. All methods that run scripts raise what `incarnate` raises,
-    `ScriptError`, `ScriptFailedError` and `OutputError`.
+    All methods that run scripts raise what `TargetShell` raises, and what `incarnate` does.
     """
 
-    def __init__(
-        self, profile: Profile, context: Mapping[str, str], *, time_limit: float, max_parallel_scripts: int
-    ) -> None:
-        self.profile = profile
-        self.context = dict(context)
-        self.metrics = TargetMetrics(format_target_name(profile, self.context))
-        """The numbers of the target system."""
-        self._time_limit = time_limit
-        self._free_slots = asyncio.Semaphore(max_parallel_scripts)
-        command = self._build_shell_command()
-        is_remote = bool(self.context.get("SSH:HOST")) and find_shell(command) is not None
-        self._sessions = ShellSessionPool(self._build_shell_command) if is_remote else None
-        """The open shells of another host; None: each script starts a shell of its own."""
-        if self._sessions is not None:
-            self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
+    def __init__(self, shell: TargetShell) -> None:
+        self._shell = shell
+        self.profile = profile = shell.profile
+        self.context = shell.context
+        self.metrics = shell.metrics
+        self.batch_system = script_output.get_batch_system_name(profile)
+        """The name of the batch system in messages; empty if there is none."""
         self.has_find_template = FIND_TEMPLATE in profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
@@ -146,20 +123,32 @@ class ScriptRunner:
         self.query_count = 0
         """The number of queries for all jobs so far."""
 
-    def _build_shell_command(self) -> list[str]:
-        return get_shell_command(self.profile, self.context)
-
-    async def close(self) -> None:
-        """Close the connections to another host."""
-        if self._sessions is not None:
-            await self._sessions.close()
-
     # Submitting
+
+    async def find_user_groups(self) -> None:
+        """Ask another host for the user's groups, once, if the profile has cases for them (`ext:for`)."""
+        if USER_GROUPS not in self.context and has_group_cases(self.profile):
+            self.context[USER_GROUPS] = " ".join(
+                (await self._shell.run_script(START_TEMPLATE, "id -Gn")).split()
+            )
 
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
+        directory, start = self.incarnate_start(description, strict=strict)
+        array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
+        if array:
+            parse_array(array)
+            if TASK_ID_TEMPLATE not in self.profile.templates:
+                message = f"profile {self.profile.name} has no template {TASK_ID_TEMPLATE}, which arrays need"
+                hint = "without it, the ids of an array's tasks are not known: leave ARRAY out"
+                raise TemplateNotFoundError(message, hint=hint)
+        return PreparedSubmission(directory, build_script(start), array, stdout, stderr)
+
+    def incarnate_start(self, description: JobDescription, *, strict: bool = True) -> tuple[str, Incarnation]:
+        """Return the working directory of a job, and START for it."""
         directory = description.working_directory or self.new_job_directory()
-        context = {**self.context, "WORKING_DIRECTORY": directory}
+        passed = format_passed_options(self.profile, description)
+        context = {**self.context, "WORKING_DIRECTORY": directory, PASSED: passed}
         request = build_request(description)
         try:
             start = incarnate(
@@ -173,14 +162,23 @@ class ScriptRunner:
         except ValueRefusedError as error:
             explain_units(error, request)
             raise
-        array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
-        if array:
-            parse_array(array)
-            if TASK_ID_TEMPLATE not in self.profile.templates:
-                message = f"profile {self.profile.name} has no template {TASK_ID_TEMPLATE}, which arrays need"
-                hint = "without it, the ids of an array's tasks are not known: leave ARRAY out"
-                raise TemplateNotFoundError(message, hint=hint)
-        return PreparedSubmission(directory, build_script(start), array, stdout, stderr)
+        return directory, start
+
+    async def test_job(self, description: JobDescription) -> str:
+        """Return what the batch system says about a job, which is not submitted.
+
+        Raises `ScriptFailedError` if it would refuse the job, and `TemplateNotFoundError` if it cannot be asked.
+        """
+        template = find_directive_template(self.profile)
+        if template is None or not template.test_command:
+            message = (
+                f"profile {self.profile.name} cannot ask its batch system about a job before it is submitted"
+            )
+            raise TemplateNotFoundError(message, hint="it has no TEST_COMMAND")
+        start, mark = self.incarnate_start(description)[1], generate_mark()
+        script = f"{template.test_command} <<'{mark}'\n{start.job_script}\n{mark}\n"
+        result = await self._shell.run_to_end(START_TEMPLATE, script)
+        return (result.stdout + result.stderr).decode("utf-8", "replace")
 
     def render_task_ids(self, array_id: str, array: str) -> dict[int, str]:
         """Return the ids of an array's tasks by index; none if `array`, the value of ARRAY, is empty."""
@@ -199,7 +197,7 @@ class ScriptRunner:
 
     async def run_start_script(self, script: str) -> str:
         """Run START's script and return the job's id."""
-        return self._parse_job_id(START_TEMPLATE, await self._run_script(START_TEMPLATE, script))
+        return self._parse_job_id(START_TEMPLATE, await self._shell.run_script(START_TEMPLATE, script))
 
     async def run_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
         """Run START's scripts of several jobs, one after another, in as few scripts as their size allows.
@@ -223,10 +221,12 @@ class ScriptRunner:
                 return [error]
         mark, status_mark = generate_mark(), generate_mark()
         script = join_scripts((mark_exit_status(script, status_mark) for script in scripts), mark)
-        failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not told how it ended")
+        failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not reported how it ended")
         stdout = stderr = b""
         try:
-            result = await self._run_to_end(START_TEMPLATE, script, script_count=len(scripts), mark=mark)
+            result = await self._shell.run_to_end(
+                START_TEMPLATE, script, script_count=len(scripts), mark=mark
+            )
             stdout, stderr = result.stdout, result.stderr
         except OutcomeUnknownError as error:
             failure, stdout, stderr = error, error.stdout, error.stderr
@@ -237,7 +237,7 @@ class ScriptRunner:
         answers: list[str | OSProfileError] = []
         for result in split_results(stdout, stderr, mark):
             try:
-                ended = _check_result(
+                ended = check_result(
                     START_TEMPLATE, START_TEMPLATE, *extract_exit_status(result, status_mark)
                 )
                 answers.append(self._parse_job_id(START_TEMPLATE, ended.stdout.decode("utf-8", "replace")))
@@ -254,10 +254,10 @@ class ScriptRunner:
         if self.has_find_template:
             context = {**self.context, "WORKING_DIRECTORY": directory}
             script = build_script(incarnate(self.profile, FIND_TEMPLATE, context=context))
-            text = await self._run_script(FIND_TEMPLATE, script)
+            text = await self._shell.run_script(FIND_TEMPLATE, script)
             return self._parse_job_id(FIND_TEMPLATE, text) if text.strip() else None
         path = quote_shell_word(directory.rstrip("/") + "/" + _JOB_ID_FILE)
-        text = await self._run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}")
+        text = await self._shell.run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}")
         job_id = script_output.parse_job_id(self._job_id_pattern, text)
         if job_id is not None:
             with contextlib.suppress(OSProfileError):
@@ -275,9 +275,9 @@ class ScriptRunner:
     async def query_all_jobs(self) -> Mapping[str, JobStatus]:
         """Return the statuses of all jobs of the user that the batch system lists, by one query."""
         self.query_count += 1
-        script = self._render_script(STATUS_TEMPLATE, variation="ALL")
+        script = self._shell.render_script(STATUS_TEMPLATE, variation="ALL")
         # Without a slot: it would wait for submissions, and ends would be told late.
-        result = await self._run_to_end(STATUS_TEMPLATE, script, needs_slot=False)
+        result = await self._shell.run_to_end(STATUS_TEMPLATE, script, needs_slot=False)
         return self._all_jobs_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
 
     async def query_job(self, job_id: str) -> JobStatus | None:
@@ -287,12 +287,14 @@ class ScriptRunner:
         that are printed. Raises `ScriptFailedError`, with
         UNKNOWN_JOB_EXIT_STATUS for a job that nobody knows, with another one if the query failed.
         """
-        script = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
-        return self._parse_job_status(job_id, await self._run_script(STATUS_TEMPLATE, script))
+        script = self._shell.render_script(STATUS_TEMPLATE, JOB_ID=job_id)
+        return self._parse_job_status(job_id, await self._shell.run_script(STATUS_TEMPLATE, script))
 
     async def query_tasks(self, array_id: str) -> dict[int, JobStatus]:
         """Return the statuses of an array's tasks by index, as one query for the array prints them."""
-        text = await self._run_script(STATUS_TEMPLATE, self._render_script(STATUS_TEMPLATE, JOB_ID=array_id))
+        text = await self._shell.run_script(
+            STATUS_TEMPLATE, self._shell.render_script(STATUS_TEMPLATE, JOB_ID=array_id)
+        )
         tasks = self._find_tasks(array_id, self._single_job_reader.read_statuses(text).values())
         return {index: tasks[index] for index in sorted(tasks)}
 
@@ -333,10 +335,10 @@ class ScriptRunner:
         valid = {queried: ids for queried, ids in queries if form is not None and form.accepts(queried)}
         if not valid:
             return {}
-        script = self._render_script(STATUS_TEMPLATE, _SEVERAL, JOB_IDS=" ".join(valid))
+        script = self._shell.render_script(STATUS_TEMPLATE, _SEVERAL, JOB_IDS=" ".join(valid))
         script_count = math.ceil(len(valid) / STATUS_BATCH_SIZE)
         try:
-            result = await self._run_to_end(STATUS_TEMPLATE, script, script_count=script_count)
+            result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=script_count)
             statuses = self._single_job_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
         except ScriptFailedError as error:
             if error.exit_status == UNKNOWN_JOB_EXIT_STATUS:
@@ -372,13 +374,13 @@ class ScriptRunner:
         job_groups: list[Sequence[str]] = []
         for queried_id, job_ids in queries:
             with contextlib.suppress(IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
-                scripts.append(self._render_script(STATUS_TEMPLATE, JOB_ID=queried_id))
+                scripts.append(self._shell.render_script(STATUS_TEMPLATE, JOB_ID=queried_id))
                 job_groups.append(job_ids)
         if not scripts:
             return {}
         mark = generate_mark()
         script = join_scripts(scripts, mark)
-        result = await self._run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
+        result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
         results = split_results(result.stdout, result.stderr, mark)
         if len(results) != len(scripts):
             raise script_output.build_output_error(
@@ -399,7 +401,7 @@ class ScriptRunner:
         if result.exit_code == UNKNOWN_JOB_EXIT_STATUS:
             return {}
         if result.exit_code != 0:
-            return dict.fromkeys(job_ids, _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, result))
+            return dict.fromkeys(job_ids, build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, result))
         text = result.stdout.decode("utf-8", "replace")
         try:
             if array_id is not None:  # the answer is about the whole array, or about another form of the id
@@ -426,11 +428,11 @@ class ScriptRunner:
         if USAGE_TEMPLATE not in self.profile.templates:
             return {}
         try:
-            script = self._render_script(USAGE_TEMPLATE, JOB_ID=job_id)
+            script = self._shell.render_script(USAGE_TEMPLATE, JOB_ID=job_id)
         except (IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
             return {}
         try:
-            text = await self._run_script(USAGE_TEMPLATE, script)
+            text = await self._shell.run_script(USAGE_TEMPLATE, script)
         except ScriptFailedError as error:
             if error.exit_status == UNKNOWN_JOB_EXIT_STATUS:
                 return {}
@@ -450,67 +452,20 @@ class ScriptRunner:
     async def list_nodes(self) -> Sequence[NodeStatus]:
         """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""
         return self._machine_reader.read_nodes(
-            await self._run_script(NODES_TEMPLATE, self._render_script(NODES_TEMPLATE))
+            await self._shell.run_script(NODES_TEMPLATE, self._shell.render_script(NODES_TEMPLATE))
         )
 
     async def list_queues(self) -> Sequence[QueueStatus]:
         """Return the machine's queues. Raises `TemplateNotFoundError` without LIST_QUEUES."""
         return self._machine_reader.read_queues(
-            await self._run_script(QUEUES_TEMPLATE, self._render_script(QUEUES_TEMPLATE))
+            await self._shell.run_script(QUEUES_TEMPLATE, self._shell.render_script(QUEUES_TEMPLATE))
         )
 
     # Actions
 
     async def control_job(self, template: str, job_id: str, **fields: str) -> None:
         """Run HOLD, RESUME, ABORT or SIGNAL for a job."""
-        await self._run_script(template, self._render_script(template, JOB_ID=job_id, **fields))
-
-    async def delete_path(self, path: str) -> None:
-        """Delete a file, or a directory with its content."""
-        await self._run_script("DELETE", self._render_script("DELETE", PATH=path))
-
-    async def list_directory(self, path: str) -> list[FileEntry]:
-        """Return the files in a directory, by LIST's variation DIR."""
-        return await self._query_entries(path, "DIR")
-
-    async def stat_file(self, path: str) -> FileEntry:
-        """Return one file's properties, by LIST's variation FILE."""
-        entries = await self._query_entries(path, "FILE")
-        if len(entries) != 1:
-            raise script_output.build_output_error("LIST", "ENTRY_PATTERN", "")
-        return entries[0]
-
-    # File transfer
-
-    async def upload_file(self, source: IO[bytes], path: str, mode: int) -> None:
-        """Write the rest of an open file to a file of the target system."""
-        for script in file_transfer.build_upload_scripts(source, path, mode):
-            await self._run_transfer(f"writing {path}", script, len(script))
-
-    async def download_file(
-        self, path: str, descriptor: int, offset: int = 0, count: int | None = None
-    ) -> None:
-        """Write a file of the target system, or a part of it, to a file descriptor of this process."""
-        size = (await self.stat_file(path)).size if count is None else count
-        script = file_transfer.build_download_script(path, offset, count)
-        await self._run_transfer(f"reading {path}", script, size, stdout=descriptor)
-
-    async def download_output(self, path: str, descriptor: int) -> None:
-        """Write a job's output file to a file descriptor of this process; nothing if the job has not begun."""
-        script = file_transfer.build_output_script(path)
-        await self._run_transfer(f"reading {path}", script, 0, stdout=descriptor)
-
-    async def read_file_part(
-        self, path: str, position: FilePosition | None, last_lines: int | None
-    ) -> FilePart | None:
-        """Return the content of a file after an offset; None if it is missing in a directory that exists."""
-        script = file_transfer.build_part_script(path, position, last_lines)
-        label = f"reading {path}"
-        output = await self._run_transfer(label, script, file_transfer.OUTPUT_PART_SIZE)
-        try:
-            return file_transfer.parse_part(output, position)
-        except ValueError as error:
-            raise OutputError(f"{label}: {error}") from None
+        await self._shell.run_script(template, self._shell.render_script(template, JOB_ID=job_id, **fields))
 
     async def find_job_directory(self, job_id: str) -> str:
         """Return the working directory of a job; empty if it has none."""
@@ -520,152 +475,4 @@ class ScriptRunner:
         script = (
             f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
         )
-        return (await self._run_script(START_TEMPLATE, script)).removesuffix("\n")
-
-    async def _run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:
-        limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
-        result = await self._run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
-        return result.stdout
-
-    async def _query_entries(self, path: str, variation: str) -> list[FileEntry]:
-        text = await self._run_script("LIST", self._render_script("LIST", variation=variation, PATH=path))
-        pattern = script_output.get_output_pattern(
-            self.profile, "LIST", "ENTRY_PATTERN", script_output.ENTRY_GROUPS
-        )
-        return script_output.parse_entries(pattern, text)
-
-    def _render_script(self, template: str, variation: str = "", **fields: str) -> str:
-        # Not strict: not every batch system's script needs all of the fields, for instance the job's id.
-        try:
-            return build_script(
-                incarnate(
-                    self.profile,
-                    template,
-                    fields=fields,
-                    variation=variation,
-                    context=self.context,
-                    strict=False,
-                )
-            )
-        except ValueRefusedError as error:
-            if error.field != "JOB_ID" or "JOB_ID" not in fields:
-                raise
-            message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
-            raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
-
-    async def _run_script(self, template: str, script: str) -> str:
-        """Run a script and return its output."""
-        return (await self._run_to_end(template, script)).stdout.decode("utf-8", "replace")
-
-    async def _run_to_end(
-        self,
-        template: str,
-        script: str,
-        *,
-        script_count: int = 1,
-        label: str = "",
-        limit: float | None = None,
-        stdout: int | None = None,
-        needs_slot: bool = True,
-        mark: str = "",
-    ) -> ProcessResult:
-        """Run a script to its end and return its result; errors name `label` (default: the template).
-
-        If a static script is not deployed, deploy those of the profile and run the script again: nothing else is sent
-        where they are there. Of joined scripts, all run again, so each of them can be repeated.
-        `mark` is that of `join_scripts`; only the error output behind the last one is that of a script that was cut.
-        """
-        label = label or template
-        is_over_ssh = bool(self.context.get("SSH:HOST"))
-        status_mark = generate_mark() if is_over_ssh else ""
-        if is_over_ssh:
-            script = mark_exit_status(script, status_mark)
-        if limit is None:
-            limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
-        with self.metrics.count_result("osprofile_scripts_total", template=template):
-            async with self._free_slots if needs_slot else contextlib.nullcontext():
-                try:
-                    with self.metrics.time("osprofile_script_duration_seconds", template=template):
-                        result = await self._run_in_shell(wrap_script(script), limit, stdout)
-                        if lacks_static_script(result):
-                            await self._deploy_static_scripts(limit)
-                            result = await self._run_in_shell(wrap_script(script), limit, stdout)
-                except (ScriptError, OutputError) as error:
-                    error.message = f"{label}: {error.message}"
-                    if isinstance(error, OutcomeUnknownError) and (
-                        output := _decode_rest(error.stderr, mark)
-                    ):
-                        error.message += f"; its error output: {output}"
-                    raise
-            if is_over_ssh:
-                return _check_result(template, label, *extract_exit_status(result, status_mark), mark=mark)
-            return _check_result(template, label, result, result.exit_code, mark=mark)
-
-    async def _deploy_static_scripts(self, limit: float) -> None:
-        """Deploy the static scripts of the profile.
-
-        Raises `ScriptError`, or `ScriptFailedError` with NOTHING_DONE_STATUS: the script that needs them has not run.
-        """
-        script = deployment_script(static_scripts(self.profile, self.context))
-        result = await self._run_in_shell(wrap_script(script), limit, None)
-        status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
-        try:
-            _check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
-        except ScriptFailedError as error:
-            error.exit_status = NOTHING_DONE_STATUS
-            raise
-
-    async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
-        """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
-        if self._sessions is not None and stdout is None:
-            return await self._sessions.run(script, limit)
-        return await run_process(self._build_shell_command(), script, limit, stdout=stdout)
-
-
-def _check_result(
-    template: str, label: str, result: ProcessResult, status: int | None, *, mark: str = ""
-) -> ProcessResult:
-    """Return the result of a script that ended with 0; raise `OutcomeUnknownError` or `ScriptFailedError` for any other.
-
-    `status` is the exit status that the script itself has told; None if it has told none.
-    """
-    # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
-    if status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
-        # of another shell: 128, or in some shells 256 or 384, and the signal
-        result = replace(result, killing_signal=result.exit_code & 0x7F)
-    if result.killing_signal or (
-        result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
-    ):
-        raise _build_interruption_error(label, result, mark)
-    if result.exit_code != 0:
-        raise _build_failure_error(template, label, result)
-    return result
-
-
-def _decode_rest(stderr: bytes, mark: str) -> str:
-    rest = extract_rest(stderr, mark) if mark else stderr
-    return rest.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
-
-
-def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> OutcomeUnknownError:
-    output = _decode_rest(result.stderr, mark)
-    cause = f"its shell was killed by signal {result.killing_signal}"
-    if not result.killing_signal:
-        cause = "the connection failed"
-    message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
-    if "Permission denied (" in output:  # of ssh, which was not let in
-        message += " (use a key or an agent, or log in once with: incarnate login HOST)"
-    error = OutcomeUnknownError(message, hint="it is not known whether it did its work; it can be repeated")
-    error.stdout, error.stderr = result.stdout, result.stderr
-    return error
-
-
-def _build_failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:
-    # Some batch systems print errors to stdout.
-    lines = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace").splitlines()
-    if len(lines) > _MAX_ERROR_LINES:
-        lines[_MAX_ERROR_LINES:] = ["..."]
-    output = "\n".join(lines)
-    message = f"{label} failed (exit status {result.exit_code})"
-    message += f": {output}" if output else " without output"
-    return ScriptFailedError(message, template=template, exit_status=result.exit_code, output=output)
+        return (await self._shell.run_script(START_TEMPLATE, script)).removesuffix("\n")

@@ -18,11 +18,13 @@ import os
 import queue
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError
+from osprofile.jobs.client import require_id
 from osprofile.jobs.loop_thread import LoopThread, format_timeout, get_loop_thread
 from osprofile.jobs.store import Store, default_store_path
+from osprofile.jobs.target_names import parse_host_context
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.model import Profile
 from osprofile.text import quote_name
@@ -32,11 +34,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from osprofile.jobs.fields import JobDescription
+    from osprofile.jobs.file_trees import FetchedFile
     from osprofile.jobs.state import JobEvent, JobStatus
     from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
 
 T = TypeVar("T")
+P = ParamSpec("P")
 log: Final = logging.getLogger("osprofile.jobs")
 _CLOSED: Final = "the session is closed"
 _CALLBACK_TIMEOUT: Final = 5.0
@@ -48,7 +52,7 @@ _CALLBACK_TIMEOUT: Final = 5.0
 class Job:
     """A job of a session. Jobs of one session with the same id are equal.
 
-    The methods are those of `JobSession` with the job's id, and raise the same errors.
+    The methods are those of `TargetSystem` with the job's id, and raise the same errors.
     """
 
     session: JobSession
@@ -72,48 +76,63 @@ class Job:
         return record.name if record is not None else ""
 
     def status(self) -> JobStatus:
-        """Return the status of the job, which is queried now unless its end is recorded."""
-        return self.session.status(self.id)
+        """Return the status of the job, which is queried now unless its end is recorded.
+
+        Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
+        """
+        return self._call(TargetSystem.status)
 
     def usage(self) -> JobStatus:
-        """Return the status of the job with the resources it has used so far: time, processor time and memory."""
-        return self.session.query_usage(self.id)
+        """Return the status of the job with the resources it has used so far; see `TargetSystem.query_usage`."""
+        return self._call(TargetSystem.query_usage)
 
     def wait(self, timeout: float | None = None) -> JobStatus:
         """Wait until the job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
-        return self.session.wait(self.id, timeout)
+        return self.session.run(lambda target: target.wait(self.id), timeout)
 
     def task_statuses(self) -> dict[int, JobStatus]:
-        """Return the statuses of an array's tasks by index."""
-        return self.session.task_statuses(self.id)
+        """Return the statuses of an array's tasks by index, queried now unless its end is recorded."""
+        return self._call(TargetSystem.task_statuses)
 
     def hold(self) -> None:
         """Keep the job from starting, or suspend it, as far as the profile can."""
-        self.session.hold(self.id)
+        self._call(TargetSystem.hold)
 
     def resume(self) -> None:
         """Let the job continue after `hold`."""
-        self.session.resume(self.id)
+        self._call(TargetSystem.resume)
 
-    def abort(self) -> None:
-        """Remove the job."""
-        self.session.abort(self.id)
+    def cancel(self) -> None:
+        """Cancel the job; its state becomes REMOVED. Raises `ScriptFailedError` if it has ended already."""
+        self._call(TargetSystem.abort)
 
     def signal(self, number: int) -> None:
-        """Send a signal to the running job."""
-        self.session.signal(self.id, number)
+        """Send a signal to the running job. Raises `TemplateNotFoundError` without SIGNAL."""
+        self._call(TargetSystem.signal, number)
 
     def stdout(self) -> str:
-        """Return what the job has written to its standard output so far, as UTF-8."""
-        return self.session.read_stdout(self.id).decode("utf-8", "replace")
+        """Return what the job has written to its standard output so far, as UTF-8; see `TargetSystem.read_stdout`."""
+        return self._call(TargetSystem.read_stdout).decode("utf-8", "replace")
 
     def stderr(self) -> str:
         """Return what the job has written to its standard error so far, as UTF-8."""
-        return self.session.read_stderr(self.id).decode("utf-8", "replace")
+        return self._call(TargetSystem.read_stderr).decode("utf-8", "replace")
 
     def directory(self) -> str:
-        """Return the job's working directory on the target system."""
-        return self.session.find_job_directory(self.id)
+        """Return the job's working directory on the target system. Raises `JobNotFoundError`."""
+        return self._call(TargetSystem.find_job_directory)
+
+    def fetch(self, patterns: Sequence[str] | None = None, to: str | None = None) -> list[FetchedFile]:
+        """Copy files of the job's working directory to a directory of this machine; see `TargetSystem.fetch`."""
+        return self._call(TargetSystem.fetch, patterns, to)
+
+    def _call(
+        self,
+        method: Callable[Concatenate[TargetSystem, str, P], Coroutine[Any, Any, T]],
+        *args: P.args,
+        **named: P.kwargs,
+    ) -> T:
+        return self.session.run(lambda target: method(target, self.id, *args, **named))
 
 
 @final
@@ -121,7 +140,8 @@ class JobSession:
     """Blocking interface to one user's jobs on the system that a profile describes.
 
     - `profile`: a profile, or the name of one on the standard search path
-    - `context`: as for `TargetSystem`: SSH:HOST for another host, CLUSTER for one of several clusters
+    - `context`: as for `TargetSystem`, such as CLUSTER for one of several clusters
+    - `host`: another machine, reached by ssh, as in `me@login.example.org` or `login:2222`
     - `store`: the path of the record (default: that of `incarnate job`; `:memory:` for none)
     - `timing`, `max_parallel_scripts`: as for `TargetSystem`
 
@@ -137,6 +157,7 @@ class JobSession:
         profile: Profile | str,
         context: Mapping[str, str] | None = None,
         *,
+        host: str | None = None,
         store: str | None = None,
         timing: Timing | None = None,
         max_parallel_scripts: int = 8,
@@ -145,7 +166,8 @@ class JobSession:
         """The profile of the machine."""
         self.store_path: str = os.path.expanduser(store) if store else default_store_path()
         """The path of the record."""
-        self._context, self._timing = dict(context or {}), timing
+        self._context = {**(context or {}), **({} if host is None else parse_host_context(host))}
+        self._timing = timing
         self._max_parallel_scripts = max_parallel_scripts
         self._lock = threading.RLock()
         self._is_closed = False
@@ -287,21 +309,17 @@ class JobSession:
             return Job(self, self._get_id(job_id))
 
         async def find(target: TargetSystem) -> JobRecord | None:
-            return target.store.find_by_key(target.name, key)
+            return target.find_by_key(key)
 
         if (record := self.run(find)) is None:
             message = f"no job of {self.name} in the record {self.store_path} has the key {quote_name(key)}"
             raise JobNotFoundError(message, hint="list_jobs(include_ended=True) has the jobs of the record")
-        if not record.is_submitted:
-            message = f"the job with the key {quote_name(key)} has no id yet: its submission is not complete"
-            raise JobNotFoundError(
-                message, hint="submit it again with this key, which completes the submission"
-            )
-        return Job(self, record.status.job_id)
+        hint = "submit it again with this key, which completes the submission"
+        return Job(self, require_id(record, hint))
 
     def _find_record(self, job_id: str) -> JobRecord | None:
         async def find(target: TargetSystem) -> JobRecord | None:
-            return target.store.find_job(target.name, job_id)
+            return target.find_record(job_id)
 
         return self.run(find)
 
@@ -338,14 +356,6 @@ class JobSession:
 
     # Queries
 
-    def status(self, job_id: str | Job) -> JobStatus:
-        """Return the status of a job, which is queried now unless its end is recorded.
-
-        Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
-        """
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.status(own_id))
-
     def statuses(
         self, job_ids: Iterable[str | Job] | None = None, *, max_age: float = 0.0
     ) -> dict[str, JobStatus]:
@@ -356,11 +366,6 @@ class JobSession:
         ids = None if job_ids is None else self._get_ids(job_ids)
         return self.run(lambda target: target.statuses(ids, max_age=max_age))
 
-    def query_usage(self, job_id: str | Job) -> JobStatus:
-        """Return a job's status with the resources it has used so far; see `TargetSystem.query_usage`."""
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.query_usage(own_id))
-
     def get_cached_status(self, job_id: str | Job) -> JobStatus | None:
         """Return the last known status of a watched job, without a query; None for any other job."""
         own_id = self._get_id(job_id)
@@ -370,17 +375,7 @@ class JobSession:
 
         return self.run(get)
 
-    def task_statuses(self, job_id: str | Job) -> dict[int, JobStatus]:
-        """Return the statuses of an array's tasks by index, queried now unless its end is recorded."""
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.task_statuses(own_id))
-
     # Waiting
-
-    def wait(self, job_id: str | Job, timeout: float | None = None) -> JobStatus:
-        """Wait until a job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.wait(own_id), timeout)
 
     def wait_all(self, job_ids: Iterable[str | Job], timeout: float | None = None) -> dict[str, JobStatus]:
         """Wait until all of the jobs have ended; return their last statuses by id.
@@ -473,44 +468,15 @@ class JobSession:
             if self._dispatcher is not None:
                 self._dispatcher.listeners = listeners
 
-    # Actions
-
-    def hold(self, job_id: str | Job) -> None:
-        """Hold a queued job or suspend a running one, if the profile supports it."""
-        own_id = self._get_id(job_id)
-        self.run(lambda target: target.hold(own_id))
-
-    def resume(self, job_id: str | Job) -> None:
-        """Let a held job continue."""
-        own_id = self._get_id(job_id)
-        self.run(lambda target: target.resume(own_id))
-
-    def abort(self, job_id: str | Job) -> None:
-        """Remove a job. Raises `ScriptFailedError` if it has ended already."""
-        own_id = self._get_id(job_id)
-        self.run(lambda target: target.abort(own_id))
-
-    def signal(self, job_id: str | Job, number: int) -> None:
-        """Send a signal to a running job. Raises `TemplateNotFoundError` without SIGNAL."""
-        own_id = self._get_id(job_id)
-        self.run(lambda target: target.signal(own_id, number))
-
     # Files
 
-    def find_job_directory(self, job_id: str | Job) -> str:
-        """Return a job's working directory on the target system. Raises `JobNotFoundError`."""
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.find_job_directory(own_id))
+    def upload(self, local: str, path: str) -> None:
+        """Copy a file or directory of this machine to a path of the target system; see `TargetSystem.upload`."""
+        self.run(lambda target: target.files.upload(local, path))
 
-    def read_stdout(self, job_id: str | Job) -> bytes:
-        """Return what a job has written to its standard output so far; see `TargetSystem.read_stdout`."""
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.read_stdout(own_id))
-
-    def read_stderr(self, job_id: str | Job) -> bytes:
-        """Return what a job has written to its standard error so far."""
-        own_id = self._get_id(job_id)
-        return self.run(lambda target: target.read_stderr(own_id))
+    def download(self, path: str, local: str) -> None:
+        """Copy a file or directory of the target system to a path of this machine; see `TargetSystem.download`."""
+        self.run(lambda target: target.files.download(path, local))
 
 
 def _load_profile(profile: object) -> Profile:

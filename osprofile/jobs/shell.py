@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 SHELL_TEMPLATE: Final = "SHELL"
 SSH_VARIATION: Final = "SSH"
+SUDO_VARIATION: Final = "SUDO"
 LOGIN_VARIATION: Final = "LOGIN"
 CONTROL_PATH_FIELD: Final = "SSH:CONTROL_PATH"
 _DEPLOYMENT_FAILED_STATUS: Final = 125
@@ -38,11 +39,21 @@ _NOT_DEPLOYED_STATUS: Final = 72
 """A script's exit status (EX_OSFILE) if a static script is not there, and nothing was done."""
 
 
+def find_shell_variation(context: Mapping[str, str]) -> str:
+    """Return the variation of SHELL, and of EVENTS: SSH for another host, SUDO for another user of this one.
+
+    Where it is empty, scripts run on this machine as the user of this process: only then are a job's files its own.
+    """
+    if context.get("SSH:HOST"):
+        return SSH_VARIATION
+    return SUDO_VARIATION if context.get("SUDO:USER") else ""
+
+
 def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]:
     """Return the words of the command that reads a script on its standard input.
 
-    It is SHELL's variation SSH if the context has SSH:HOST, otherwise its default. Raises what
-    `incarnate` raises, and `InvalidProfileError` if the text cannot be split into words.
+    It is the variation of `find_shell_variation`. Raises what `incarnate` raises, and `InvalidProfileError` if the text
+    cannot be split into words.
     """
     return get_template_command(profile, SHELL_TEMPLATE, context)
 
@@ -50,8 +61,8 @@ def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]
 def get_template_command(profile: Profile, template: str, context: Mapping[str, str]) -> list[str]:
     """Return the words of a template whose text is a command; see `get_shell_command`."""
     context = add_target_fields(profile, context)
-    variation = SSH_VARIATION if context.get("SSH:HOST") else ""
-    if variation and os.path.exists(control_path := get_control_path(context)):
+    variation = find_shell_variation(context)
+    if variation == SSH_VARIATION and os.path.exists(control_path := get_control_path(context)):
         context = {**context, CONTROL_PATH_FIELD: control_path}
     return _split_command(profile, template, variation, context)
 

@@ -2,13 +2,14 @@
 
 A shell runs one script at a time. Scripts that run side by side have a shell each, and a shell that is
 free is used again. Before a script's output and after it, the shell prints a random word that the script
-cannot know, on both streams; so no output is taken for the end of a script.
+cannot know, on both streams; so no output is taken for the end of a script. It prints the word once more
+when no process of the script is left. A shell that did not print that is closed, as a process that a
+script left could print into the answers to later ones.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import re
 import secrets
@@ -44,6 +45,9 @@ def find_shell(command: Sequence[str]) -> str | None:
 def build_request(shell: str, script: bytes, token: str, time_limit: float | None) -> bytes:
     """Return what an open shell reads to run a script in a new shell, and to tell its exit status on both streams.
 
+    After the line with the exit status comes one with "free", when nothing holds the script's fd 3. A
+    process that a script leaves on purpose closes it.
+
     The script must be one group (see `wrap_script`): if the connection breaks before all of it has
     arrived, the rest is a syntax error, and nothing runs. Where there is a `timeout`, it ends a script
     that exceeds its time limit (s).
@@ -55,11 +59,14 @@ def build_request(shell: str, script: bytes, token: str, time_limit: float | Non
     )
     return (
         f": ${{gpe_timeout=$(timeout 9 true 2> /dev/null && echo yes)}}; echo {token}; echo {token} >&2\n"
-        # fd 3: the shell itself may have words about a script that was killed
-        f"{{ {limit}{shell} -s 2>&3 3>&-; }} 3>&2 2> /dev/null << '{token}'\n"
+        # fd 5: the shell itself may have words about a script that was killed
+        f"{{ {{ {{ {{ {limit}{shell} -s 2>&5 3>&3 4>&- 5>&-; }} 2> /dev/null << '{token}'\n"
     ).encode() + (
         script
-        + f"{token}\ngpe_rc=$?; echo; echo {token} $gpe_rc; {{ echo; echo {token} $gpe_rc; }} >&2\n".encode()
+        + f"{token}\ngpe_rc=$?; echo; echo {token} $gpe_rc; {{ echo; echo {token} $gpe_rc; }} >&5\n"
+        # the pipe ends when all that have fd 3 have ended
+        f"}} >&4 5>&2; }} 3>&1 | while read -r gpe_rest; do :; done; }} 4>&1\n"
+        f"echo {token} free; echo {token} free >&2\n".encode()
     )
 
 
@@ -73,7 +80,9 @@ class ShellSession(asyncio.SubprocessProtocol):
         self._outputs = {stream: bytearray() for stream in _STREAMS}
         self._ends: dict[int, tuple[int, int]] = {}
         """By stream, where the script's output ends, and its exit status."""
-        self._begin, self._end_mark = b"", re.compile(b"")
+        self._begin, self._end_mark, self._free_mark = b"", re.compile(b""), b""
+        self._free_streams: set[int] = set()
+        """On which the shell has told that no process of the script is left."""
         self._result: asyncio.Future[ProcessResult] | None = None
         """Of the script that runs; None while the shell is free."""
         self._has_begun = False
@@ -101,13 +110,20 @@ class ShellSession(asyncio.SubprocessProtocol):
         """Whether the shell has not ended."""
         return not self._ended.done()
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the shell is open, and no process of the last script is left that may print."""
+        return self.is_open and len(self._free_streams) == len(_STREAMS)
+
     async def run(self, script: bytes, time_limit: float | None) -> ProcessResult:
         """Run a script; see `run_process`. The shell is ended if the script does not end by itself."""
         token = f"osprofile-{secrets.token_hex(16)}"
         self._begin, self._end_mark = f"{token}\n".encode(), re.compile(rf"\n{token} ([0-9]+)\n".encode())
+        self._free_mark = f"{token} free\n".encode()
         self._ends.clear()
+        self._free_streams.clear()
         for output in self._outputs.values():
-            output.clear()  # what an earlier script left running has printed
+            output.clear()
         self._result = self._loop.create_future()
         try:
             self._write(build_request(self._shell, script, token, time_limit))
@@ -132,16 +148,29 @@ class ShellSession(asyncio.SubprocessProtocol):
         old_size = len(output)
         output += data
         self._has_begun = self._has_begun or self._begin in output
+        unread = max(0, old_size - _MAX_MARK_SIZE)  # a mark may have arrived in two parts
         if fd not in self._ends:
-            # the end may have arrived in two parts
-            match = self._end_mark.search(output, max(0, old_size - _MAX_MARK_SIZE))
+            match = self._end_mark.search(output, unread)
             if match is not None:
                 self._ends[fd] = match.start(), int(match[1])
-        if len(self._ends) == len(_STREAMS):
-            stdout, stderr = (self._get_output(stream) for stream in _STREAMS)
-            self._result.set_result(ProcessResult(self._ends[1][1], stdout, stderr))
-        elif len(output) > process.MAX_OUTPUT_SIZE:
+                if len(self._ends) == len(_STREAMS):
+                    self._loop.call_later(_LAST_OUTPUT_TIME, self._set_result, self._result)
+        free = output.find(self._free_mark, unread)
+        if free >= 0:
+            self._free_streams.add(fd)
+            if fd not in self._ends:  # what was to tell the exit status was killed
+                del output[free:]
+                self.kill()
+            elif self.is_free:
+                self._set_result(self._result)
+        if len(output) > process.MAX_OUTPUT_SIZE and not self._result.done():
             self._result.set_exception(process.build_size_error())
+
+    def _set_result(self, future: asyncio.Future[ProcessResult]) -> None:
+        """Set the result of a script that has ended, unless it is set."""
+        if future is self._result and not future.done():
+            stdout, stderr = (self._get_output(stream) for stream in _STREAMS)
+            future.set_result(ProcessResult(self._ends[1][1], stdout, stderr))
 
     def _get_output(self, stream: int) -> bytes:
         """Return what the script has printed, without the lines of the shell; before it begins, all."""
@@ -170,11 +199,22 @@ class ShellSession(asyncio.SubprocessProtocol):
                 result = ProcessResult(_CONNECTION_FAILED_STATUS, result.stdout, result.stderr)
             self._result.set_result(result)
 
-    def kill(self) -> None:
-        """End the command, and with it the connection."""
-        with contextlib.suppress(ProcessLookupError):
+    def kill(self) -> bool:
+        """End the command, and with it the connection; return False if it is another user's.
+
+        Then only its pipes are closed, and it ends when its script does: that has a time limit of its own.
+        """
+        try:
             if self._transport.get_returncode() is None:
                 os.killpg(self._transport.get_pid(), signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            for stream in (0, *_STREAMS):
+                if (pipe := self._transport.get_pipe_transport(stream)) is not None:
+                    pipe.close()
+            return False
+        return True
 
     async def close(self) -> None:
         """Close the shell's input, and wait until it has ended."""
@@ -185,8 +225,8 @@ class ShellSession(asyncio.SubprocessProtocol):
             async with asyncio.timeout(_CLOSE_TIME):
                 await asyncio.shield(self._ended)
         except TimeoutError:
-            self.kill()
-            await self._ended
+            if self.kill():
+                await self._ended
 
 
 @final
@@ -217,7 +257,7 @@ class ShellSessionPool:
             is_usable = True
             return result
         finally:
-            if is_usable and session.is_open:
+            if is_usable and session.is_free:
                 self._free.append((asyncio.get_running_loop().time(), session))
                 self._close_idle()
             else:

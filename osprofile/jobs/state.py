@@ -2,7 +2,7 @@
 
 All protocols share these states. A profile maps the batch system's words to them, by the tags of STATE,
 NODE_STATE and QUEUE_STATE; an event source maps the entries of a scheduler's log. A word without a tag
-is UNKNOWN; it is never guessed.
+has the state of STATE's tag `*`, else it is UNKNOWN; it is never guessed.
 """
 
 from __future__ import annotations
@@ -84,6 +84,14 @@ JOB_STATE_TAGS: Final = (
 """Allowed values of the tags of STATE: a state, a final state and its cause, as in FAILED/TIME, or SUSPENDED_TAG."""
 
 
+OTHER_WORD_TAG: Final = "*"
+"""The name of the tag of STATE for the words that have no tag; its value is a state that has not ended."""
+LIVE_STATE_TAGS: Final = tuple(
+    tag for tag in JOB_STATE_TAGS if JobState(tag.partition("/")[0]) not in TERMINAL_STATES
+)
+"""Allowed values of OTHER_WORD_TAG."""
+
+
 def parse_state_tag(tag_value: str) -> tuple[JobState, EndCause | None]:
     """Return the state and the cause of one of JOB_STATE_TAGS.
 
@@ -133,6 +141,8 @@ class JobStatus(NamedTuple):
     """The largest memory that it used at one time, in bytes, if it is known."""
     end_reported: bool = False
     """Whether `ended` is what the target system reported, and not when the end was first seen."""
+    unknown_word: bool = False
+    """Whether the profile has no tag for `native_state`: the state is the last known one, or that of the tag `*`."""
 
     @property
     def is_suspended(self) -> bool:

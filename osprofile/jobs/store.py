@@ -12,103 +12,36 @@ on a network file system; its rollback journal is used there.
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import math
 import operator
 import os
 import sqlite3
-import stat
-import threading
 import time
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Required, TypedDict, final
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Final, NamedTuple, Required, TypedDict, final
 
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.incarnation.context import get_user_name
 from osprofile.jobs import submission_owner
-from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
-from osprofile.jobs.mounts import is_on_network_mount
+from osprofile.jobs.live_job import REUSED_ID_REASON, MissingPeriod
+from osprofile.jobs.record_file import COLUMNS, END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.target_names import parse_target_name
-from osprofile.metrics import METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Unpack
 
-SCHEMA_VERSION: Final = 2
-LOCK_TIMEOUT: Final = 60.0
-"""Seconds to wait while another process writes."""
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
-_COLUMNS: Final = {
-    "number": "INTEGER PRIMARY KEY",
-    "target": "TEXT NOT NULL",
-    "directory": "TEXT NOT NULL",
-    "job_id": "TEXT",  # NULL: being submitted, or the submission was interrupted
-    "key": "TEXT",  # the caller's name for the submission
-    "name": "TEXT NOT NULL DEFAULT ''",
-    "script": "TEXT",  # the script that submits it, while job_id is NULL
-    "owner": "TEXT",  # the process that is submitting it, or runs ABORT for it
-    "state": "TEXT NOT NULL DEFAULT 'QUEUED'",
-    "word": "TEXT NOT NULL DEFAULT ''",
-    "exit_code": "INTEGER",
-    "signal": "INTEGER",
-    "cause": "TEXT",
-    "hosts": "TEXT NOT NULL DEFAULT ''",
-    "reason": "TEXT NOT NULL DEFAULT ''",
-    "submitted": "REAL",
-    "accepted": "REAL",  # when its id was known here
-    "started": "REAL",
-    "ended": "REAL",
-    "end_reported": "INTEGER",  # whether the target system told the time in `ended`
-    "elapsed": "REAL",
-    "cpu_time": "REAL",
-    "max_memory": "INTEGER",
-    "walltime": "REAL",
-    "aborted": "REAL",  # when the batch system accepted its removal
-    "missing_since": "REAL",  # in s since the boot missing_boot
-    "missing_boot": "TEXT",
-    "missing_last": "REAL",  # when it was last queried
-    "array_spec": "TEXT NOT NULL DEFAULT ''",  # of an array: the value of ARRAY
-    "array_id": "TEXT",  # of a task: the job id of its array
-    "array_index": "INTEGER",
-    "stdout": "TEXT NOT NULL DEFAULT ''",  # paths on the target system, relative to the directory
-    "stderr": "TEXT NOT NULL DEFAULT ''",
-    "history": "TEXT NOT NULL DEFAULT ''",  # for each change of the state, a line: state, space, time
-    "remove_at": "REAL",  # when its directory and its record are to be removed, if that was requested
-}
-_SELECTED_COLUMNS: Final = ", ".join(sorted(_COLUMNS.keys() - {"history", "remove_at"}))
+_NO_CONTEXT: Final[Mapping[str, str]] = MappingProxyType({})
+_MAX_JOB_FILES: Final = 100
+"""The files of `job submit --from` whose keys are kept: those that were submitted last."""
+_SELECTED_COLUMNS: Final = ", ".join(sorted(COLUMNS.keys() - {"history", "remove_at"}))
 """What a `JobRecord` is made of."""
 _MAX_HISTORY: Final = 8000
 """Characters of a history; the oldest changes are dropped."""
-_ENDED_STATES: Final = "('DONE', 'FAILED', 'REMOVED', 'LOST')"
-_LIVE_CONDITION: Final = f"state NOT IN {_ENDED_STATES}"
-_ENDED_CONDITION: Final = f"state IN {_ENDED_STATES}"
-_END_TIME: Final = "coalesce(ended, submitted)"
-_SCHEMA: Final = (
-    f"CREATE TABLE job ({', '.join(map(' '.join, _COLUMNS.items()))})",
-    "CREATE UNIQUE INDEX job_directory ON job (target, directory)",
-    "CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL",
-    "CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL",
-    # A query uses one of these only if it repeats the words of its condition.
-    "CREATE INDEX job_array ON job (target, array_id) WHERE array_id IS NOT NULL",
-    "CREATE INDEX job_unsubmitted ON job (target) WHERE job_id IS NULL",
-    f"CREATE INDEX job_live ON job (target) WHERE array_id IS NULL AND {_LIVE_CONDITION}",
-    f"CREATE INDEX job_ended ON job (target, {_END_TIME}) WHERE array_id IS NULL AND {_ENDED_CONDITION}",
-    "CREATE INDEX job_removal ON job (target, remove_at) WHERE remove_at IS NOT NULL",
-    # Not a column: a change of a job's state would write the request again.
-    "CREATE TABLE request (number INTEGER PRIMARY KEY, directory TEXT NOT NULL, content TEXT NOT NULL)",
-    (
-        "CREATE TRIGGER request_deletion AFTER DELETE ON job"
-        " BEGIN DELETE FROM request WHERE number = OLD.number; END"
-    ),
-    "CREATE TABLE profile_file (name TEXT PRIMARY KEY, path TEXT NOT NULL)",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
-)
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET
   history = CASE state WHEN ? THEN history ELSE
@@ -118,11 +51,11 @@ UPDATE job SET
   started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
   cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?, end_reported = ?,
   missing_since = NULL
-WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
+WHERE target = ? AND {LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
 _RETIRE_JOB_ID: Final = f"""
 UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
-  state = CASE WHEN NOT {_LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
-  reason = CASE WHEN {_LIVE_CONDITION} THEN '{REUSED_ID_REASON}' ELSE reason END
+  state = CASE WHEN NOT {LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
+  reason = CASE WHEN {LIVE_CONDITION} THEN '{REUSED_ID_REASON}' ELSE reason END
 """  # noqa: S608  # constants
 _ALL_TARGETS: Final = """
 (WITH RECURSIVE next(name) AS (
@@ -132,7 +65,7 @@ _ALL_TARGETS: Final = """
 """
 # DISTINCT would read all jobs; this reads one entry of an index for each target.
 _OLD_CONDITION: Final = (
-    f"target IN {_ALL_TARGETS} AND array_id IS NULL AND {_ENDED_CONDITION} AND {_END_TIME} < ?"
+    f"target IN {_ALL_TARGETS} AND array_id IS NULL AND {ENDED_CONDITION} AND {END_TIME} < ?"
 )
 _BY_ID_OR_ARRAY: Final = """
 number IN (SELECT number FROM job WHERE target = ? AND job_id = ?
@@ -234,6 +167,24 @@ class SubmissionValues(TypedDict, total=False):
     request: Mapping[str, str]
     """The fields as submitted, by name."""
     application: str | None
+    context: Mapping[str, str]
+    """The special fields of the submission that are no part of the target's name."""
+    files: JobFiles
+    """What is copied for the job."""
+
+
+@final
+class JobFiles(NamedTuple):
+    """What is copied for a job."""
+
+    inputs: Mapping[str, str] = {}
+    """Files and directories of this machine, by their names in the job's working directory."""
+    fetch: Sequence[str] = ()
+    """Patterns of files in that directory."""
+    fetch_to: str = ""
+    """The directory of this machine into which these are copied."""
+    output_directories: Sequence[str] = ()
+    """Directories below the job's working directory that are made for its output."""
 
 
 @final
@@ -247,26 +198,15 @@ class JobDetails:
     """The application as submitted; None for the default one."""
     history: tuple[tuple[JobState, float], ...] = ()
     """The changes of the state, oldest first, with their times (s since 1970)."""
+    context: Mapping[str, str] = field(default_factory=lambda: _NO_CONTEXT)
+    """The special fields of the submission that are no part of the target's name."""
+    files: JobFiles = field(default_factory=JobFiles)
+    """What is copied for the job."""
 
 
-_opening = threading.Lock()
-"""Held while a thread of this process opens or closes a record."""
-_open_files: Final[Counter[tuple[int, int]]] = Counter()
-"""How many records of this process have a file open, by its device and inode."""
-
-
-def _renew_lock() -> None:
-    """Renew the lock in a child process: another thread of its parent may have held it."""
-    global _opening  # noqa: PLW0603
-    _opening = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_renew_lock)
-
-
-def put_user_name(path: str) -> str:
-    """Return a path with the name of this process's user in place of {user}."""
-    return path.replace("{user}", get_user_name().replace("/", "_"))
+def put_user_name(path: str, user_name: str | None = None) -> str:
+    """Return a path with the name of a user in place of {user}; without one, that of this process's user."""
+    return path.replace("{user}", (user_name or get_user_name()).replace("/", "_"))
 
 
 def default_store_path() -> str:
@@ -293,17 +233,12 @@ class Store:
     def __init__(self, path: str = ":memory:") -> None:
         self.path = path
         """The path of the file."""
-        self._file_id: tuple[int, int] | None = None
-        with self._convert_errors():
-            self._db = self._open_database(path)
+        self._file = RecordFile(path)
+        self._db = self._file.connection
 
     def close(self) -> None:
         """Close the file."""
-        with _opening:
-            self._db.close()
-            if self._file_id is not None:
-                _open_files[self._file_id] -= 1
-                self._file_id = None
+        self._file.close()
 
     # Submissions
 
@@ -326,8 +261,7 @@ class Store:
         """
         owner = submission_owner.get_current_owner()
         begun: list[JobRecord | StoreError] = []
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.write():
             for directory, values in submissions:
                 try:
                     number = self._insert_submission(target, directory, owner, values)
@@ -340,7 +274,7 @@ class Store:
         return begun
 
     def _insert_submission(self, target: str, directory: str, owner: str, values: SubmissionValues) -> int:
-        get = values.get
+        get, files = values.get, values.get("files")
         number = self._db.execute(
             "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
             " stdout, stderr, submitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -349,7 +283,14 @@ class Store:
                 get("array", ""), get("stdout", ""), get("stderr", ""), time.time(),
             ),
         ).lastrowid or 0  # fmt: skip
-        content = json.dumps({"fields": dict(values.get("request") or {}), "application": get("application")})
+        content = json.dumps(
+            {
+                "fields": dict(values.get("request") or {}),
+                "application": get("application"),
+                "context": dict(values.get("context") or {}),
+                **({"files": files} if files is not None and any(files) else {}),
+            }
+        )
         self._db.execute("INSERT OR REPLACE INTO request VALUES (?, ?, ?)", (number, directory, content))
         return number
 
@@ -369,8 +310,7 @@ class Store:
         has a key, which still refers to it, its id becomes `ID#NUMBER`, and it is LOST unless its end or
         its removal is recorded; otherwise its record is deleted.
         """
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.write():
             # The older job goes first: the index job_id is unique.
             self._retire_job_id(number, job_id)
             self._db.execute(
@@ -411,8 +351,7 @@ class Store:
 
         `take_over`: a process of another host is taken for dead.
         """
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.write():
             records = self._select_records("number = ? AND job_id IS NULL", (number,))
             if not records:
                 return False
@@ -426,8 +365,7 @@ class Store:
 
     def delete_record(self, number: int) -> None:
         """Delete the record of a job; that of an array with its tasks."""
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.write():
             for record in self._select_records("number = ?", (number,)):
                 self._delete_tasks(record.target, record.status.job_id)
             self._db.execute("DELETE FROM job WHERE number = ?", (number,))
@@ -448,18 +386,33 @@ class Store:
 
     def find_profile_file(self, name: str) -> str | None:
         """Return the file from which a profile was last loaded by its path, if it is still ours; else None."""
-        with self._convert_errors():
+        with self._file.convert_errors():
             row = self._db.execute("SELECT path FROM profile_file WHERE name = ?", (name,)).fetchone()
         with contextlib.suppress(OSError):
             if row is not None and os.stat(row["path"]).st_uid in {0, os.geteuid()}:
                 return str(row["path"])
         return None
 
+    def set_job_file(self, path: str, target: str, keys: Sequence[str]) -> None:
+        """Record the keys of the jobs that are submitted from a file, one for each of its lines."""
+        old = "SELECT path FROM job_file ORDER BY rowid DESC LIMIT -1 OFFSET ?"
+        with self._file.write():
+            values = (_identify_file(path), target, json.dumps(keys))
+            self._db.execute("INSERT OR REPLACE INTO job_file VALUES (?, ?, ?)", values)
+            self._db.execute(f"DELETE FROM job_file WHERE path IN ({old})", (_MAX_JOB_FILES,))  # noqa: S608
+
+    def find_job_file(self, path: str) -> tuple[str, list[str]] | None:
+        """Return the target and the keys of the last submission from a file; None if none is recorded."""
+        with self._file.convert_errors():
+            select = "SELECT target, keys FROM job_file WHERE path = ?"
+            row = self._db.execute(select, (_identify_file(path),)).fetchone()
+        return None if row is None else (row["target"], json.loads(row["keys"]))
+
     # Jobs
 
     def adopt_job(self, target: str, status: JobStatus) -> None:
         """Record a job that was not started here."""
-        with self._convert_errors():
+        with self._file.convert_errors():
             self._db.execute(
                 "INSERT OR IGNORE INTO job (target, directory, job_id) VALUES (?, ?, ?)",
                 (target, f"job:{status.job_id}", status.job_id),
@@ -471,8 +424,7 @@ class Store:
         jobs_by_status: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
         for status in statuses:
             jobs_by_status.setdefault(status[1:], (status, []))[1].append(status.job_id)
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.write():
             for status, job_ids in jobs_by_status.values():
                 self._update_jobs(target, status, job_ids)
 
@@ -500,7 +452,7 @@ class Store:
         self._execute_change(
             "UPDATE job SET elapsed = coalesce(?, elapsed), cpu_time = coalesce(?, cpu_time),"  # noqa: S608  # a constant
             " max_memory = coalesce(?, max_memory)"
-            f" WHERE target = ? AND job_id = ? AND NOT {_LIVE_CONDITION}",
+            f" WHERE target = ? AND job_id = ? AND NOT {LIVE_CONDITION}",
             (*usage, target, status.job_id),
         )
 
@@ -515,7 +467,7 @@ class Store:
     def record_removal(self, target: str, job_id: str, removed_at: float) -> None:
         """Record when the batch system accepted a job's removal, which is also that of its live tasks."""
         self._execute_change(
-            f"UPDATE job SET aborted = ? WHERE {_BY_ID_OR_ARRAY} AND (job_id = ? OR {_LIVE_CONDITION})",  # noqa: S608  # constants
+            f"UPDATE job SET aborted = ? WHERE {_BY_ID_OR_ARRAY} AND (job_id = ? OR {LIVE_CONDITION})",  # noqa: S608  # constants
             (removed_at, target, job_id, target, job_id, job_id),
         )
 
@@ -531,15 +483,14 @@ class Store:
         """Return the first `count` ended jobs whose time to be removed has come, but no lost ones (now: s since 1970)."""
         due = (
             "SELECT number FROM job WHERE target = ? AND remove_at IS NOT NULL AND remove_at <= ?"  # noqa: S608  # constants
-            f" AND {_ENDED_CONDITION} AND state <> 'LOST' LIMIT ?"
+            f" AND {ENDED_CONDITION} AND state <> 'LOST' LIMIT ?"
         )
         return self._select_records(f"number IN ({due})", (target, now, count))
 
     def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
         """Record since when jobs are missing; None for those that are known again."""
         boot = submission_owner.get_host_and_boot()
-        with self._convert_errors(), self._db:
-            self._db.execute("BEGIN IMMEDIATE")
+        with self._file.write():
             self._db.executemany(
                 "UPDATE job SET missing_since = ?, missing_last = ?, missing_boot = ?"
                 " WHERE target = ? AND job_id = ?",
@@ -568,6 +519,11 @@ class Store:
         """Return the jobs with this key, on any target."""
         return self._select_records(f"target IN {_ALL_TARGETS} AND key = ?", (key,))
 
+    def find_keys_on_all_targets(self, pattern: str) -> list[JobRecord]:
+        """Return the jobs whose keys match a pattern with * and ?, on any target."""
+        glob = pattern.replace("[", "[[]")
+        return self._select_records(f"target IN {_ALL_TARGETS} AND key GLOB ?", (glob,))
+
     def find_on_all_targets(self, job_id: str) -> list[JobRecord]:
         """Return the jobs with this id, on any target."""
         return self._select_records(f"target IN {_ALL_TARGETS} AND job_id = ?", (job_id,))
@@ -578,12 +534,12 @@ class Store:
 
     def list_targets(self) -> list[str]:
         """Return the names of all targets that have jobs, sorted."""
-        with self._convert_errors():
+        with self._file.convert_errors():
             return [name for (name,) in self._db.execute(f"SELECT name FROM {_ALL_TARGETS}")]  # noqa: S608  # a constant
 
     def read_details(self, number: int) -> JobDetails:
         """Return what is recorded of a job beside its `JobRecord`; a task has the request of its array."""
-        with self._convert_errors():
+        with self._file.convert_errors():
             row = self._db.execute(
                 "SELECT job.history, request.content FROM job"
                 " LEFT JOIN job AS whole ON whole.target = job.target"
@@ -594,7 +550,8 @@ class Store:
             ).fetchone()
         if row is None:
             return JobDetails()
-        return JobDetails(*_parse_request(row["content"]), _parse_history(row["history"] or ""))
+        request, application, context, files = _parse_request(row["content"])
+        return JobDetails(request, application, _parse_history(row["history"] or ""), context, files)
 
     def list_interrupted_submissions(self, target: str) -> list[JobRecord]:
         """Return the submissions that were interrupted: their process no longer exists."""
@@ -608,7 +565,7 @@ class Store:
         """
         # The `+`: SQLite would read all ids of the target.
         condition = (
-            f"{_match_target(target)} AND +job_id IS NOT NULL AND array_id IS NULL AND {_LIVE_CONDITION}"
+            f"{_match_target(target)} AND +job_id IS NOT NULL AND array_id IS NULL AND {LIVE_CONDITION}"
         )
         return self._select_records(condition, _list_values(target))
 
@@ -619,8 +576,8 @@ class Store:
         """
         matched = "SELECT number FROM job WHERE target = ? AND array_id IS NULL"
         # Not OR: each has its index.
-        live = f"{matched} AND {_LIVE_CONDITION}"
-        ended = f"{matched} AND {_ENDED_CONDITION} AND {_END_TIME} >= ?"
+        live = f"{matched} AND {LIVE_CONDITION}"
+        ended = f"{matched} AND {ENDED_CONDITION} AND {END_TIME} >= ?"
         return self._select_records(f"number IN ({live} UNION ALL {ended})", (target, target, since))
 
     def list_newest_jobs(self, count: int) -> list[JobRecord]:
@@ -647,11 +604,10 @@ class Store:
         A call deletes about _PRUNE_BATCH_SIZE jobs and tasks, so that no other process waits long.
         """
         old = f"SELECT number, target, job_id FROM job WHERE {_OLD_CONDITION} LIMIT {_PRUNE_BATCH_SIZE}"  # noqa: S608  # constants
-        with self._convert_errors():
+        with self._file.convert_errors():
             if self._db.execute(old, (before,)).fetchone() is None:
                 return 0  # without the lock
-            with self._db:
-                self._db.execute("BEGIN IMMEDIATE")
+            with self._file.write():
                 return self._delete_batch(self._db.execute(old, (before,)).fetchall())
 
     def _delete_batch(self, jobs: Sequence[sqlite3.Row]) -> int:
@@ -675,132 +631,19 @@ class Store:
     def _select_records(self, where: str, values: tuple[object, ...]) -> list[JobRecord]:
         """Return the jobs that meet a condition, oldest first."""
         statement = f"SELECT {_SELECTED_COLUMNS} FROM job WHERE {where}"  # noqa: S608  # constants
-        with self._convert_errors():
+        with self._file.convert_errors():
             rows = self._db.execute(statement, values).fetchall()
         # With ORDER BY, SQLite would read all jobs in this order rather than sort the few that an index finds.
         return sorted(map(_record_from_row, rows), key=operator.attrgetter("number"))
 
     def _execute_change(self, statement: str, values: tuple[object, ...]) -> int:
-        with self._convert_errors():
+        with self._file.convert_errors():
             return self._db.execute(statement, values).rowcount
 
-    def _open_database(self, path: str) -> sqlite3.Connection:
-        in_memory = path == ":memory:"
-        if in_memory:
-            return self._connect(path, in_memory=True)
-        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
-        with _opening:
-            # SQLite creates its further files with the mode of this one.
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-            file = os.stat(path)
-            for number, is_wrong in (
-                (errno.EISDIR, stat.S_ISDIR(file.st_mode)),
-                (errno.EACCES, not os.access(path, os.R_OK | os.W_OK)),
-            ):
-                if is_wrong:
-                    raise OSError(number, os.strerror(number), path)
-            if not stat.S_ISREG(file.st_mode):  # opening a named pipe would wait for a reader
-                message = f"the record of the jobs, {path}, is not a regular file"
-                raise StoreError(message, hint="give another file")
-            if file.st_uid != os.geteuid():  # the scripts in it are run
-                message = f"the record of the jobs, {path}, belongs to another user"
-                raise StoreError(message, hint="give another file")
-            self._file_id = (file.st_dev, file.st_ino)
-            if not _open_files[self._file_id]:
-                self._check_file(path)
-            db = self._connect(path, in_memory=False)
-            _open_files[self._file_id] += 1
-        return db
 
-    def _check_file(self, path: str) -> None:
-        """Raise `StoreError` for another program's file, before SQLite writes back the log that a crash has left.
-
-        Not if this process has the file open: closing any descriptor of a file releases the process's locks
-        on it (fcntl(2)), those of SQLite, too.
-        """
-        uri = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
-        # Without locks, what another process is just writing may look malformed: the real connection decides that.
-        with (
-            contextlib.suppress(sqlite3.DatabaseError),
-            contextlib.closing(sqlite3.connect(uri, uri=True)) as db,
-        ):
-            self._check_database(db)
-
-    def _connect(self, path: str, *, in_memory: bool) -> sqlite3.Connection:
-        db = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
-        try:
-            db.row_factory = sqlite3.Row
-            self._check_database(db)
-            if not in_memory:
-                journal = "DELETE" if is_on_network_mount(path) else "WAL"
-                _set_journal_mode(db, journal)
-                # A crash of this process loses nothing in either mode.
-                db.execute(f"PRAGMA synchronous = {'FULL' if journal == 'DELETE' else 'NORMAL'}")
-            _prepare_schema(db)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _check_database(self, db: sqlite3.Connection) -> None:
-        """Raise `StoreError` for another program's file, before anything is written to it."""
-        db.execute("BEGIN")  # another process may be creating its table just now
-        version = _read_schema_version(db)
-        is_ours = _read_columns(db) >= _COLUMNS.keys() if version else _has_no_tables(db)
-        db.execute("ROLLBACK")
-        if version not in {0, SCHEMA_VERSION}:
-            message = f"{self.path} was written by another version of osprofile ({version})"
-            raise StoreError(message, hint="use that version, or another file")
-        if not is_ours:
-            message = f"{self.path} is a database of another program, not a record of jobs"
-            raise StoreError(message, hint="give another file")
-
-    @contextlib.contextmanager
-    def _convert_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            METRICS.add("osprofile_record_errors_total")
-            message = f"the record of the jobs, {self.path}: {error}"
-            hint = "free space on its disk, or see which process has it open"
-            if _get_primary_code(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
-                hint = "move it away: a new one is created, and jobs can still be found by their ids"
-            raise StoreError(message, hint=hint) from error
-        except OSError as error:
-            METRICS.add("osprofile_record_errors_total")
-            message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
-            raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
-
-
-def _get_primary_code(error: sqlite3.Error) -> int:
-    """Return SQLite's code of an error without its extension (sqlite.org/rescode.html); 0 if it has none."""
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
-    """Set how the file is written. For a change of this, SQLite itself does not wait while another process writes."""
-    deadline = time.monotonic() + LOCK_TIMEOUT
-    while True:
-        try:
-            db.execute(f"PRAGMA journal_mode = {mode}")
-        except sqlite3.OperationalError as error:
-            if _get_primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return
-
-
-def _prepare_schema(db: sqlite3.Connection) -> None:
-    """Create the tables if they are missing."""
-    if _read_schema_version(db) == SCHEMA_VERSION:
-        return
-    db.execute("BEGIN IMMEDIATE")
-    if _read_schema_version(db) == 0:  # another process may have been faster
-        for statement in _SCHEMA:
-            db.execute(statement)
-    db.execute("COMMIT")
+def _identify_file(path: str) -> str:
+    """Return the absolute path of a file as a text for SQLite: bytes that are not UTF-8 are escaped."""
+    return os.path.realpath(path).encode(errors="backslashreplace").decode()
 
 
 def _match_target(target: str | None) -> str:
@@ -809,18 +652,6 @@ def _match_target(target: str | None) -> str:
 
 def _list_values(target: str | None) -> tuple[str, ...]:
     return () if target is None else (target,)
-
-
-def _read_columns(db: sqlite3.Connection) -> set[str]:
-    return {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
-
-
-def _has_no_tables(db: sqlite3.Connection) -> bool:
-    return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-
-
-def _read_schema_version(db: sqlite3.Connection) -> int:
-    return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def _record_from_row(row: sqlite3.Row) -> JobRecord:
@@ -847,12 +678,17 @@ def _build_missing_period(since: float | None, last: float | None, boot: str) ->
     return MissingPeriod(since, since if last is None else last)
 
 
-def _parse_request(text: str | None) -> tuple[Mapping[str, str] | None, str | None]:
-    """Return the fields and the application of a recorded request; None for what is not recorded."""
+def _parse_request(
+    text: str | None,
+) -> tuple[Mapping[str, str] | None, str | None, Mapping[str, str], JobFiles]:
+    """Return the fields, application, context and files of a recorded request; None for what is not recorded."""
     with contextlib.suppress(ValueError, TypeError, KeyError):
         request = json.loads(text or "")
-        return {str(name): str(value) for name, value in request["fields"].items()}, request["application"]
-    return None, None
+        fields, context = (
+            {str(name): str(value) for name, value in request[part].items()} for part in ("fields", "context")
+        )
+        return fields, request["application"], context, JobFiles(*request.get("files", ()))
+    return None, None, _NO_CONTEXT, JobFiles()
 
 
 def _parse_history(text: str) -> tuple[tuple[JobState, float], ...]:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import os
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -19,35 +20,49 @@ from osprofile.errors import (
     OSProfileError,
     OutcomeUnknownError,
     OutputError,
+    ScriptError,
     ScriptFailedError,
     StoreError,
     SubmissionBusyError,
     SubmissionElsewhereError,
+    TargetError,
     ValueRefusedError,
 )
+from osprofile.incarnation.context import TARGET_FIELDS, is_generated_name
 from osprofile.jobs.request import build_request, list_differences, list_named_jobs
-from osprofile.jobs.script_runner import NOTHING_DONE_STATUS
+from osprofile.jobs.store import JobFiles
+from osprofile.jobs.target_shell import NOTHING_DONE_STATUS
 from osprofile.text import parse_duration, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
     from typing import Any
 
+    from osprofile.incarnation.incarnate import Incarnation
     from osprofile.jobs.dependencies import DependencyResolver
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store, SubmissionValues
+    from osprofile.jobs.target_files import TargetFiles
 
 log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
+_MAX_COMMAND_STATUS: Final = 125
+"""The largest exit status that a command of the batch system has of its own: a shell tells more by larger ones."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
+_UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, "WORKING_DIRECTORY"})
+"""Special fields that are not recorded with a request: they are in the target's name, or are the job's own."""
 _MIN_BUSY_INTERVAL: Final = 0.05
 _MAX_BUSY_INTERVAL: Final = 1.0
 """Seconds after which the record is read again while another process submits the same job; they double."""
 _CUT_HINT: Final = "the submission can be completed, without a second job"
+_NO_FILES: Final = JobFiles()
+_RETRY_TIME: Final = 0.3
+"""Seconds after which a copy is repeated: then the shells whose connections have broken are known."""
+_COPY_HINT: Final = "the same key, or recover_submissions, copies the rest and submits the job"
 
 
 @final
@@ -84,11 +99,12 @@ class JobSubmitter:
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
         dependencies: DependencyResolver,
         *,
+        files: TargetFiles,
         on_reused: Callable[[str], None],
         on_recorded: Callable[[Iterable[str]], None],
         busy_timeout: float,
     ) -> None:
-        self._target, self._scripts, self._store = target, scripts, store
+        self._target, self._scripts, self._files, self._store = target, scripts, files, store
         self._on_submitted, self._dependencies = on_submitted, dependencies
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._busy_timeout = busy_timeout
@@ -120,6 +136,8 @@ class JobSubmitter:
                 errors[position] = ValueRefusedError(
                     message, field="key", hint="give each job a key of its own"
                 )
+        if new_jobs:
+            await self._scripts.find_user_groups()
         resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
         for position, found in zip(new_jobs, resolved, strict=True):
             try:
@@ -130,11 +148,31 @@ class JobSubmitter:
                 directory = directory or self._scripts.new_job_directory()
                 job = replace(found, working_directory=found.working_directory or directory)
                 self._scripts.prepare_submission(job).script.encode()
+                read_files(job)
             except OSProfileError as error:
                 errors.setdefault(position, error)
             on_checked(position)
             await asyncio.sleep(0)  # other coroutines run between
         return dict(sorted(errors.items()))
+
+    def preview(self, description: JobDescription) -> Incarnation:
+        """Return START for a job; nothing is submitted, and no script is run."""
+        return self._scripts.incarnate_start(self._dependencies.replace_keys(description))[1]
+
+    async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
+        """See `TargetSystem.find_choices`."""
+        if not self._scripts.profile.cases:
+            return {}
+        await self._scripts.find_user_groups()
+        return self.preview(description).choices
+
+    async def test_job(self, description: JobDescription) -> str:
+        """Return what the batch system says about a job; nothing is submitted."""
+        try:
+            return await self._scripts.test_job(self._dependencies.replace_keys(description))
+        except ScriptFailedError as error:
+            self._name_refusal(error, "would refuse")
+            raise
 
     async def submit_job(
         self, description: JobDescription, *, key: str | None, strict: bool, take_over: bool = False
@@ -177,6 +215,9 @@ class JobSubmitter:
         different = list_differences(request, recorded.request)
         if description.application != recorded.application:
             different.append("application")
+        files = read_files(description)
+        different += ["inputs"] * (dict(files.inputs) != dict(recorded.files.inputs))
+        different += ["fetch"] * (list(files.fetch) != list(recorded.files.fetch))
         if different:
             log.warning(
                 "the key %s belongs to job %s, whose request was another (%s %s): it is returned; "
@@ -198,13 +239,15 @@ class JobSubmitter:
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         directory, values = await self._prepare_submission(description, key=key, strict=strict)
         self._prune_record()
-        return await self._run_submission(self._store.begin_submission(self._target, directory, **values))
+        record = self._store.begin_submission(self._target, directory, **values)
+        return await self._run_submission(record, files=values.get("files"))
 
     async def _prepare_submission(
         self, description: JobDescription, *, key: str | None, strict: bool
     ) -> tuple[str, SubmissionValues]:
         """Return the directory of a new job, and what is recorded of it."""
         request = build_request(description)
+        await self._scripts.find_user_groups()
         description = await self._dependencies.resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
         return prepared.directory, {
@@ -217,6 +260,8 @@ class JobSubmitter:
             "stderr": prepared.stderr,
             "request": request,
             "application": description.application,
+            "context": {n: v for n, v in self._scripts.context.items() if n not in _UNRECORDED_CONTEXT},
+            "files": read_files(description),
         }
 
     def _prune_record(self) -> None:
@@ -236,8 +281,11 @@ class JobSubmitter:
         others: list[int] = []
         async with contextlib.AsyncExitStack() as held:
             new: list[int] = []
-            for position, (_, key) in enumerate(jobs):
-                (new if key is None or await self._hold_new_key(key, held) else others).append(position)
+            for position, (description, key) in enumerate(jobs):
+                # The START of a job with inputs runs when these are there.
+                is_alone = bool(description.inputs)
+                is_new = not is_alone and (key is None or await self._hold_new_key(key, held))
+                (new if is_new else others).append(position)
             for _ in new:
                 held.enter_context(self._scripts.metrics.time("osprofile_submission_duration_seconds"))
             others += await self._submit_new_jobs(
@@ -340,7 +388,8 @@ class JobSubmitter:
             hint = f"complete it on {record.other_host}; if that did not submit the job: --take-over submits it here"
             raise SubmissionElsewhereError(message, hint=hint)
         if self._store.claim_submission(record.number, take_over=take_over):
-            return await self._run_submission(record, is_repeated=True)
+            files = self._store.read_details(record.number).files
+            return await self._run_submission(record, is_repeated=True, files=files)
         current = self._store.find_by_directory(self._target, record.directory)
         if current is not None and current.is_submitted:
             return current.status.job_id
@@ -348,14 +397,22 @@ class JobSubmitter:
         raise SubmissionBusyError(message, hint="repeat the submission with the same key when that has ended")
 
     async def _run_submission(
-        self, record: JobRecord, *, is_repeated: bool = False, answer: str | OSProfileError | None = None
+        self,
+        record: JobRecord,
+        *,
+        is_repeated: bool = False,
+        answer: str | OSProfileError | None = None,
+        files: JobFiles | None = None,
     ) -> str:
         """Submit the job of a record that this process owns, and return its id.
 
         `is_repeated`: an earlier START may have submitted the job. `answer`: START has run, and this is its result.
+        `files`: its inputs are copied before START.
         """
         is_outcome_known = False
         try:
+            if files is not None and files.inputs:
+                await self._stage_inputs(record, files, is_repeated=is_repeated)
             job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template, answer=answer)
             is_outcome_known = True
         except OutcomeUnknownError:
@@ -366,11 +423,39 @@ class JobSubmitter:
             is_outcome_known = (was_searched and self._scripts.has_find_template) or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
+                if files is not None and files.inputs and not is_repeated:
+                    await self._delete_inputs(record)
             raise
         finally:
             if not is_outcome_known:
                 self._update_record(self._store.release_submission, record)
         return self._record_job_id(record, job_id)
+
+    async def _stage_inputs(self, record: JobRecord, files: JobFiles, *, is_repeated: bool) -> None:
+        """Copy the inputs of a job into its directory, once more if the connection broke.
+
+        If that fails for another reason, what was copied is deleted.
+        """
+        try:
+            try:
+                await self._files.stage_inputs(record.directory, files)
+            except OutcomeUnknownError as error:
+                log.warning("a copy was cut off; it is repeated: %s", error)
+                await asyncio.sleep(_RETRY_TIME)
+                await self._files.stage_inputs(record.directory, files)
+        except ScriptError as error:
+            message = error.message if is_repeated else f"{error.message}; nothing was submitted"
+            raise OutcomeUnknownError(message, hint=_COPY_HINT) from error
+        except OSProfileError as error:
+            if not is_repeated:
+                await self._delete_inputs(record)
+            raise TargetError(error.message, hint=error.hint) from error
+
+    async def _delete_inputs(self, record: JobRecord) -> None:
+        """Delete the directory of a job that was not submitted, unless its caller chose it."""
+        if is_generated_name(os.path.basename(record.directory)):
+            with contextlib.suppress(OSProfileError):  # the first error counts
+                await self._files.delete_path(record.directory)
 
     @staticmethod
     def _update_record(change: Callable[[int], None], record: JobRecord) -> None:
@@ -409,6 +494,7 @@ class JobSubmitter:
                 log.warning("job %s was submitted, but: %s", job_id, error)
                 return job_id
             if isinstance(error, ScriptFailedError) and error.exit_status != _OUTCOME_UNKNOWN_STATUS:
+                self._name_refusal(error)
                 raise
             if not may_repeat:
                 if isinstance(error, OutcomeUnknownError):
@@ -416,6 +502,12 @@ class JobSubmitter:
                 unknown = f"; {_OUTCOME_UNKNOWN}" if isinstance(error, OutputError) else ""
                 raise OutcomeUnknownError(f"{error.message}{unknown}", hint=_CUT_HINT) from error
         return await self._start_job(record, may_repeat=False)
+
+    def _name_refusal(self, error: ScriptFailedError, verb: str = "refused") -> None:
+        """Make the batch system's own words the message of START, unless START itself has failed."""
+        name, has_own_words = self._scripts.batch_system, error.output.startswith(f"{error.template}: ")
+        if name and error.output and not has_own_words and error.exit_status <= _MAX_COMMAND_STATUS:
+            error.message = f"{name} {verb} the job: {error.output}"
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""
@@ -464,6 +556,15 @@ async def run_together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def read_files(description: JobDescription) -> JobFiles:
+    """Return what is copied for a job; see `file_trees.read_job_files`."""
+    if not description.inputs and not description.fetch:
+        return _NO_FILES
+    from osprofile.jobs.file_trees import read_job_files  # late: it imports tarfile
+
+    return read_job_files(description)
 
 
 def _is_other_job(first: JobDescription, other: JobDescription) -> bool:

@@ -10,56 +10,66 @@ from the scheduler's log if the profile names one.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import io
+import logging
 import math
 import os
 import tempfile
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Self, final
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
 from osprofile.errors import (
     JobNotFoundError,
     OSProfileError,
     ScriptFailedError,
     SubmissionsFailedError,
+    TargetError,
     UnknownFieldError,
 )
-from osprofile.incarnation.context import add_target_fields, get_user_name
+from osprofile.incarnation.context import add_target_fields, add_user_groups, get_user_name
 from osprofile.jobs.arrays import sum_usage
+from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.recorder import StatusRecorder
-from osprofile.jobs.request import list_named_jobs
 from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
-from osprofile.jobs.state import JobEvent, JobState, JobStatus
-from osprofile.jobs.store import Store
-from osprofile.jobs.submitter import JobSubmitter, run_together
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import JobFiles, Store
+from osprofile.jobs.submitter import JobSubmitter
+from osprofile.jobs.target_files import TargetFiles
 from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
+from osprofile.jobs.target_shell import TargetShell
 from osprofile.jobs.timing import Timing
 from osprofile.jobs.watcher import JobWatcher
-from osprofile.text import quote_name, quote_value
+from osprofile.text import pluralize, quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
-    from typing import IO
 
+    from osprofile.incarnation.incarnate import Incarnation
     from osprofile.jobs.event_stream import EventStream
-    from osprofile.jobs.file_transfer import FilePart, FilePosition
+    from osprofile.jobs.file_trees import FetchedFile
     from osprofile.jobs.machine import NodeStatus, QueueStatus
-    from osprofile.jobs.script_output import FileEntry
+    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.submitter import RecoveredSubmission
     from osprofile.profile.model import Profile
 
-MAX_PART_SIZE: Final = 20
-"""Jobs of `submit_many` submitted by one script. Their states are unknown until that script returns."""
-_PREPARED_PARTS: Final = 2
-"""Parts that are recorded while the scripts of others run. What else is asked meanwhile waits for them."""
-_MAX_BUSY_TIME: Final = 15.0
-"""Seconds that a submission with a key waits while another process submits that job."""
+log: Final = logging.getLogger("osprofile.jobs")
+
+
+@final
+class NewFile(NamedTuple):
+    """A file to write to the working directory of a job before it is submitted."""
+
+    name: str
+    content: bytes
+    mode: int = 0o600
 
 
 @final
@@ -67,7 +77,8 @@ class TargetSystem:
     """Interface to one user's jobs on the system that a profile describes.
 
     `context` is the context of all jobs: USER_NAME (default: this process's user), SSH:HOST and
-    SSH:PORT for another host, CLUSTER for one of several clusters, and the fields of a user's profile.
+    SSH:PORT for another host, SUDO:USER for another user of this one,
+    CLUSTER for one of several clusters, and the fields of a user's profile.
     `store` is the record (default: in
     memory). Methods raise `OSProfileError`s: those of `incarnate` for a request, `TargetError`s for
     failures of the target system. To be used within one event loop.
@@ -86,10 +97,11 @@ class TargetSystem:
         if context and context.get(CLUSTER_FIELD):
             _check_cluster(profile, context[CLUSTER_FIELD])
         context = add_target_fields(profile, context or {})
-        remote_user = context.get("SSH:HOST", "").rpartition("@")[0]
+        remote_user = context.get("SSH:HOST", "").rpartition("@")[0] or context.get("SUDO:USER", "")
         self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
         context["USER_NAME"] = self.user_name
+        add_user_groups(profile, context)
         self.profile = profile
         """The profile of the machine."""
         self.name = format_target_name(profile, context)
@@ -99,7 +111,6 @@ class TargetSystem:
             raise ValueError(message)
         timing = timing or Timing()
         min_interval, max_interval = get_poll_intervals(profile)
-        self._max_parallel_scripts = max_parallel_scripts
         self.timing = replace(
             timing,
             min_poll_interval=timing.min_poll_interval or min_interval,
@@ -111,26 +122,35 @@ class TargetSystem:
         self._owns_store = store is None
         self._clock = clock or Clock()
         self._recorder = StatusRecorder(self.name, self.store)
-        self._scripts = ScriptRunner(
+        self._shell = TargetShell(
             profile, context, time_limit=self.timing.script_timeout, max_parallel_scripts=max_parallel_scripts
         )
+        self.files = TargetFiles(self._shell)
+        """The files of the target system: copied, listed, read in parts and deleted."""
+        self._scripts = ScriptRunner(self._shell)
         self._watcher = JobWatcher(
             self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
         )
-        self._full_job_ids: dict[str, str] = {}
-        """By the short ids that callers use, the full ids that the batch system reports."""
-        self._poller = self._watcher.poller
-        self.monitor = self._watcher.monitor
-        """The states of the watched jobs, for executors: which were told, and who is registered for them."""
+        self.jobs = self._watcher.jobs
+        """What is known of the watched jobs, for executors."""
         self._submitter = JobSubmitter(
             self.name,
             self._scripts,
             self.store,
             self._watcher.watch_submitted_job,
             DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs),
+            files=self.files,
             on_reused=self._watcher.lose_reused_job,
             on_recorded=self._watcher.record_statuses,
-            busy_timeout=min(self.timing.script_timeout, _MAX_BUSY_TIME),
+            busy_timeout=min(self.timing.script_timeout, self.timing.busy_timeout),
+        )
+        self._bulk_submitter = BulkSubmitter(
+            self._submitter,
+            self._recorder.flush,  # of the jobs that others depend on
+            self._watcher.watch_recorded_job,  # for a job of a key, submitted earlier
+            max_parallel_scripts=max_parallel_scripts,
+            # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
+            max_part_size=MAX_PART_SIZE if self._scripts.has_find_template else 1,
         )
 
     async def __aenter__(self) -> Self:
@@ -144,7 +164,7 @@ class TargetSystem:
     async def close(self) -> None:
         """Stop watching. The jobs go on."""
         await self._watcher.close()
-        await self._scripts.close()
+        await self._shell.close()
         if self._owns_store:
             self.store.close()
 
@@ -177,6 +197,64 @@ class TargetSystem:
         job_id = await self._submitter.submit_job(description, key=key, strict=strict, take_over=take_over)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
+
+    async def submit_with_files(
+        self,
+        description: JobDescription,
+        read_files: Callable[[], Sequence[NewFile]],
+        *,
+        key: str | None = None,
+    ) -> str:
+        """Submit a job after files were written to its working directory, which the description names; return its id.
+
+        `read_files` returns the files, once the profile accepts the job; of an interrupted submission they are there.
+        If the job is not submitted, or another call with the key has submitted it, the directory is deleted. Raises
+        what `submit` and `upload_file` do.
+        """
+        if key is not None and self.find_by_key(key) is not None:
+            return await self.submit(description, key=key)
+        self.render_start_script(description)
+        files, directory = read_files(), description.working_directory or ""
+        try:
+            await asyncio.gather(
+                *(
+                    self.files.upload_file(io.BytesIO(f.content), f"{directory}/{f.name}", f.mode)
+                    for f in files
+                )
+            )
+            job_id = await self.submit(description, key=key)
+        except OSProfileError:
+            if files and self.store.find_by_directory(self.name, directory) is None:
+                with contextlib.suppress(OSProfileError):  # the first error counts
+                    await asyncio.shield(self.files.delete_path(directory))
+            raise
+        record = self.find_record(job_id)
+        if files and record is not None and record.directory != directory:
+            with contextlib.suppress(OSProfileError):  # the job is submitted
+                await asyncio.shield(self.files.delete_path(directory))
+        return job_id
+
+    def preview(self, description: JobDescription) -> Incarnation:
+        """Return START for a job as `submit` would run it; nothing is submitted, and the batch system is not asked.
+
+        Raises what `incarnate` does, and `JobNotFoundError` for a key whose job has no id yet.
+        """
+        return self._submitter.preview(description)
+
+    async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
+        """Return what is taken for each value `auto` of a job, by field, as the queue in `{"QUEUE": "short"}`.
+
+        Raises what `preview` does; and for another host what running a script there does, as it is asked for the user's groups.
+        """
+        return await self._submitter.find_choices(description)
+
+    async def test(self, description: JobDescription) -> str:
+        """Return what the batch system says about a job, by TEST_COMMAND of the profile; nothing is submitted.
+
+        Raises `ScriptFailedError` if it would refuse the job, `TemplateNotFoundError` if the profile has no TEST_COMMAND, and
+        what `preview` does.
+        """
+        return await self._submitter.test_job(description)
 
     async def check_many(
         self,
@@ -216,50 +294,7 @@ class TargetSystem:
         jobs = _pair_with_keys(descriptions, keys)
         if not is_checked:
             await self.check_many((job for job, _ in jobs), keys=[key for _, key in jobs])
-        results: dict[int, str | OSProfileError] = {}
-
-        def take_result(position: int, result: str | OSProfileError) -> None:
-            results[position] = result
-            if on_result is not None:
-                on_result(position, result)
-
-        for positions in _list_levels(jobs):
-            await self._submit_parts(jobs, self._form_parts(positions), take_result)
-        errors = {i: r for i, r in sorted(results.items()) if isinstance(r, OSProfileError)}
-        ids = [r if isinstance(r := results[i], str) else None for i in range(len(jobs))]
-        if errors:
-            raise SubmissionsFailedError(ids, errors)
-        return [job_id for job_id in ids if job_id is not None]
-
-    async def _submit_parts(
-        self,
-        jobs: Sequence[tuple[JobDescription, str | None]],
-        parts: Iterable[Sequence[int]],
-        on_result: Callable[[int, str | OSProfileError], object],
-    ) -> None:
-        """Submit jobs, given by their positions in parts; few parts at the same time, so that only few scripts are in memory."""
-        waiting = iter(parts)
-
-        async def submit_next() -> None:
-            for part in waiting:
-
-                def take_result(index: int, result: str | OSProfileError, part: Sequence[int] = part) -> None:
-                    if isinstance(result, str):
-                        self._watcher.watch_recorded_job(result)  # for a job of that key, submitted earlier
-                    on_result(part[index], result)
-
-                self._recorder.flush()  # of the jobs that these depend on
-                await self._submitter.submit_jobs([jobs[position] for position in part], take_result)
-
-        await run_together(submit_next() for _ in range(self._max_parallel_scripts + _PREPARED_PARTS))
-
-    def _form_parts(self, positions: Sequence[int]) -> list[Sequence[int]]:
-        """Return jobs in parts of about the same size: as few as go, and as many as may run at the same time."""
-        # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
-        max_size = MAX_PART_SIZE if self._scripts.has_find_template else 1
-        rounds = math.ceil(len(positions) / (self._max_parallel_scripts * max_size))
-        size = math.ceil(len(positions) / (self._max_parallel_scripts * rounds))
-        return [positions[i : i + size] for i in range(0, len(positions), size)]
+        return await self._bulk_submitter.submit_many(jobs, on_result or (lambda _position, _result: None))
 
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
         """Complete the submissions that were interrupted, for instance by the end of a process.
@@ -279,39 +314,51 @@ class TargetSystem:
 
     # Queries
 
+    def find_record(self, job_id: str) -> JobRecord | None:
+        """Return what is recorded of a job; None if it has no record."""
+        return self.store.find_job(self.name, self.jobs.get_full_id(job_id))
+
+    def find_by_key(self, key: str) -> JobRecord | None:
+        """Return the record of the submission with a key; None if there is none."""
+        return self.store.find_by_key(self.name, key)
+
+    def get_known_status(self, job_id: str) -> JobStatus | None:
+        """Return the last known status of a job, also by the record, without a query; None if nothing is known."""
+        if (status := self.get_cached_status(job_id)) is not None:
+            return status
+        record = self.find_record(job_id)
+        return record.status if record is not None else None
+
     async def status(self, job_id: str) -> JobStatus:
         """Return the status of a job, which is queried now unless its end is recorded.
 
         That of an array is made of its tasks' statuses; `reason` has their numbers. Raises
         `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
-        job_id = self._get_full_job_id(job_id)
+        job_id = self.jobs.get_full_id(job_id)
         if (recorded_end := self._find_recorded_end(job_id)) is not None:
             return recorded_end
         if (array_status := await self._query_array(job_id)) is not None:
             return array_status
         timestamp = self._clock.next_timestamp()
         reported_status = await self._query_job(job_id)
-        record = self.store.find_job(self.name, job_id)
+        record = self.find_record(job_id)
         if reported_status is not None and record is not None:
             reported_status = reported_status._replace(job_id=job_id)
         elif reported_status is not None and reported_status.job_id != job_id:
-            self._full_job_ids[job_id] = reported_status.job_id
+            self.jobs.note_full_id(job_id, reported_status.job_id)
             job_id = reported_status.job_id
             if (recorded_end := self._find_recorded_end(job_id)) is not None:
                 return recorded_end
-            record = self.store.find_job(self.name, job_id)
-        if record is not None and job_id not in self.monitor:
+            record = self.find_record(job_id)
+        if record is not None:
             self._watcher.register_record(record)
         if reported_status is None or (record is not None and reported_status.state is JobState.LOST):
-            return self._watcher.handle_missing_job(job_id, reported_status)
+            return self._watcher.receive_no_answer(job_id, reported_status)
         if record is None:
             return reported_status
-        if record.missing is not None:
-            self._poller.clear_missing([job_id])
-        self._watcher.handle_event(JobEvent(timestamp, reported_status))
-        self._poller.report_next_answer(job_id)
-        return self._watcher.get_current_status(job_id, reported_status)
+        self._watcher.receive_answer(record, reported_status, timestamp)
+        return self.jobs.describe_status(job_id, reported_status)
 
     async def query_usage(self, job_id: str) -> JobStatus:
         """Return a job's status with the resources it has used so far: the batch system is asked by USAGE.
@@ -338,24 +385,24 @@ class TargetSystem:
 
     def _find_recorded_end(self, job_id: str) -> JobStatus | None:
         """Return the status of a job that has ended by the record, else None."""
-        record = self.store.find_job(self.name, job_id)
+        record = self.find_record(job_id)
         return record.status if record and record.status.state.is_terminal else None
 
     async def _query_array(self, array_id: str) -> JobStatus | None:
         """Return the status of a recorded array, whose tasks are queried now; None for any other job."""
         self._watcher.watch_recorded_array(array_id)
-        if array_id not in self._watcher.arrays:
+        if not self.jobs.is_array(array_id):
             return None
-        await self._poller.poll()
-        return self._watcher.get_current_status(array_id, None)
+        await self._watcher.poll()
+        return self.jobs.describe_status(array_id, None)
 
     async def task_statuses(self, job_id: str) -> dict[int, JobStatus]:
         """Return the statuses of an array's tasks by index, queried now unless the array's end is recorded.
 
         Those of an array that is not recorded are queried in any case. Raises `JobNotFoundError` for a job that is no array.
         """
-        job_id = self._get_full_job_id(job_id)
-        if self.store.find_job(self.name, job_id) is None:
+        job_id = self.jobs.get_full_id(job_id)
+        if self.find_record(job_id) is None:
             with contextlib.suppress(OSProfileError):  # that of `status` is told
                 if found := await self._scripts.query_tasks(job_id):
                     return found
@@ -382,10 +429,10 @@ class TargetSystem:
         try:
             status = await self._scripts.query_job(job_id)
         except ScriptFailedError as error:
-            status, message = (await self._poller.poll()).get(job_id), error.message
+            status, message = (await self._watcher.poll()).get(job_id), error.message
             if status is None and error.exit_status != UNKNOWN_JOB_EXIT_STATUS:
                 raise
-        record = self.store.find_job(self.name, job_id)
+        record = self.find_record(job_id)
         if status is None and record is None:
             raise JobNotFoundError(message)
         if status is not None and status.job_id != job_id and record is not None and record.array_id:
@@ -414,23 +461,23 @@ class TargetSystem:
         """Return the same as `statuses`, with the error in place of a status if a job's query failed."""
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.list_live_jobs(self.name))
-        full_ids = {job_id: self._get_full_job_id(job_id) for job_id in job_ids}
+        full_ids = {job_id: self.jobs.get_full_id(job_id) for job_id in job_ids}
         recorded = {job_id: self._watcher.watch_recorded_job(job_id) for job_id in full_ids.values()}
         result: dict[str, JobStatus | OSProfileError | None] = {**recorded}
         if any(status is None or not status.state.is_terminal for status in recorded.values()):
-            listed = await self._poller.poll(max_age)
+            listed = await self._watcher.poll(max_age)
             unrecorded = [job_id for job_id, status in recorded.items() if status is None]
             answers = await self._scripts.query_jobs([j for j in unrecorded if j not in listed])
             for job_id in unrecorded:
                 answer = result[job_id] = listed.get(job_id) or answers.get(job_id)
                 if isinstance(answer, JobStatus) and answer.job_id != job_id:
-                    self._full_job_ids[job_id] = answer.job_id
+                    self.jobs.note_full_id(job_id, answer.job_id)
                     result[job_id] = self._find_recorded_end(answer.job_id) or answer
             for job_id in result:
-                if self._poller.awaits_first_answer(job_id):
+                if self.jobs.awaits_first_answer(job_id):
                     result[job_id] = self.get_cached_status(job_id)
-                elif job_id in self.monitor:
-                    result[job_id] = self._watcher.get_current_status(job_id, listed.get(job_id))
+                elif job_id in self.jobs:
+                    result[job_id] = self.jobs.describe_status(job_id, listed.get(job_id))
                 elif (end := self._find_recorded_end(job_id)) is not None:
                     # Another caller was told it meanwhile, and watches the job no longer.
                     result[job_id] = end
@@ -442,7 +489,7 @@ class TargetSystem:
         Returns all jobs that the batch system listed, watched or not. An answer that is at most
         `max_age` seconds old is used again.
         """
-        return await self._poller.poll(max_age)
+        return await self._watcher.poll(max_age)
 
     async def list_nodes(self) -> Sequence[NodeStatus]:
         """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""
@@ -472,7 +519,7 @@ class TargetSystem:
         job has no more events. Raises `JobNotFoundError` for a job that nobody knows.
         """
         self._watcher.start()
-        status = self._watcher.watch_recorded_job(self._get_full_job_id(job_id))
+        status = self._watcher.watch_recorded_job(self.jobs.get_full_id(job_id))
         if status is None:
             status = await self.status(job_id)
             self.adopt_job(status)
@@ -480,21 +527,17 @@ class TargetSystem:
 
     def get_cached_status(self, job_id: str) -> JobStatus | None:
         """Return the last known status of a watched job, None for any other."""
-        job_id = self._get_full_job_id(job_id)
-        if job_id in self._watcher.arrays:
-            return self._watcher.get_current_status(job_id, None)
-        return self.monitor.get_status(job_id) if job_id in self.monitor else None
+        job_id = self.jobs.get_full_id(job_id)
+        if self.jobs.is_array(job_id):
+            return self.jobs.describe_status(job_id, None)
+        return self.jobs.get_status(job_id) if job_id in self.jobs else None
 
     def find_array(self, job_id: str) -> str | None:
         """Return the id of the array of the record that a job is a task of; None for any other job."""
-        if (array_id := self._watcher.arrays.find_array(job_id)) is not None:
+        if (array_id := self.jobs.find_array(job_id)) is not None:
             return array_id
-        record = self.store.find_job(self.name, job_id)
+        record = self.find_record(job_id)
         return record.array_id if record is not None else None
-
-    def _get_full_job_id(self, job_id: str) -> str:
-        """Return the id that the batch system reports for a job, or the same id if it is not known."""
-        return self._full_job_ids.get(job_id, job_id)
 
     def adopt_job(self, status: JobStatus) -> None:
         """Record and watch a job that was not started here, with its current status."""
@@ -503,12 +546,12 @@ class TargetSystem:
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job."""
-        self._watcher.unwatch(self._get_full_job_id(job_id))
+        self._watcher.unwatch(self.jobs.get_full_id(job_id))
 
     def unwatch_ended(self, job_id: str) -> None:
         """Keep a job whose end is recorded no longer in memory: from now on, its status is that of the record."""
         self._recorder.flush()
-        if self._find_recorded_end(self._get_full_job_id(job_id)) is not None:
+        if self._find_recorded_end(self.jobs.get_full_id(job_id)) is not None:
             self.unwatch(job_id)
 
     def events(self) -> EventStream:
@@ -535,10 +578,30 @@ class TargetSystem:
             await self._control_job("ABORT", job_id)
             record_removal()
 
+    async def abort_unless_ended(self, job_id: str) -> bool:
+        """Remove a job; return False if it has ended already.
+
+        Raises the error of `abort` if the job has not ended, as far as is known; `JobNotFoundError` if nobody knows it.
+        """
+        if self._find_recorded_end(job_id) is not None:
+            return False
+        try:
+            await self.abort(job_id)
+        except OSProfileError as error:
+            try:
+                status = (await self.statuses([job_id])).get(job_id)
+            except OSProfileError:  # no answer does not mean that the job is gone
+                raise error from None
+            if status is None or not status.state.is_terminal:
+                raise
+            log.info("job %s has ended: %s", job_id, error)
+            return False
+        return True
+
     async def _resolve_job_id(self, job_id: str) -> str:
         """Return a job's full id; a job that is not recorded is queried for it."""
-        job_id = self._get_full_job_id(job_id)
-        if self.store.find_job(self.name, job_id) is None:
+        job_id = self.jobs.get_full_id(job_id)
+        if self.find_record(job_id) is None:
             with contextlib.suppress(OSProfileError):  # the action itself will fail
                 return (await self.status(job_id)).job_id
         return job_id
@@ -551,11 +614,11 @@ class TargetSystem:
         try:
             await self._scripts.control_job(template, job_id, **fields)
         except ScriptFailedError as error:
-            if self.store.find_job(self.name, job_id) is None and await self._is_unknown(job_id):
+            if self.find_record(job_id) is None and await self._is_unknown(job_id):
                 raise JobNotFoundError(error.output or error.message) from None
             raise
         finally:  # a script that failed may have changed the job nevertheless
-            self._poller.schedule_poll(immediately=True)
+            self._watcher.poll_immediately()
 
     async def _is_unknown(self, job_id: str) -> bool:
         """Return whether the batch system is certain that it does not know a job."""
@@ -569,29 +632,38 @@ class TargetSystem:
 
     # Files
 
-    async def upload_file(self, source: IO[bytes], path: str, mode: int = 0o600) -> None:
-        """Write the rest of an open file to a file of the target system.
+    async def fetch(
+        self, job_id: str, patterns: Sequence[str] | None = None, to: str | None = None
+    ) -> list[FetchedFile]:
+        """Copy files of a job's working directory to a directory of this machine, and return them.
 
-        Missing directories are created, for their owner only. The file appears, in place of an existing
-        one, when it is complete.
+        `patterns` and `to` (default: those that the job was submitted with, and the current directory) are as in
+        `JobDescription`. A directory that matches is copied with all in it. Raises `TargetError` if no file matches a
+        pattern; all others are copied.
         """
-        await self._scripts.upload_file(source, path, mode)
+        record = self.find_record(job_id)
+        files = self.store.read_details(record.number).files if record is not None else JobFiles()
+        from osprofile.jobs.file_trees import check_patterns  # late: it imports tarfile
 
-    async def download_file(
-        self, path: str, descriptor: int, offset: int = 0, count: int | None = None
-    ) -> None:
-        """Write a file of the target system to a file descriptor of this process.
-
-        With `count`, write at most so many bytes, from `offset` on.
-        """
-        await self._scripts.download_file(path, descriptor, offset, count)
+        patterns = check_patterns(files.fetch if patterns is None else patterns)
+        if not patterns:
+            message = "the job was submitted without patterns of files to fetch"
+            raise TargetError(message, hint="name the files, as in 'out*'")
+        directory = await self.find_job_directory(job_id)
+        fetched, missing = await self.files.fetch(directory, patterns, to or files.fetch_to)
+        if missing:
+            names = ", ".join(map(quote_value, missing))
+            others = f"; {pluralize(len(fetched), 'other file')} copied" if fetched else ""
+            message = f"no file matches {names} in {directory}{others}"
+            raise TargetError(message, hint="as in a shell, * matches no name that begins with a dot")
+        return fetched
 
     async def find_job_directory(self, job_id: str) -> str:
         """Return a job's working directory; tasks have that of their array.
 
         There, a task's standard output is STDOUT.INDEX. Raises `JobNotFoundError` if it is not known.
         """
-        record = self.store.find_job(self.name, self._get_full_job_id(job_id))
+        record = self.find_record(job_id)
         if record is not None:
             job_id = record.array_id or job_id
             record = self.store.find_whole_job(record)
@@ -617,7 +689,7 @@ class TargetSystem:
 
     async def _read_output(self, job_id: str, stream: str) -> bytes:
         with tempfile.TemporaryFile() as file:
-            await self._scripts.download_output(self.find_output_file(job_id, stream), file.fileno())
+            await self.files.download_output(self.find_output_file(job_id, stream), file.fileno())
             file.seek(0)
             return file.read()
 
@@ -626,7 +698,7 @@ class TargetSystem:
 
         Raises `JobNotFoundError` as `read_stdout` does.
         """
-        record = self.store.find_job(self.name, self._get_full_job_id(job_id))
+        record = self.find_record(job_id)
         whole = None if record is None else self.store.find_whole_job(record)
         path = whole.name_output_file(stream, record.array_index) if record and whole else ""
         if whole is None or not path:
@@ -636,28 +708,6 @@ class TargetSystem:
             message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
             raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
         return os.path.join(whole.directory, path)
-
-    async def read_file_part(
-        self, path: str, position: FilePosition | None = None, *, last_lines: int | None = None
-    ) -> FilePart | None:
-        """Return what a file that may grow has behind a position; None if there is no such file.
-
-        Without a position, the part begins with the file or, if given, with its last lines. It has at
-        most `file_transfer.OUTPUT_PART_SIZE` bytes: the next part begins at the position in the result.
-        """
-        return await self._scripts.read_file_part(path, position, last_lines)
-
-    async def delete_path(self, path: str) -> None:
-        """Delete a file, or a directory with its content, on the target system."""
-        await self._scripts.delete_path(path)
-
-    async def list_directory(self, path: str) -> list[FileEntry]:
-        """Return the files in a directory of the target system."""
-        return await self._scripts.list_directory(path)
-
-    async def stat_file(self, path: str) -> FileEntry:
-        """Return the properties of a file of the target system."""
-        return await self._scripts.stat_file(path)
 
     @property
     def query_count(self) -> int:
@@ -692,23 +742,6 @@ def _require_description(job: object) -> None:
     if not isinstance(job, JobDescription):
         message = f"{job!r} is not a JobDescription: give JobDescription(executable=...)"
         raise TypeError(message)
-
-
-def _list_levels(jobs: Iterable[tuple[JobDescription, str | None]]) -> list[list[int]]:
-    """Return the positions of jobs by levels.
-
-    Each job is on a later level than the jobs it depends on, and than earlier jobs with the same key.
-    """
-    levels: list[list[int]] = []
-    level_by_key: dict[str, int] = {}
-    for position, (job, key) in enumerate(jobs):
-        names = [*list_named_jobs(job), *([key] if key is not None else [])]
-        level = max((level_by_key[name] + 1 for name in names if name in level_by_key), default=0)
-        if key is not None:
-            level_by_key.setdefault(key, level)
-        levels += [[] for _ in range(len(levels), level + 1)]
-        levels[level].append(position)
-    return levels
 
 
 def _check_cluster(profile: Profile, cluster: str) -> None:

@@ -1,48 +1,46 @@
-"""Watch the jobs of one target system: pass events from the poller and the log to the monitor.
+"""Watch the jobs of one target system: ask the batch system, read its log, and tell and record what has changed.
 
-The poller queries the batch system; if the profile names a log, that is read as well. The monitor
-publishes each change once, to the event streams and the callers of `wait_for_end`.
-
-Of an array, the tasks are watched. The array has no query of its own: its status is made of theirs, when
-all that one answer has changed is known, and published after their events.
+What to ask and what to tell is decided by the tracker. There is one query for all jobs, then one for those that
+it does not list, or one for each. When a query fails, all states stay as they are, the failure is logged, and the
+next one waits longer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import Counter, defaultdict
 from dataclasses import replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import NotRegisteredError, OSProfileError
-from osprofile.jobs.arrays import ArrayTracker
+from osprofile.errors import OSProfileError
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
-from osprofile.jobs.grace_period import REUSED_ID_REASON, UNKNOWN_JOB_REASON, GraceTracker, apply_removal
-from osprofile.jobs.monitor import JobMonitor
-from osprofile.jobs.poller import JobPoller, WatchedJob, log
+from osprofile.jobs.live_job import REUSED_ID_REASON, apply_removal
 from osprofile.jobs.script_output import get_end_files
+from osprofile.jobs.shell import find_shell_variation
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.jobs.tracker import JobTracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from osprofile.jobs.clock import Clock
     from osprofile.jobs.end_files import EndFileWatcher
-    from osprofile.jobs.grace_period import MissingPeriod
     from osprofile.jobs.recorder import StatusRecorder
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store
     from osprofile.jobs.timing import Timing
 
+log: Final = logging.getLogger("osprofile.jobs")
+_MAX_AWAITED_JOBS: Final = 10
+"""With at most so many jobs that callers wait for, polls stay frequent. A site's POLL_INTERVAL sets how frequent."""
+
 
 @final
 class JobWatcher:
-    """The watched jobs of one target system; `target` is its name in the record.
-
-    `monitor` has the last known status of each, `poller` queries them.
-    """
+    """The watched jobs of one target system; `target` is its name in the record, `jobs` are what is known of them."""
 
     def __init__(
         self,
@@ -55,33 +53,27 @@ class JobWatcher:
         clock: Clock,
     ) -> None:
         self._target, self._profile, self._store = target, scripts.profile, store
-        self._scripts = scripts
-        self._recorder, self._timing, self._clock = recorder, timing, clock
-        self.monitor = JobMonitor(self._publish_event, handle_early_event=self._handle_log_event)
-        self.arrays = ArrayTracker()
-        self._array_update: asyncio.Handle | None = None
+        self._scripts, self._recorder, self._timing, self._clock = scripts, recorder, timing, clock
+        self.tracker = JobTracker(timing, recorder.find_record)
+        self.jobs = self.tracker.jobs
+        scripts.metrics.gauges["osprofile_watched_jobs"] = self.jobs.polled.__len__
         self._event_log: EventLogSource | None = None
         if has_event_log(scripts.profile, scripts.context):
             self._event_log = EventLogSource(
-                scripts.profile, scripts.context, self.monitor, self._handle_log_event, store.path
+                scripts.profile,
+                scripts.context,
+                self.tracker.early_events,
+                self._handle_log_event,
+                store.path,
             )
         self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
-        self.poller = JobPoller(
-            scripts,
-            timing,
-            self.handle_event,
-            self._record_missing,
-            self._log_is_reliable,
-            on_answer=recorder.flush,
-            count_awaited_jobs=self._end_waiters.__len__,
-            clock=clock,
-        )
-        # on another host, nothing is noticed of a job's files
-        self._end_file_names = [] if scripts.context.get("SSH:HOST") else get_end_files(scripts.profile)
+        # on another host, or of another user, nothing is noticed of a job's files
+        self._end_file_names = [] if find_shell_variation(scripts.context) else get_end_files(scripts.profile)
         self._end_files: EndFileWatcher | None = None
         self._running_aborts: Counter[str] = Counter()
         """By job id, how many calls run ABORT for the job now."""
-        self._deferred_ends: dict[str, JobEvent] = {}
+        self._wakeup = asyncio.Event()
+        self._poll_lock = asyncio.Lock()
         self._tasks: list[asyncio.Task[None]] = []
         self._searches: set[asyncio.Task[None]] = set()
         self._sought_directories: set[str] = set()
@@ -89,9 +81,9 @@ class JobWatcher:
         self._streams: set[EventStream] = set()
 
     def start(self) -> None:
-        """Poll, and read the log if there is one, from now on."""
+        """Query the jobs, and read the log if there is one, from now on."""
         if not self._tasks:
-            coroutines = [self.poller.run()]
+            coroutines = [self._run()]
             if self._event_log is not None:
                 coroutines.append(self._event_log.run())
             self._tasks = [asyncio.get_running_loop().create_task(coroutine) for coroutine in coroutines]
@@ -110,7 +102,7 @@ class JobWatcher:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.clear()
-        self.update_arrays()
+        self._tell_changes()
         self._recorder.flush()
         for stream in list(self._streams):
             stream.close()
@@ -126,7 +118,10 @@ class JobWatcher:
         return stream
 
     async def wait_for_end(self, job_id: str) -> JobStatus:
-        """Wait until a watched job ends, and return its last status."""
+        """Wait until a watched job ends, and return its last status; at once, if its end has been told."""
+        job = self.jobs.get(job_id)
+        if job is not None and job.history.status.state.is_terminal:
+            return job.history.status
         future: asyncio.Future[JobStatus] = asyncio.get_running_loop().create_future()
         self._end_waiters[job_id].append(future)
         return await future
@@ -135,23 +130,23 @@ class JobWatcher:
 
     def watch_recorded_job(self, job_id: str) -> JobStatus | None:
         """Watch a job of the record; return its last known status, None if it is not recorded."""
-        current_status = self.monitor.get_status(job_id) if job_id in self.monitor else None
-        is_watched = job_id in self.poller or job_id in self.arrays
-        if current_status is not None and (current_status.state.is_terminal or is_watched):
-            return current_status
+        job = self.jobs.get(job_id)
+        status = None if job is None else job.history.status
+        if status is not None and (status.state.is_terminal or self.jobs.is_polled(job_id)):
+            return status
         record = self._store.find_job(self._target, job_id)
         if record is None:
             return None
         if not record.status.state.is_terminal:
             self.watch_record(record)
-        elif current_status is not None:  # another process has recorded its end
-            self.handle_event(JobEvent(self._clock.next_timestamp(), record.status))
-            return self.monitor.get_status(job_id)
-        return current_status or record.status
+        elif status is not None:  # another process has recorded its end
+            self.receive_status(record.status)
+            return self.jobs.get_status(job_id)
+        return status or record.status
 
     def watch_recorded_array(self, array_id: str) -> None:
         """Watch an array of the record that has not ended; do nothing for any other job."""
-        if array_id not in self.arrays:
+        if not self.jobs.is_array(array_id):
             record = self._store.find_job(self._target, array_id)
             if record is not None and record.array and not record.status.state.is_terminal:
                 self.watch_record(record)
@@ -161,51 +156,31 @@ class JobWatcher:
         accepted = self._clock.next_timestamp()
 
         def build_record(job_id: str) -> JobRecord:
-            if job_id in self.monitor:  # the batch system has used the id of an older job again
-                self.unwatch(job_id)
+            self.unwatch(job_id)  # the batch system may have used the id of an older job again
             self._recorder.discard_status(job_id)
             # It was submitted when START began: it may run, or have ended, before START tells its id.
             status = JobStatus(job_id, JobState.UNKNOWN, submitted=record.status.submitted)
             return replace(record, status=status, accepted_at=accepted)
 
-        array = build_record(job_id)
-        if not task_ids:
-            self.watch_record(array)
-            return
-        tasks = map(build_record, task_ids.values())
-        self._watch_array(array, [replace(task, array="", array_id=job_id) for task in tasks])
+        whole = build_record(job_id)
+        tasks = [replace(task, array="", array_id=job_id) for task in map(build_record, task_ids.values())]
+        self.watch_record(whole, tasks)
 
-    def lose_reused_job(self, job_id: str) -> None:
-        """Notify those who wait for a job, or its tasks, that it is over: its id is that of another job now."""
-        tasks = self.arrays.get_tasks(job_id) if job_id in self.arrays else {}
-        for lost_id in (job_id, *tasks):
-            lost = JobStatus(lost_id, JobState.LOST, reason=REUSED_ID_REASON)
-            if self.poller.was_removed(lost_id):
-                lost = apply_removal(lost)
-            for future in self._end_waiters.pop(lost_id, ()):
-                if not future.done():
-                    future.set_result(lost)
-
-    def record_statuses(self, job_ids: Iterable[str]) -> None:
-        """Record the states of watched jobs that were not in the record until now."""
-        for job_id in job_ids:
-            if (
-                job_id in self.monitor
-                and (status := self.monitor.get_status(job_id)).state is not JobState.UNKNOWN
-            ):
-                self._recorder.record_status(status)
-
-    def register_record(self, record: JobRecord) -> None:
-        """Report a job's events from now on, without querying it."""
-        self.monitor.register(record.status.job_id, initial_status=record.status)
-
-    def watch_record(self, record: JobRecord) -> None:
-        """Report a job's events from now on, and query it; of an array, its tasks."""
-        tasks = self._list_tasks(record) if record.array else []
+    def watch_record(self, record: JobRecord, tasks: list[JobRecord] | None = None) -> None:
+        """Report a job's events from now on, and query it; of an array, its tasks (default: those of the record)."""
+        now = self._clock.now()
+        if tasks is None and record.array:
+            tasks = self._list_tasks(record)
         if tasks:
-            self._watch_array(record, tasks)
+            self.tracker.watch_array(record, tasks, now)
+            # Later: an earlier process may have recorded the ends of all tasks, and the caller does not listen yet.
+            asyncio.get_running_loop().call_soon(self._tell_changes)
         else:
-            self._watch_job(record)
+            self.tracker.watch(record, now)
+            if self._end_file_names and not record.array_id:
+                self._open_end_files().watch(record.status.job_id, record.directory)
+            self._tell_changes()
+        self._wakeup.set()
 
     def _list_tasks(self, array: JobRecord) -> list[JobRecord]:
         """Return the tasks of a recorded array.
@@ -223,215 +198,257 @@ class JobWatcher:
                 log.warning("the tasks of job %s are not recorded: %s", array_id, error)
         return tasks
 
-    def _watch_array(self, record: JobRecord, tasks: Sequence[JobRecord]) -> None:
-        array_id = record.status.job_id
-        for task in tasks:
-            if task.status.job_id not in self.poller and not task.status.state.is_terminal:
-                self._watch_job(task)
-        for task in tasks:
-            self._note_recorded_end(task)
-        statuses = [self._get_last_status(task) for task in tasks]
-        if array_id not in self.monitor:
-            self.register_record(record)
-        self.arrays.watch(array_id, statuses, self._clock.next_timestamp())
-        self._schedule_array_update()  # an earlier process may have recorded the ends of all tasks
+    def _open_end_files(self) -> EndFileWatcher:
+        if self._end_files is None:
+            # imported here: only profiles with END_FILES need ctypes, which takes 2 ms
+            from osprofile.jobs.end_files import EndFileWatcher
 
-    def _note_recorded_end(self, record: JobRecord) -> None:
-        """Report the end of a registered job that another process has recorded."""
-        job_id = record.status.job_id
-        is_live = job_id in self.monitor and not self.monitor.get_status(job_id).state.is_terminal
-        if is_live and record.status.state.is_terminal:
-            self.handle_event(JobEvent(self._clock.next_timestamp(), record.status))
+            loop = asyncio.get_running_loop()
+            self._end_files = EndFileWatcher(self._end_file_names, self._notice_end, loop)
+        return self._end_files
 
-    def _get_last_status(self, record: JobRecord) -> JobStatus:
-        job_id = record.status.job_id
-        return self.monitor.get_status(job_id) if job_id in self.monitor else record.status
+    def register_record(self, record: JobRecord) -> None:
+        """Report a job's events from now on, without querying it."""
+        if record.status.job_id not in self.jobs:
+            self.tracker.register(record, self._clock.now())
+            self._tell_changes()
 
-    def _watch_job(self, record: JobRecord) -> None:
-        status, now, started = record.status, self._clock.monotonic(), record.status.started
-        if started is not None:  # convert from the wall clock to the monotonic one
-            started += now - self._clock.next_timestamp()
-        grace = GraceTracker(record.aborted_at, record.missing)
-        # A query started after START returned includes the job, even if it started before we began to watch it.
-        watched_since = now
-        accepted = record.accepted_at or status.submitted
-        if accepted is not None:
-            watched_since += min(0.0, accepted - self._clock.next_timestamp())
-        watched = WatchedJob(watched_since, record.walltime, started, grace, array_id=record.array_id)
-        self.poller.watch(status.job_id, watched)
-        if self._end_file_names and not record.array_id:
-            if self._end_files is None:
-                # imported here: only profiles with END_FILES need ctypes, which takes 2 ms
-                from osprofile.jobs.end_files import EndFileWatcher
+    def lose_reused_job(self, job_id: str) -> None:
+        """Notify those who wait for a job, or its tasks, that it is over: its id is that of another job now."""
+        for lost_id in (job_id, *self.jobs.list_task_ids(job_id)):
+            lost = JobStatus(lost_id, JobState.LOST, reason=REUSED_ID_REASON)
+            if self.jobs.is_removed(lost_id):
+                lost = apply_removal(lost)
+            self._notify_waiters(lost)
 
-                loop = asyncio.get_running_loop()
-                self._end_files = EndFileWatcher(self._end_file_names, self.poller.notice_end, loop)
-            self._end_files.watch(status.job_id, record.directory)
-        if status.job_id not in self.monitor:
-            self.register_record(record)
+    def record_statuses(self, job_ids: Iterable[str]) -> None:
+        """Record the states of watched jobs that were not in the record until now."""
+        statuses = [self.jobs.get_status(job_id) for job_id in job_ids if job_id in self.jobs]
+        for status in statuses:
+            if status.state is not JobState.UNKNOWN:
+                self._recorder.record_status(status)
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job, or of an array and its tasks.
 
         A task stays watched with its array, whose end it decides.
         """
-        if self.arrays.find_array(job_id) is not None:
-            return
-        for unwatched_id in (job_id, *self.arrays.unwatch(job_id)):
-            with contextlib.suppress(NotRegisteredError):
-                self.monitor.unregister(unwatched_id)
-            self._stop_queries(unwatched_id)
+        for forgotten_id in self.tracker.forget(job_id):
+            self._unwatch_end_files(forgotten_id)
 
-    def _stop_queries(self, job_id: str) -> None:
-        self.poller.unwatch(job_id)
+    def _unwatch_end_files(self, job_id: str) -> None:
         if self._end_files is not None:
             self._end_files.unwatch(job_id)
 
-    # Events
+    # Queries
 
-    def handle_event(self, event: JobEvent) -> None:
-        """Pass an event to the monitor; an end only when it is certain whether it is a removal."""
-        if event.state.is_terminal:
-            event, is_final = self._resolve_end(event)
-            if event.job_id in self._running_aborts:
-                self._deferred_ends[event.job_id] = event
-                return
-            if not is_final:
-                self.poller.report_next_answer(event.job_id)
-                return
-        before, after = self.monitor.feed_event(event, keep_if_unregistered=False)
-        if after.state is not before.state or after.hosts != before.hosts:
-            self._recorder.record_status(after)
-        elif event.status.state is JobState.UNKNOWN and after.native_state != before.native_state:
-            log.warning(
-                "job %s is in state %r, which profile %s does not know",
-                after.job_id,
-                after.native_state,
-                self._profile.name,
-            )
+    async def _run(self) -> None:
+        """Query forever, whenever there are jobs to query."""
+        schedule = self.tracker.schedule
+        while True:
+            while (wait := self._seconds_until_query()) > 0:
+                self._wakeup.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait if wait < float("inf") else None):
+                        await self._wakeup.wait()
+            is_poll = False
+            try:
+                if ended_ids := self.tracker.list_logged_ends(self._clock.monotonic()):
+                    await self._query_logged_ends(ended_ids)
+                if is_poll := self._seconds_until_poll() <= 0:
+                    schedule.begin_poll()
+                    await self.poll()
+            except OSProfileError as error:
+                log.warning("job states are not updated; next try in %.0f s: %s", schedule.min_delay(), error)
+            except Exception:  # a fault in one poll must not end the watching of all jobs
+                schedule.record_failure()
+                log.exception("a poll failed because of a fault of osprofile")
+            if is_poll:
+                schedule.end_poll(self._clock.monotonic())
 
-    def _resolve_end(self, event: JobEvent) -> tuple[JobEvent, bool]:
-        """Return a job's end, corrected by what other processes have recorded, and whether it is final.
+    def _seconds_until_query(self) -> float:
+        return min(self.tracker.seconds_until_end_query(self._clock.monotonic()), self._seconds_until_poll())
 
-        While another process runs ABORT, a failure may turn out to be a removal.
-        """
-        record = self._recorder.find_record(event.job_id)
-        if record is None:
-            return event, True
-        if record.status.state.is_terminal:
-            return JobEvent(event.timestamp, record.status), True
-        removed = JobEvent(event.timestamp, apply_removal(event.status))
-        if record.aborted_at:
-            return removed, True
-        return event, removed == event or not record.has_live_owner
-
-    @contextlib.contextmanager
-    def track_removal(self, job_id: str) -> Iterator[Callable[[], None]]:
-        """Defer a job's end while ABORT runs; yield the function that records the removal.
-
-        A killed job is REMOVED if the batch system accepted its removal. This is known only after ABORT,
-        but the job's end may be reported earlier. The removal of an array is that of its live tasks.
-        """
-        tasks = self.arrays.get_tasks(job_id) if job_id in self.arrays else {}
-        removed_ids = Counter([job_id, *(j for j, task in tasks.items() if not task.state.is_terminal)])
-        self._running_aborts += removed_ids
-        self._recorder.mark_aborting(job_id, is_running=True)
-
-        def record_removal() -> None:
-            now = self._clock.next_timestamp()
-            self._recorder.record_removal(job_id, now)
-            for removed_id in removed_ids:
-                self.poller.note_removal(removed_id, now)
-                if (end := self._deferred_ends.get(removed_id)) is not None:
-                    self._deferred_ends[removed_id] = JobEvent(end.timestamp, apply_removal(end.status))
-
-        try:
-            yield record_removal
-        finally:
-            self._running_aborts -= removed_ids
-            # Only after this, or `handle_event` would defer the ends again.
-            if job_id not in self._running_aborts:
-                self._recorder.mark_aborting(job_id, is_running=False)
-            for removed_id in removed_ids.keys() - self._running_aborts.keys():
-                if (end := self._deferred_ends.pop(removed_id, None)) is not None:
-                    self.handle_event(end)
+    def _seconds_until_poll(self) -> float:
+        return self.tracker.seconds_until_poll(
+            self._clock.monotonic(),
+            is_awaited=0 < len(self._end_waiters) <= _MAX_AWAITED_JOBS,
+            log_is_reliable=self._log_is_reliable(),
+        )
 
     def _log_is_reliable(self) -> bool:
         # Some logs name only the array, whichever task has changed.
         is_reliable = self._event_log is not None and self._event_log.is_reliable
-        return is_reliable and not self.arrays.has_live_arrays
+        return is_reliable and not self.jobs.live_arrays
+
+    async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
+        """Query all jobs once, report what changed, and return all that the batch system listed.
+
+        The answer to a query that began within the last `max_age` seconds, or after this call, is
+        used again, unless an action has changed something since. Raises what
+        `ScriptRunner.query_all_jobs` does; all states then stay as they are.
+        """
+        if self._log_is_reliable():
+            max_age = max(max_age, self._timing.log_poll_interval)
+        earliest = self._clock.monotonic() - max_age
+        async with self._poll_lock:
+            statuses = self.tracker.reuse_answer(earliest, self._clock.now())
+            if statuses is None:
+                statuses = await self._query_all_jobs()
+            self._tell_changes()
+            return statuses
+
+    async def _query_all_jobs(self) -> Mapping[str, JobStatus]:
+        metrics, asked = self._scripts.metrics, self._clock.now()
+        try:
+            with (
+                metrics.count_result("osprofile_polls_total"),
+                metrics.time("osprofile_poll_duration_seconds"),
+            ):
+                statuses = await self._scripts.query_all_jobs()
+        except OSProfileError:
+            self.tracker.schedule.record_failure()
+            raise
+        metrics.set("osprofile_listed_jobs", len(statuses))
+        metrics.set("osprofile_last_poll_timestamp_seconds", asked.timestamp)
+        self._recorder.flush()
+        answered = self._clock.now()
+        missing_ids = self.tracker.receive_answer(statuses, asked, answered)
+        self._tell_changes()
+        if missing_ids:
+            await self._query_missing_jobs(missing_ids)
+        self.tracker.end_poll(answered.monotonic - asked.monotonic)
+        return statuses
+
+    async def _query_missing_jobs(self, job_ids: list[str]) -> None:
+        """Find out what became of jobs that are not listed."""
+        asked = self._clock.now()
+        try:
+            answers = await self._query_jobs(job_ids)
+        except OSProfileError as error:
+            log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
+            return
+        failures = {j: a for j in job_ids if isinstance(a := answers.get(j), OSProfileError)}
+        for job_id in list(failures)[:1]:  # the reason is mostly the same for all
+            others = (
+                f"and {len(failures) - 1} more stay as they are" if len(failures) > 1 else "stays as it is"
+            )
+            log.warning("job %s %s: %s", job_id, others, failures[job_id])
+        self.tracker.receive_missing_answers(job_ids, answers, asked, self._clock.now())
+
+    async def _query_logged_ends(self, job_ids: list[str]) -> None:
+        """Query how jobs ended that have ended according to the log."""
+        answers: Mapping[str, JobStatus | OSProfileError]
+        try:
+            answers = await self._query_jobs(job_ids)
+        except OSProfileError as error:
+            answers = dict.fromkeys(job_ids, error)
+        failures = [a for j in job_ids if isinstance(a := answers.get(j), OSProfileError)]
+        if failures:
+            log.warning("the query for the ends of %d jobs has failed: %s", len(failures), failures[0])
+        self.tracker.receive_end_answers(job_ids, answers, self._clock.now())
+        self._tell_changes()
+
+    async def _query_jobs(self, job_ids: list[str]) -> dict[str, JobStatus | OSProfileError]:
+        """Query jobs one by one, except that the tasks of an array share a query."""
+        return await self._scripts.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
+
+    def poll_immediately(self) -> None:
+        """Query all jobs at once, because something has changed."""
+        self.tracker.poll_immediately(self._clock.monotonic())
+        self._wakeup.set()
+
+    def _notice_end(self) -> None:
+        self.tracker.schedule.notice_end()
+        self._wakeup.set()
+
+    # Removals
+
+    @contextlib.contextmanager
+    def track_removal(self, job_id: str) -> Iterator[Callable[[], None]]:
+        """Have a job's end told only after ABORT; yield the function that records the removal.
+
+        A killed job is REMOVED if the batch system accepted its removal. This is known only after ABORT,
+        but the job's end may be seen earlier. The removal of an array is that of its live tasks.
+        """
+        self._running_aborts[job_id] += 1
+        self._recorder.mark_aborting(job_id, is_running=True)
+
+        def record_removal() -> None:
+            now = self._clock.now()
+            self._recorder.record_removal(job_id, now.timestamp)
+            self.tracker.note_removal(job_id, now)
+
+        try:
+            yield record_removal
+        finally:
+            self._running_aborts[job_id] -= 1
+            if not self._running_aborts[job_id]:
+                del self._running_aborts[job_id]
+                self._recorder.mark_aborting(job_id, is_running=False)
+
+    # Changes
+
+    def receive_status(self, status: JobStatus, timestamp: float | None = None) -> None:
+        """Take a status that somebody else has found; default for `timestamp` (s since 1970): now."""
+        now = self._clock.now()
+        self.tracker.receive_status(JobEvent(timestamp or now.timestamp, status), now)
+        self._tell_changes()
+
+    def receive_answer(self, record: JobRecord, status: JobStatus, timestamp: float) -> None:
+        """Take the batch system's answer for one registered job, asked for at `timestamp` (s since 1970)."""
+        if record.missing is not None:
+            self.tracker.clear_missing([status.job_id])
+        self.receive_status(status, timestamp)
+        self.tracker.tell_next_answer(status.job_id, self._clock.monotonic())
+
+    def receive_no_answer(self, job_id: str, answer: JobStatus | None) -> JobStatus:
+        """Record that a registered job was queried and nobody knows it; return its current status."""
+        self.tracker.receive_no_answer(job_id, answer, self._clock.now())
+        self._tell_changes()
+        return self.jobs.describe_status(job_id, answer)
 
     def _handle_log_event(self, event: JobEvent) -> None:
-        """Handle an event of the log; for an end, ask the batch system, which knows more about it."""
-        if event.job_id in self.arrays:
-            self.poller.schedule_poll()  # one of its tasks has changed
-        elif event.job_id not in self.monitor:
-            self.monitor.feed_event(event)  # it may be a job that is being submitted
-        elif event.state.is_terminal:
-            self.poller.confirm_end(event)
-        else:
-            self.handle_event(event)
+        self.tracker.receive_event(event, self._clock.now())
+        if event.state.is_terminal or self.jobs.is_array(event.job_id):
+            self._wakeup.set()
+        self._tell_changes()
 
-    def _publish_event(self, event: JobEvent, _key: Hashable) -> None:
+    def _tell_changes(self) -> None:
+        """Tell and record what has changed."""
+        changes = self.tracker.take_changes()
+        for status in changes.statuses:
+            self._recorder.record_status(status)
+        for event in changes.events:
+            self._tell_event(event)
+        if changes.missing:
+            self._recorder.record_missing(changes.missing)
+            self._restore_links([j for j, period in changes.missing.items() if period is not None])
+        for status in changes.unknown_words:
+            text = "job %s is in state %r, which profile %s does not know"
+            log.warning(text, status.job_id, status.native_state, self._profile.name)
+
+    def _tell_event(self, event: JobEvent) -> None:
         self._scripts.metrics.add("osprofile_job_states_total", state=event.state.value)
         for stream in self._streams:
             stream.push_event(event)
-        if self.arrays.find_array(event.job_id) is not None:
-            self.arrays.update_task(event)
-            self._schedule_array_update()
         if event.state.is_terminal:
-            self._stop_queries(event.job_id)
-            for future in self._end_waiters.pop(event.job_id, ()):
-                if not future.done():
-                    future.set_result(event.status)
+            self._unwatch_end_files(event.job_id)
+            self._notify_waiters(event.status)
 
-    def _schedule_array_update(self) -> None:
-        if self._array_update is None:
-            self._array_update = asyncio.get_running_loop().call_soon(self.update_arrays)
+    def _notify_waiters(self, status: JobStatus) -> None:
+        for future in self._end_waiters.pop(status.job_id, ()):
+            if not future.done():
+                future.set_result(status)
 
-    def update_arrays(self) -> None:
-        """Publish and record the statuses of the arrays whose tasks have changed."""
-        self._array_update = None
-        events = self.arrays.take_events()
-        for event in events:
-            before, after = self.monitor.feed_event(event, keep_if_unregistered=False)
-            if after.state is not before.state:
-                self._recorder.record_status(after)
-        if events:
-            self._recorder.flush()
-
-    # Current statuses
-
-    def get_current_status(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
-        """Return the status of a registered job for which the batch system reported `reported_status`.
-
-        A state that the profile does not define is UNKNOWN. If the batch system reported
-        nothing or LOST, the last state is returned during the grace period.
-        """
-        if job_id in self.arrays:
-            self.update_arrays()
-        last_status = self.monitor.get_status(job_id)
-        if last_status.state.is_terminal:
-            return last_status
-        if job_id in self.arrays:
-            return last_status._replace(reason=self.arrays.summarize(job_id).reason)
-        if reported_status is None or reported_status.state is JobState.LOST:
-            return last_status._replace(reason=UNKNOWN_JOB_REASON)
-        if reported_status.state is JobState.UNKNOWN:
-            return last_status._replace(state=JobState.UNKNOWN)
-        return last_status
-
-    def _record_missing(self, jobs: Mapping[str, MissingPeriod | None]) -> None:
-        self._recorder.record_missing(jobs)
-        if self._scripts.has_find_template and (
-            missing := [j for j, period in jobs.items() if period is not None]
-        ):
-            search = asyncio.get_running_loop().create_task(self._restore_links(missing))
+    def _restore_links(self, job_ids: list[str]) -> None:
+        """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
+        if job_ids and self._scripts.has_find_template:
+            search = asyncio.get_running_loop().create_task(self._find_directories(job_ids))
             self._searches.add(search)
             search.add_done_callback(self._searches.discard)
 
-    async def _restore_links(self, job_ids: Iterable[str]) -> None:
-        """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
+    async def _find_directories(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
             record = self._store.find_job(self._target, job_id)
             whole = None if record is None else self._store.find_whole_job(record)
@@ -440,15 +457,3 @@ class JobWatcher:
             self._sought_directories.add(whole.directory)
             with contextlib.suppress(OSProfileError):  # the next query tells as much
                 await self._scripts.find_submitted_job(whole.directory, "")
-
-    def handle_missing_job(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
-        """Record that a job was queried and nobody knows it; return its current status."""
-        record = self._store.find_job(self._target, job_id)
-        grace = GraceTracker(record.aborted_at, record.missing) if record else GraceTracker()
-        end = grace.resolve_missing_job(
-            job_id, reported_status, now=self._clock.monotonic(), grace_period=self._timing.grace_period
-        )
-        self._record_missing({job_id: grace.missing})
-        if end is not None:
-            self.handle_event(JobEvent(self._clock.next_timestamp(), end))
-        return self.get_current_status(job_id, reported_status)

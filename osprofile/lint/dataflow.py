@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final
 
 from osprofile.lint.shell.commands import prints_arguments, prints_nothing, unwrap_command
 from osprofile.lint.shell.lexer import POSITIONAL_NAMES
-from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK
+from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK, FlowStep, ReachedPosition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from osprofile.lint.quoting import QuotingFault
-    from osprofile.lint.shell.lexer import LexedScript, PlaceholderT, Variable
-    from osprofile.lint.shell.position import Command, Position
+    from osprofile.lint.shell.lexer import LexedScript, PlaceholderT
+    from osprofile.lint.shell.position import Command, Position, Variable
 
 DECLARING_COMMANDS: Final = frozenset({"export", "readonly", "local", "declare", "typeset"})
 _MAX_PIPE_LENGTH: Final = 20
 """Commands of one pipe that are followed; the rest of a longer pipe is ignored."""
-
-
-@final
-class ReachedPosition(NamedTuple):
-    """A position that a value reaches; `may_begin` says whether a word there may begin with the value.
-
-    `source` is the variable (`$x`) or output (`$(...)`) that contains it; empty where it is put in.
-    """
-
-    source: str
-    position: Position
-    may_begin: bool
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class FlowStep:
-    """The positions that a value reaches in one step, and the variables that are set to it there.
-
-    Each variable has whether its value may begin with it. `cached_faults` has one entry when
-    `osprofile.lint.quoting` has examined the step: many values reach the same variables.
-    """
-
-    positions: list[ReachedPosition]
-    variables: list[tuple[Variable, bool]]
-    cached_faults: list[tuple[QuotingFault | None, QuotingFault | None]] = field(default_factory=list)
 
 
 def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterator[FlowStep]:

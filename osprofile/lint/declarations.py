@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, ValueRefusedError
 from osprofile.incarnation import field_rules
+from osprofile.incarnation.cases import AUTO, get_selection
 from osprofile.incarnation.plan import BIN_FIELDS
 from osprofile.lint.rules import make_problem
+from osprofile.profile.model import FOR_ATTRIBUTE
 from osprofile.source import Location
-from osprofile.text import quote_value
+from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,15 +29,76 @@ STATE_FIELD = "STATE"
 
 def check_declarations(view: ProfileView) -> Iterator[Problem]:
     """Check every declared field on its own."""
+    selectors = {get_selection(case).field for case in view.profile.cases}
     for template, field in list_declared_fields(view):
         yield from _check_values(field)
-        yield from _check_limits(field)
+        yield from _check_limits(field, allowed=AUTO if field.name in selectors else None)
         yield from _check_tags(field)
         yield from _check_special_field(template, field)
         if field.settable and not _has_description(view, template, field):
             message = f"settable field {field.name} has no Description"
             hint = "describe its meaning and unit: commands and forms show that to users"
             yield make_problem("OSP312", message, field.location, hint)
+    for case in view.profile.cases:
+        yield from _check_limits(case)
+        yield from _check_case(view, case)
+
+
+def _check_case(view: ProfileView, case: Field) -> Iterator[Problem]:
+    """Check a case (`ext:for`) against the field that it is of, and the one that decides."""
+    selector, selected = get_selection(case)
+    fields = view.profile.global_fields
+    deciding, field = fields.get(selector), fields.get(case.name)
+    if deciding is not None and not _is_possible(deciding, selected):
+        message = f"field {case.name} has a case for {case.selection}, which field {selector} cannot have"
+        known = list(_list_possible_values(deciding))
+        hint = (
+            suggest_names(selected, known)
+            if known
+            else f"field {selector} is declared at {deciding.location}"
+        )
+        yield make_problem("OSP317", message, case.element.locate_attribute(FOR_ATTRIBUTE), hint)
+    if field is None:
+        return
+    wider = [
+        ("Min", case.minimum, field.minimum, operator.lt),
+        ("Max", case.maximum, field.maximum, operator.gt),
+    ]
+    for name, own, other, exceeds in wider:
+        if own is not None and other is not None and exceeds(own, other):
+            message = f"the {name} of field {case.name} for {case.selection} is wider than that of the field"
+            hint = f"both are checked: change the field's own {name}, at {field.locate_child(name)}"
+            yield make_problem("OSP317", message, case.locate_child(name), hint)
+    value, checked = case.default or field.default or "", field if case.default is not None else case
+    try:
+        field_rules.check_value(checked, field_rules.apply_tags(field, value))
+    except ValueRefusedError as error:
+        if case.default is not None:
+            message = f"Default for {case.selection} of {error.message}"
+            yield make_problem("OSP309", message, case.locate_child("Default"), error.hint)
+        else:
+            message = (
+                f"a job without {case.name} is refused for {case.selection}: the Default of {error.message}"
+            )
+            yield make_problem("OSP317", message, case.location, "give the case a Default, too")
+    except (InvalidProfileError, JavaRegexError):
+        return  # another rule reports it
+
+
+def _list_possible_values(field: Field) -> Iterator[str]:
+    """Yield the values that a field lists: alternatives of its pattern, and values of its tags."""
+    yield from field_rules.list_alternatives(field.pattern_text or "")
+    yield from (tag.value for tag in field.tags if tag.value)
+
+
+def _is_possible(field: Field, value: str) -> bool:
+    if any(tag.value == value for tag in field.tags):
+        return True
+    try:
+        field_rules.check_value(field, value)
+    except (ValueRefusedError, InvalidProfileError, JavaRegexError):
+        return False
+    return field.value is None or field_rules.apply_tags(field, field.value) == value
 
 
 def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, Field]]:
@@ -65,7 +129,8 @@ def _check_values(field: Field) -> Iterator[Problem]:
         yield make_problem("OSP306", message, field.locate_child("Value"), hint)
 
 
-def _check_limits(field: Field) -> Iterator[Problem]:
+def _check_limits(field: Field, *, allowed: str | None = None) -> Iterator[Problem]:
+    """Check limits and pattern, and the field's own values by them; `allowed` is a value that the engine replaces."""
     low, high = field.minimum, field.maximum
     if problem := field_rules.find_limits_problem(field):
         yield problem
@@ -85,7 +150,7 @@ def _check_limits(field: Field) -> Iterator[Problem]:
     if field.pattern is not None and (problem := find_regex_problem(label, field.pattern)):
         yield problem
         return
-    yield from _check_own_values(field)
+    yield from _check_own_values(field, allowed)
 
 
 def find_regex_problem(label: str, pattern: SourceText) -> Problem | None:
@@ -98,7 +163,7 @@ def find_regex_problem(label: str, pattern: SourceText) -> Problem | None:
     return None
 
 
-def _check_own_values(field: Field) -> Iterator[Problem]:
+def _check_own_values(field: Field, allowed: str | None) -> Iterator[Problem]:
     """Check Default, Value and the tags' values by the field's own rules."""
     values: list[tuple[str, str, str, Location]] = [
         (name, field_rules.apply_tags(field, value), value, field.locate_child(name))
@@ -109,6 +174,8 @@ def _check_own_values(field: Field) -> Iterator[Problem]:
         location = tag.element.source_text.get_location()
         values.append((f"tag {quote_value(tag.name)}", tag.value, tag.value, location))
     for label, value, raw_value, location in values:
+        if value == allowed:
+            continue
         try:
             field_rules.check_value(field, value, raw_value)
         except ValueRefusedError as error:

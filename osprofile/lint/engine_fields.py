@@ -14,19 +14,35 @@ from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
 from osprofile.jobs.script_output import (
+    BATCH_SYSTEM_FIELD,
     END_FILES_FIELD,
     MAX_POLL_INTERVAL_FIELD,
     POLL_INTERVAL_FIELD,
     POLL_INTERVAL_FORM,
+    STATUS_COMMANDS_FIELD,
     find_id_form,
 )
-from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
+from osprofile.jobs.state import (
+    JOB_STATE_TAGS,
+    LIVE_STATE_TAGS,
+    NODE_STATE_TAGS,
+    OTHER_WORD_TAG,
+    QUEUE_STATE_TAGS,
+)
 from osprofile.lint.declarations import find_regex_problem, list_declared_fields
 from osprofile.lint.id_forms import find_difference
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.lint.value_sets import get_pattern_values
-from osprofile.profile.model import DIRECTIVE_PREFIX, SUBMIT_COMMAND, SUBMIT_DIRECTORY
+from osprofile.profile.model import (
+    DIRECTIVE_PREFIX,
+    PASSED_OPTIONS,
+    SITE_CONTACT,
+    SITE_NAME,
+    SUBMIT_COMMAND,
+    SUBMIT_DIRECTORY,
+    TEST_COMMAND,
+)
 from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
@@ -62,7 +78,12 @@ class EngineField:
 _NO_ID_CHARS: Final = CharSet.from_ranges((0, 0x20), (0x7F, 0x7F))
 
 ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
-    "START": {"JOB_ID_PATTERN": EngineField(optional_groups=("id",))},
+    "START": {
+        "JOB_ID_PATTERN": EngineField(optional_groups=("id",)),
+        BATCH_SYSTEM_FIELD: EngineField(must_exist=False),
+        SITE_NAME: EngineField(must_exist=False),
+        SITE_CONTACT: EngineField(must_exist=False),
+    },
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
             ("id", "state"),
@@ -72,20 +93,22 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         POLL_INTERVAL_FIELD: EngineField(must_exist=False),
         MAX_POLL_INTERVAL_FIELD: EngineField(must_exist=False),
         END_FILES_FIELD: EngineField(must_exist=False),
+        STATUS_COMMANDS_FIELD: EngineField(must_exist=False),
     },
     "LIST_NODES": {
         "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),
         "NODE_STATE": EngineField(allowed_words=NODE_STATE_TAGS),
     },
     "LIST_QUEUES": {
-        "QUEUE_PATTERN": EngineField(("name", "state"), ("substate", "default")),
+        "QUEUE_PATTERN": EngineField(("name", "state"), ("substate", "default", "limits")),
         "QUEUE_STATE": EngineField(allowed_words=QUEUE_STATE_TAGS),
     },
     "LIST": {"ENTRY_PATTERN": EngineField(("type", "mode", "size", "mtime", "name"))},
     "EVENTS": {"EVENT_ID_PATTERN": EngineField(("id",), must_exist=False)},
     **{
         name: dict.fromkeys(
-            (DIRECTIVE_PREFIX, SUBMIT_COMMAND, SUBMIT_DIRECTORY), EngineField(must_exist=False)
+            (DIRECTIVE_PREFIX, PASSED_OPTIONS, SUBMIT_COMMAND, SUBMIT_DIRECTORY, TEST_COMMAND),
+            EngineField(must_exist=False),
         )
         for name in DIRECTIVE_TEMPLATES
     },
@@ -186,12 +209,14 @@ def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Prob
         hint = f'as in <Tag name="...">{allowed_words[0]}</Tag>; the states are {", ".join(allowed_words)}'
         yield make_problem("OSP403", message, field.location, hint)
     for tag in field.tags:
-        if tag.value not in allowed_words:
-            name = field.name
-            message = (
-                f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
-            )
-            hint = f"one of {', '.join(allowed_words)}; a word without a tag is UNKNOWN"
+        is_other = tag.name == OTHER_WORD_TAG and allowed_words is JOB_STATE_TAGS
+        allowed = LIVE_STATE_TAGS if is_other else allowed_words
+        if tag.value not in allowed:
+            kind = "a state that has not ended" if is_other else "a state"
+            message = f"tag {quote_value(tag.name)} of {field.name} gives {quote_value(tag.value)}, which is not {kind}"
+            hint = f"one of {', '.join(allowed)}"
+            if not is_other:
+                hint += "; a word without a tag is UNKNOWN"
             yield make_problem("OSP404", message, tag.element.source_text.get_location(), hint)
 
 

@@ -27,7 +27,7 @@ def find_rule(word: str) -> Rule:
     if code.startswith("SC") and code[2:].isdecimal():
         hint = "it belongs to shellcheck: see https://www.shellcheck.net/wiki/" + code
         raise NotFoundError(f"{code} is not a code of this linter", hint=hint)
-    hint = suggest_names(code, RULES) if code.startswith("OSP") else "incarnate explain lists them"
+    hint = suggest_names(code, RULES) if code.startswith("OSP") else "incarnate lint --explain lists them"
     raise NotFoundError(f"there is no code {quote_value(word)}", hint=hint)
 
 

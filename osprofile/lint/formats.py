@@ -94,7 +94,7 @@ def _build_rule(code: str) -> Json:
         "id": code,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why},
-        "help": {"text": f"{rule.why}\nMore: incarnate explain {code}"},
+        "help": {"text": f"{rule.why}\nMore: incarnate lint --explain {code}"},
         "defaultConfiguration": {"level": rule.severity},
     }
 

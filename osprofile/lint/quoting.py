@@ -5,8 +5,7 @@ See docs/language.md, "Quoting".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import TYPE_CHECKING, Final, Literal
 
 from osprofile.incarnation import field_rules
 from osprofile.javaregex.charset import ALNUM, ANY, DIGIT, WORD, CharSet
@@ -20,17 +19,17 @@ from osprofile.lint.shell.commands import (
     may_be_option,
     parse_words,
 )
-from osprofile.lint.shell.position import PLACEHOLDER_MARK, Position
+from osprofile.lint.shell.position import PLACEHOLDER_MARK, Position, QuotingFault
+from osprofile.profile.model import PASSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from osprofile.errors import Problem
-    from osprofile.lint.dataflow import FlowStep
     from osprofile.lint.profile_view import Placeholder, ProfileView
     from osprofile.lint.shell.lexer import LexedScript
-    from osprofile.lint.shell.position import QuoteContext
+    from osprofile.lint.shell.position import FlowStep, QuoteContext
     from osprofile.lint.value_sets import ValueSet
     from osprofile.profile.model import Field
 
@@ -63,16 +62,6 @@ _DASH_CHARS: Final = CharSet.from_chars("-")
 _BACKSLASH_CHARS: Final = CharSet.from_chars("\\")
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class QuotingFault:
-    """Why a value is unsafe: a code, the position as the end of "is used ...", and a remedy."""
-
-    code: str
-    position_text: str
-    remedy: str = ""
-
-
 _QUOTE_FAULTS: Final[dict[QuoteContext, QuotingFault]] = {
     "unquoted": QuotingFault("OSP601", "unquoted"),
     "double": QuotingFault("OSP602", 'in double quotes, where $, ` and " keep their meaning'),
@@ -100,7 +89,8 @@ def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
         return "safe" if name == "FILE_NAME" else "words"
     if name == field_rules.JOB_SCRIPT:
         return "script" if is_known_name(view, text, name) else "safe"
-    if name.startswith(field_rules.PROGRAM_PREFIX):
+    # The engine lets only those options through that PASSED_OPTIONS lists.
+    if name.startswith(field_rules.PROGRAM_PREFIX) or name == PASSED:
         return "safe"
     if field_rules.is_special_field(name):
         return "context"

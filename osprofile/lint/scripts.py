@@ -64,7 +64,7 @@ def _check_value(field: Field, value: SourceText) -> Iterator[Problem]:
     if unclosed := lexed.unclosed or [(offset, repr(word)) for offset, word in lexed.unfinished]:
         offset, label = unclosed[0]
         message = f"{label} begins here and is not closed in the Value of field {field.name}"
-        hint = "close it: the script that the Value is put into goes on behind it"
+        hint = "close it: the script that the Value is put into goes on after it"
         yield make_problem("OSP612", message, value.get_location(offset), hint)
 
 

@@ -54,6 +54,7 @@ _SAMPLE_CONTEXT: Final = {
     "SSH:HOST": "host",
     "SSH:PORT": "22",
     "SSH:CONTROL_PATH": "/home/user/.ssh/socket",
+    "SUDO:USER": "user",
     field_rules.JOB_SCRIPT: "true",
 }
 

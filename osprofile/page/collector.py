@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ApplicationNotFoundError
 from osprofile.incarnation import field_rules as rules
+from osprofile.incarnation.cases import get_selection
 from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import (
     BIN_TEMPLATE,
@@ -23,7 +22,8 @@ from osprofile.page.model import Page, Setting, Supplied, Target
 from osprofile.page.rendering import ScriptRequest, build_page_context, render_script
 from osprofile.page.submission import build_submission
 from osprofile.page.submit_options import find_command_description, format_option
-from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.data_directories import is_bundled
+from osprofile.profile.model import SITE_CONTACT, SITE_NAME, USER_GROUPS, get_fixed_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 START: Final = "START"
 SHELL: Final = "SHELL"
-_CHOICE_PATTERN: Final = re.compile(r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?")
-"""A pattern that is only a list of words to choose from."""
 
 
 def collect_page(profile: Profile, context: Mapping[str, str] | None = None) -> Page:
@@ -70,6 +68,8 @@ class _PageCollector:
         starts = [i for i, t in enumerate(self.plans_by_target) if t.template == START and not t.variation]
         return Page(
             profile=self.profile.name,
+            site=get_fixed_value(self.profile.global_fields, SITE_NAME) or self.profile.name,
+            contact=get_fixed_value(self.profile.global_fields, SITE_CONTACT),
             directory=self.profile.uspace_root,
             submission=self._build_submission(starts[0], jobs) if starts else None,
             settings=settings,
@@ -83,6 +83,7 @@ class _PageCollector:
             scripts=tuple(self._build_script(t, settings) for t in self._sort_templates()),
             supplied=tuple(self._build_supplied()),
             levels=build_levels(self.profile, self.labels),
+            group_cases=self._list_cases(USER_GROUPS),
             examples=tuple(self._build_examples()),
         )
 
@@ -146,13 +147,16 @@ class _PageCollector:
             number = counts[fields[0].name] = counts.get(fields[0].name, 0) + 1
             setting = self._build_setting(fields, number, targets)
             if starts.intersection(targets):
-                is_bundled = fields[0].location.file.startswith(os.path.join(get_bundled_directory(), ""))
-                description = find_command_description(setting.name) if is_bundled else ""
+                is_own = not is_bundled(fields[0].location.file)
+                description = "" if is_own else find_command_description(setting.name)
                 option = format_option(setting.name)
                 jobs.append(setting._replace(option=option, command_description=description))
             else:
                 others.append(setting)
         return jobs, others
+
+    def _list_cases(self, name: str) -> tuple[model.Case, ...]:
+        return tuple(_convert_case(case) for case in self.profile.cases if case.name == name)
 
     def _build_setting(self, fields: list[Field], number: int, targets: tuple[int, ...]) -> Setting:
         field = fields[0]
@@ -165,7 +169,7 @@ class _PageCollector:
             description=field.description,
             default=field.default,
             type=field.type or ("number" if rules.is_numeric_field(field) else ""),
-            limits=rules.format_range(field),
+            limits=rules.format_range(field, with_meaning=False),
             minimum="" if low is None else rules.format_number(low),
             maximum="" if high is None else rules.format_number(high),
             pattern=field.pattern_text,
@@ -181,6 +185,7 @@ class _PageCollector:
                 for f in fields
                 for d in f.declarations or (f,)
             ),
+            cases=self._list_cases(field.name),
         )
 
     def _build_submission(self, index: int, jobs: Sequence[Setting]) -> model.Submission:
@@ -278,9 +283,8 @@ _SPECIAL_DESCRIPTIONS: Final = {
 def choose_control(field: Field) -> tuple[model.Control, tuple[str, ...]]:
     """Return the control for a field, and all allowed values if the control is a choice."""
     pattern = field.pattern_text or ""
-    words = _CHOICE_PATTERN.fullmatch(pattern)
-    if words and (pattern[0] == "(") == (pattern[-1] == ")") and not rules.is_numeric_field(field):
-        values = words[1].split("|")
+    values = rules.list_alternatives(pattern)
+    if values and not rules.is_numeric_field(field):
         tags = [tag.name for tag in field.tags if tag.name and tag.value in values]
         empty = [""] if field.default == "" else []  # an empty Default means "not set"
         return "choice", tuple(dict.fromkeys([*empty, *tags, *values]))
@@ -299,6 +303,18 @@ def _list_part_names(profile: Profile) -> set[str]:
         parts |= {a.template for a in profile.applications.values()}
         parts |= {name for name in JOB_SCRIPT_PARTS if name}
     return parts - {START}
+
+
+def _convert_case(case: Field) -> model.Case:
+    selection, low, high = get_selection(case), case.minimum, case.maximum
+    return model.Case(
+        selection.field,
+        selection.value,
+        minimum="" if low is None else rules.format_number(low),
+        maximum="" if high is None else rules.format_number(high),
+        pattern=case.pattern_text,
+        default=case.default,
+    )
 
 
 def _convert_tags(field: Field) -> tuple[model.Tag, ...]:

@@ -56,7 +56,7 @@ def render_page(page: Page, *, version: str = "") -> str:
         *(make_node("script", read_asset(name)) for name in SCRIPT_FILES[: 2 if live else 1]),
         data_version=version or None,
     )
-    head = build_head(f"Running jobs on {page.profile}", live=live)
+    head = build_head(f"Running jobs on {page.site}", live=live)
     return f"<!DOCTYPE html>\n{render_node(make_node('html', head, body, lang='en'))}"
 
 
@@ -89,8 +89,9 @@ def _build_header(page: Page, links: Iterable[tuple[str, str]]) -> Node:
     items = [make_node("li", make_node("a", title, href=f"#{key}")) for key, title in links]
     return make_node(
         "header",
-        make_node("h1", f"Running jobs on {page.profile}"),
+        make_node("h1", *mark_invisible(f"Running jobs on {page.site}")),
         make_node("p", "How to submit a job, and what it may ask for.", class_="lead"),
+        make_node("p", *mark_invisible(page.contact), dir="auto") if page.contact else None,
         make_node("nav", make_node("ul", *items), aria_label="Sections"),
     )  # fmt: skip
 

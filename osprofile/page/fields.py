@@ -8,7 +8,8 @@ from osprofile.page.guide import describe_default
 from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submit_options import PROGRAM_FIELD
 from osprofile.page.tables import build_code, get_name_class
-from osprofile.page.words import QUANTITIES, describe_limits
+from osprofile.page.words import QUANTITIES, describe_case, describe_limits
+from osprofile.profile.model import USER_GROUPS
 from osprofile.text import pluralize
 
 if TYPE_CHECKING:
@@ -221,6 +222,10 @@ def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> 
         yield _build_fact("Allowed", ", ".join(filter(None, (kind, limits))))
     if any(setting.choices):
         yield _build_fact("One of", *_build_value_list(filter(None, setting.choices)))
+    for case in setting.cases:
+        if text := describe_case(setting, case):
+            name = "the group" if case.selector == USER_GROUPS else case.selector.lower()
+            yield _build_fact(f"For {name} {case.value}", *mark_invisible(text))
     if setting.requires:
         yield _build_fact("Needs", make_node("code", setting.requires))
     if setting.tags:

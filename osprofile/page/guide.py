@@ -5,19 +5,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.incarnation.cases import AUTO
 from osprofile.jobs.fields import JOB_FIELDS
 from osprofile.page.markup import Node, make_node, mark_invisible
-from osprofile.page.submission import list_choices
+from osprofile.page.submission import QUEUE, list_choices
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
 from osprofile.page.tables import build_cell, build_code, build_row_head, build_table, get_name_class
-from osprofile.page.words import QUANTITIES, describe_amount, describe_limits, describe_value, has_own_pattern
+from osprofile.page.words import (
+    QUANTITIES,
+    describe_amount,
+    describe_case,
+    describe_limits,
+    describe_value,
+    has_own_pattern,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from osprofile.page.model import Page, Setting, Submission
 
-QUEUE: Final = "QUEUE"
 LIST_QUEUES: Final = "LIST_QUEUES"
 _OPTION_START: Final = re.compile(r" (?=-|\./)")
 MAX_LINKS: Final = 12
@@ -155,11 +162,11 @@ def _build_queues(page: Page, queues: Sequence[Setting]) -> Iterator[Node]:
         if queue.description:
             yield make_node("p", *mark_invisible(queue.description), dir="auto")
         if list_choices(queue):
-            yield _build_queue_table(queue)
+            yield _build_queue_table(page, queue)
         yield from _describe_other_queues(queue)
     if any(script.name == LIST_QUEUES for script in page.scripts):
         command = make_node("code", f"incarnate {LIST_QUEUES} -p {page.profile} --run")
-        yield make_node("p", command, " lists the queues and tells which of them are open.")
+        yield make_node("p", command, " lists the queues, and shows which of them are open.")
 
 
 def _describe_other_queues(queue: Setting) -> Iterator[Node]:
@@ -178,16 +185,38 @@ def _describe_other_queues(queue: Setting) -> Iterator[Node]:
         yield make_node("p", "Other queues of the batch system can be named with ", option, ", too.")
 
 
-def _build_queue_table(queue: Setting) -> Node:
+def _build_queue_table(page: Page, queue: Setting) -> Node:
     values = {tag.name: tag.value for tag in queue.tags}
+    limits = _describe_cases(page, queue.name)
     rows = []
     for name in sorted(list_choices(queue), key=lambda name: name in values):
         notes = ["the default"] if name == queue.default else []
         notes += [f"another name for {values[name]}"] if values.get(name, name) != name else []
         option = build_code(f"--queue {name}")
-        cells = [build_row_head(name), build_cell(option), build_cell(*mark_invisible(", ".join(notes)))]
-        rows.append(("", cells))
-    return build_table("The queues", ("Queue", "Option", "Note"), rows)
+        cells = [build_row_head(name), build_cell(option)]
+        if limits:
+            cells.append(build_cell(*mark_invisible("; ".join(limits.get(values.get(name, name), [])))))
+        rows.append(("", [*cells, build_cell(*mark_invisible(", ".join(notes)))]))
+    if limits:
+        note = build_cell("the first of those with limits that the job fits")
+        rows.append(
+            ("", [build_row_head(AUTO), build_cell(build_code(f"--queue {AUTO}")), build_cell(), note])
+        )
+    columns = ("Queue", "Option", "Limits", "Note") if limits else ("Queue", "Option", "Note")
+    return build_table("The queues", columns, rows)
+
+
+def _describe_cases(page: Page, selector: str) -> dict[str, list[str]]:
+    """Return what holds for each value of a field that decides about others, as of the queue, in words."""
+    words: dict[str, list[str]] = {}
+    for setting in page.settings[: page.jobs]:
+        for case in setting.cases:
+            if case.selector == selector and (text := describe_case(setting, case)):
+                words.setdefault(case.value, []).append(text)
+    for case in page.group_cases:
+        if case.selector == selector and case.pattern:
+            words.setdefault(case.value, []).append(f"for the groups {' and '.join(case.pattern.split('|'))}")
+    return words
 
 
 def _list_applications(page: Page, setting: Setting) -> list[str]:
@@ -238,6 +267,7 @@ def _build_limits(page: Page) -> Iterator[Node]:
         columns = ("What a job may ask for", "Limit", "Without the option", "Option")
         yield build_table("The limits of a job", columns, _build_limit_rows(page, limited))
     names = {s.name for s in jobs} - {s.name for s in limited} - {s.name for s in jobs if has_own_pattern(s)}
+    names -= {s.name for s in jobs if s.cases}  # their limits are with the queues
     unlimited = [words for name, words in QUANTITIES.items() if name in names]
     if unlimited:
         only = " else" if limited else ""

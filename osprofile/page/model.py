@@ -45,6 +45,18 @@ class Target(NamedTuple):
 
 
 @final
+class Case(NamedTuple):
+    """What holds for a field where the field `selector` has a value (`ext:for`); empty limits: none of its own."""
+
+    selector: str
+    value: str
+    minimum: str
+    maximum: str
+    pattern: str | None
+    default: str | None
+
+
+@final
 class Setting(NamedTuple):
     """A field that a request may set.
 
@@ -53,7 +65,7 @@ class Setting(NamedTuple):
     that a request must set. `choices` are all allowed values, if there are few. `targets` are the
     indexes of the scripts that use the field; there are several `origins` if several templates
     declare the field in the same way. `command_description` is the description for the command line, where
-    it is another one than that of the field.
+    it is another one than that of the field. `cases` are further limits for values of other fields.
     """
 
     key: str
@@ -73,6 +85,7 @@ class Setting(NamedTuple):
     targets: tuple[int, ...]
     origins: tuple[Origin, ...]
     command_description: str = ""
+    cases: tuple[Case, ...] = ()
 
 
 @final
@@ -175,10 +188,16 @@ class Example(NamedTuple):
 class Page(NamedTuple):
     """The content of a page. `settings` has the fields of a job first; `jobs` is their number.
 
+    `site` is the site's name, else that of the profile; `contact` is what it tells its users, which may be empty.
+
+    `group_cases` say which users may give which values: their patterns are names of Unix groups.
+
     `submission` is None for a profile that cannot run a job.
     """
 
     profile: str
+    site: str
+    contact: str
     directory: str
     submission: Submission | None
     settings: tuple[Setting, ...]
@@ -189,4 +208,5 @@ class Page(NamedTuple):
     scripts: tuple[Script, ...]
     supplied: tuple[Supplied, ...]
     levels: tuple[Level, ...]
+    group_cases: tuple[Case, ...]
     examples: tuple[Example, ...]

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import OSProfileError
+from osprofile.incarnation.cases import AUTO, list_selecting_values
 from osprofile.incarnation.field_rules import (
     DERIVED_FORMATS,
     END_WORD_PATTERN,
@@ -18,8 +19,8 @@ from osprofile.incarnation.field_rules import (
     is_integer,
 )
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.outline import list_directives
-from osprofile.incarnation.plan import DEFAULT_APPLICATION, JOB_SCRIPT_PARTS, get_plan
+from osprofile.incarnation.outline import find_directive_template, list_directives
+from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan
 from osprofile.page.model import Submission
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
 from osprofile.text import format_duration_option, format_memory_option
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from osprofile.page.model import Setting, Target
     from osprofile.profile.model import Profile, Template
 
+QUEUE: Final = "QUEUE"
 EXAMPLE_PROGRAM: Final = "./simulate"
 EXAMPLE_NAME: Final = "simulate"
 _EXAMPLE_VALUES: Final = {"CPUS": 4, "MEMORY": 4096, "WALLTIME": 3600}
@@ -47,8 +49,15 @@ def build_submission(
 
     It asks for what most jobs need, as far as the profile accepts it, and for what it requires.
     """
+    queue = next((s.default for s in settings if s.name == QUEUE), None)
+    if queue == AUTO:  # the example says which one: a script of the batch system must name it, too
+        queue = next(iter(list_selecting_values(profile.cases, QUEUE)), None)
+    settings = [
+        setting._replace(default=queue) if setting.name == QUEUE else _narrow_limits(setting, queue)
+        for setting in settings
+    ]
     example = _JobExample(profile, context, target, settings)
-    template = _find_directive_template(profile)
+    template = find_directive_template(profile)
     directives = example.list_directives(template) if template is not None else []
     script = ""
     if template is not None and directives:
@@ -178,11 +187,21 @@ def list_choices(setting: Setting) -> list[str]:
     return [c for c in setting.choices if c] or [tag.name for tag in setting.tags if tag.name]
 
 
+def _narrow_limits(setting: Setting, queue: str | None) -> Setting:
+    """Return a field with the limits that it has in a queue."""
+    cases = [c for c in setting.cases if (c.selector, c.value) == (QUEUE, queue)]
+    lows = [*filter(None, (setting.minimum, *(c.minimum for c in cases)))]
+    highs = [*filter(None, (setting.maximum, *(c.maximum for c in cases)))]
+    return setting._replace(
+        minimum=max(lows, key=float, default=""), maximum=min(highs, key=float, default="")
+    )
+
+
 def _choose_value(setting: Setting) -> str:
     """Return the value that an example gives to a field that it need not set; empty for most."""
     if setting.name == PROGRAM_FIELD:
         return EXAMPLE_PROGRAM
-    if setting.name == "QUEUE":
+    if setting.name == QUEUE:
         return setting.default if setting.default in list_choices(setting) and setting.default else ""
     if setting.name in _EXAMPLE_VALUES and setting.type:
         value = min(float(_EXAMPLE_VALUES[setting.name]), float(setting.maximum or "inf"))
@@ -193,8 +212,3 @@ def _choose_value(setting: Setting) -> str:
 def _choose_required_value(setting: Setting) -> str:
     """Return a value for a field that must be given: the first that is listed, else its name."""
     return next(iter(list_choices(setting)), "") or setting.minimum or setting.name
-
-
-def _find_directive_template(profile: Profile) -> Template | None:
-    parts = (profile.templates.get(name) for name in JOB_SCRIPT_PARTS if name)
-    return next((t for t in parts if t is not None and t.directive_prefix), None)

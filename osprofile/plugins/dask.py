@@ -138,9 +138,9 @@ class _Jobs:
         if worker is None or (status.state is osprofile.JobState.DONE and status.exit_code == 0):
             return
         code = "" if status.exit_code is None else f" with exit code {status.exit_code}"
-        output = b""
+        output = ""
         with contextlib.suppress(osprofile.OSProfileError, RuntimeError):
-            output = self.session.read_stderr(status.job_id)
+            output = self.session.get_job(status.job_id).stderr()
         log.warning(
             "worker %s: job %s ended: %s%s %s\n%s",
             worker,
@@ -148,7 +148,7 @@ class _Jobs:
             status.state,
             code,
             status.reason,
-            output.decode("utf-8", "replace")[-_MAX_QUOTED_OUTPUT:],
+            output[-_MAX_QUOTED_OUTPUT:],
         )
 
     def is_live(self, job_id: str) -> bool:
@@ -163,21 +163,15 @@ class _Jobs:
                 return
             self._operations += 1
 
-        async def abort_all(target: osprofile.TargetSystem) -> list[BaseException | None]:
-            return await asyncio.gather(*map(target.abort, workers), return_exceptions=True)
+        async def abort_all(target: osprofile.TargetSystem) -> list[bool | BaseException]:
+            return await asyncio.gather(*map(target.abort_unless_ended, workers), return_exceptions=True)
 
         try:
             for (job_id, worker), error in zip(workers.items(), self.session.run(abort_all), strict=True):
-                if error is not None and not self._has_ended(job_id):
+                if isinstance(error, BaseException):
                     log.warning("worker %s: job %s could not be removed: %s", worker, job_id, error)
         finally:
             self._end_operation()
-
-    def _has_ended(self, job_id: str) -> bool:
-        try:
-            return self.session.status(job_id).state.is_terminal
-        except osprofile.OSProfileError:
-            return False
 
     def close(self) -> None:
         """Remove all jobs, also those that are being submitted, and close the session."""
@@ -358,7 +352,7 @@ class OSProfileCluster(JobQueueCluster):
 
     @property
     def session(self) -> osprofile.JobSession:
-        """The session of the jobs, for their states and output: `cluster.session.read_stderr(job.job_id)`."""
+        """The session of the jobs, for their states and output: `cluster.session.get_job(job.job_id).stderr()`."""
         return self._jobs.session
 
     @property

@@ -185,23 +185,18 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
         """Remove jobs; return for each whether it has been removed or had ended before."""
         ids = list(map(str, job_ids))
 
-        async def abort_all(target: osprofile.TargetSystem) -> list[BaseException | None]:
-            return await asyncio.gather(*map(target.abort, ids), return_exceptions=True)
+        async def abort_all(target: osprofile.TargetSystem) -> list[bool | BaseException]:
+            return await asyncio.gather(*map(target.abort_unless_ended, ids), return_exceptions=True)
 
         try:
-            session = self._get_session()
-            errors = dict(zip(ids, session.run(abort_all), strict=True))
-            failed = [job_id for job_id, error in errors.items() if error is not None]
-            self._update(session.statuses(failed) if failed else {})
+            results = self._get_session().run(abort_all)
         except osprofile.OSProfileError as error:
             log.warning("%s: jobs could not be removed: %s", self.label, error)
             return [False for _ in ids]
-        removed = []
-        for job_id in ids:
-            removed.append(errors[job_id] is None or self._get_known_status(job_id).terminal)
-            if not removed[-1]:
-                log.warning("%s: job %s could not be removed: %s", self.label, job_id, errors[job_id])
-        return removed
+        for job_id, result in zip(ids, results, strict=True):
+            if isinstance(result, BaseException):
+                log.warning("%s: job %s could not be removed: %s", self.label, job_id, result)
+        return [not isinstance(result, BaseException) for result in results]
 
     def _get_session(self) -> osprofile.JobSession:
         with self._lock:

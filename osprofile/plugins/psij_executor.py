@@ -90,21 +90,17 @@ class OSProfileJobExecutor(JobExecutor):
         job_id = _get_native_id(job)
         with _translated_errors():
             session = _connect(self.profile_name).session
-            try:
-                session.abort(job_id)
-            except osprofile.ScriptFailedError:
-                if not session.status(job_id).state.is_terminal:
-                    raise
+            session.run(lambda target: target.abort_unless_ended(job_id))
 
     def hold(self, job: Job) -> None:
         """Keep a job from starting, or suspend it, as far as the profile can."""
         with _translated_errors():
-            _connect(self.profile_name).session.hold(_get_native_id(job))
+            _connect(self.profile_name).session.get_job(_get_native_id(job)).hold()
 
     def release(self, job: Job) -> None:
         """Let a job continue after `hold`."""
         with _translated_errors():
-            _connect(self.profile_name).session.resume(_get_native_id(job))
+            _connect(self.profile_name).session.get_job(_get_native_id(job)).resume()
 
     def list(self) -> List[str]:  # noqa: UP006  # `list` is this method
         """Return the ids of the user's jobs that have not ended, submitted by any program."""
@@ -202,7 +198,7 @@ def _find_records(
     session: osprofile.JobSession, job_ids: Iterable[str]
 ) -> dict[str, osprofile.JobRecord | None]:
     async def find_records(target: osprofile.TargetSystem) -> dict[str, osprofile.JobRecord | None]:
-        return {job_id: target.store.find_job(target.name, job_id) for job_id in job_ids}
+        return {job_id: target.find_record(job_id) for job_id in job_ids}
 
     return session.run(find_records)
 
@@ -239,7 +235,7 @@ class _Connection:
         self._changes.put((job_id, job))
         # What was told before the job was in the queue: it may have ended already.
         with contextlib.suppress(osprofile.OSProfileError):  # the job is watched: a later query tells it
-            status = self.session.get_cached_status(job_id) or self.session.status(job_id)
+            status = self.session.get_cached_status(job_id) or self.session.get_job(job_id).status()
             self._changes.put((job_id, status))
 
     def _set_states(self) -> None:
@@ -251,7 +247,7 @@ class _Connection:
                 elif job_id in self._jobs:
                     self._set_state(job_id, change)
             except Exception:
-                log.exception("job %s: its state %s could not be told", job_id, change)
+                log.exception("job %s: its state %s could not be reported", job_id, change)
 
     def _set_state(self, job_id: str, status: osprofile.JobStatus) -> None:
         jobs = self._jobs.pop(job_id) if status.state.is_terminal else self._jobs[job_id]
@@ -271,7 +267,7 @@ class _Connection:
         if job.spec is None or not isinstance(job.executor, OSProfileJobExecutor):
             return None
         try:
-            output = self.session.read_stdout(job_id).decode("utf-8", "replace")
+            output = self.session.get_job(job_id).stdout()
             launcher = job.executor._find_launcher(job.spec)  # noqa: SLF001  # of this module
             if output and launcher.is_launcher_failure(f"\n{output}"):
                 return launcher.get_launcher_failure_message(output)

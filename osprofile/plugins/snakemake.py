@@ -7,7 +7,6 @@ Written against snakemake-interface-executor-plugins 9 (`RemoteExecutor`).
 
 # Annotations are not postponed here: Snakemake reads the types of ExecutorSettings when it makes options of them.
 import asyncio
-import contextlib
 import functools
 import os
 import shlex
@@ -90,7 +89,7 @@ class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc]  # the inter
         default=None,
         metadata={
             "help": "The name of the OS Profile that describes the batch system: linux, slurm, pbs, ... "
-            "(`incarnate profiles` lists them).",
+            "(`incarnate show --list` lists them).",
             "required": True,
         },
     )
@@ -376,18 +375,14 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
             for found in await target.recover_submissions(resubmit=False)
             if found.record.key in keys and found.error is not None
         ]
-        records = [target.store.find_by_key(target.name, key) for key in keys]
+        records = [target.find_by_key(key) for key in keys]
         job_ids = job_ids | {r.status.job_id for r in records if r is not None and r.is_submitted}
 
     async def abort(job_id: str) -> str | None:
         try:
-            await target.abort(job_id)
+            await target.abort_unless_ended(job_id)
         except osprofile.OSProfileError as error:
-            status = target.get_cached_status(job_id)
-            with contextlib.suppress(osprofile.OSProfileError):
-                status = await target.status(job_id)
-            if status is None or not status.state.is_terminal:
-                return f"Job {job_id} may still run: {format_error(error)}"
+            return f"Job {job_id} may still run: {format_error(error)}"
         return None
 
     results = await asyncio.gather(*map(abort, job_ids))

@@ -139,7 +139,7 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
             default=None,
             env_var="TOIL_OSPROFILE_PROFILE",
             help="The name of the OS Profile that describes the batch system: linux, slurm, pbs, ... "
-            "(`incarnate profiles` lists them).",
+            "(`incarnate show --list` lists them).",
         )
         options.add_argument(
             "--osprofileFields",
@@ -441,19 +441,14 @@ async def _remove_job(target: osprofile.TargetSystem, job_id: str) -> None:
     delay = _MIN_RETRY_DELAY
     while True:
         try:
-            try:
-                await target.abort(job_id)
-            except osprofile.OSProfileError as error:
-                if (await target.status(job_id)).state.is_terminal:
-                    return
-                log.warning("Job %s is not removed yet; it is tried again: %s", job_id, format_error(error))
-            else:
+            if await target.abort_unless_ended(job_id):
                 await target.wait(job_id)
-                return
         except osprofile.JobNotFoundError:
             return
         except osprofile.OSProfileError as error:
-            log.warning("The state of job %s is not known now: %s", job_id, format_error(error))
+            log.warning("Job %s is not removed yet; it is tried again: %s", job_id, format_error(error))
+        else:
+            return
         await asyncio.sleep(delay)
         delay = min(2 * delay, _MAX_RETRY_DELAY)
 

@@ -41,17 +41,22 @@ _RECORD_TAGS: Final = {
     "exited/no-directory": "FAILED/NODE",
     "limit": "FAILED/TIME",
     "removed": "REMOVED",
+    "*": "QUEUED",
 }
-"""The words that a job's own record uses."""
+"""The words that a job's own record uses, and `*` for those that no fact has: they are no end."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")
+_PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DIRECTIVE_PREFIX: Final = re.compile(r"#[A-Z$][!-;=-\[\]-~]*")
 _ID_PATTERN: Final = re.compile(
-    r"""(?: (?: [A-Za-z0-9_.:@,|)-] | \((?!\?) | \\[.\[\](){}|+*?^]
-              | \[\^?[A-Za-z0-9_.:@+*?{},()|-][A-Za-z0-9_.:@+*?{},()|^-]*\] )
+    r"""(?: (?: [A-Za-z0-9_.:@\#,|)-] | \((?!\?) | \\[.\[\](){}|+*?^]
+              | \[\^?[A-Za-z0-9_.:@\#+*?{},()|-][A-Za-z0-9_.:@\#+*?{},()|^-]*\] )
             (?: [*+?] | \{[0-9]+(?:,[0-9]*)?\} )? )+""",
     re.VERBOSE,
 )
+_ATOM: Final = re.compile(r"\\.|\[(?:\\.|[^\]])*\]|[^()|*+?{}]", re.DOTALL)
+"""What stands for one character in an id pattern: a class, an escaped character, any other one."""
+_NO_ID_CHARACTERS: Final = [*map(chr, range(0x21)), "\x7f"]
 _HYPHEN_FIRST: Final = re.compile(r"(?:^|[(|])(?:-|\[-|\[[^\]]*-\])")
 """Of an id pattern: what may begin with a hyphen, as an option does."""
 _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
@@ -71,7 +76,8 @@ class BatchSystem(NamedTuple):
     Commands are texts of shell words. In `submit`, `{script}` is the script, in `hold`, `resume` and
     `cancel`, `{id}` is the job's id; without a placeholder it is the last word. `answer` is what `submit`
     prints, and `line` what `list_jobs` prints for a job, with placeholders. `words` has the batch system's
-    words of each key of `STATES`. `own_id` is what tells a job its id, `$VARIABLE` or a command.
+    words of each key of `STATES`. `own_id` is what tells a job its id, `$VARIABLE` or a command. `list_ended`
+    prints such lines of jobs that `list_jobs` leaves out; with `{id}`, of one.
     """
 
     submit: str
@@ -85,10 +91,14 @@ class BatchSystem(NamedTuple):
     resume: str = ""
     directive_prefix: str = ""
     own_id: str = ""
+    list_ended: str = ""
 
 
 class Reading(NamedTuple):
-    """What was read from a line of a sample; `job_id` is empty if the line tells nothing about a job."""
+    """What was read from a line of a sample; `job_id` is empty if the line tells nothing about a job.
+
+    `no_id` is the text in the place of the id, if the id pattern does not match it.
+    """
 
     number: int
     text: str
@@ -96,6 +106,7 @@ class Reading(NamedTuple):
     word: str = ""
     state: str = ""
     exit_code: str = ""
+    no_id: str = ""
 
 
 @final
@@ -120,8 +131,9 @@ def read_answer_sample(system: BatchSystem, text: str) -> list[Reading]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         match = expression.match(line)
-        job_id = match[1] if match and pattern.matches(match[1]) else ""
-        found.append(Reading(number, line, job_id))
+        text_of_id = match[1] if match else ""
+        is_id = pattern.matches(text_of_id)
+        found.append(Reading(number, line, text_of_id if is_id else "", no_id="" if is_id else text_of_id))
     return found
 
 
@@ -138,8 +150,10 @@ def _read_line(
 ) -> Reading:
     columns = line.split(text)
     cell = {name: columns[n] if n < len(columns) else "" for name, n in line.columns.items()}
-    if not pattern.matches(cell["id"]) or not cell["state"]:
+    if not cell["state"]:
         return Reading(number, text)
+    if not pattern.matches(cell["id"]):
+        return Reading(number, text, no_id=cell["id"])
     word, exit_code = cell["state"], cell.get("exit", "")
     key = states.get(word) or states.get(word.partition("/")[0], "")
     if key != "done" or not re.fullmatch("[0-9]+", exit_code):
@@ -175,6 +189,7 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
         '    <idb:Field name="STATE" isSettable="false">',
         *_tag_lines(system),
         "    </idb:Field>",
+        *_status_command_lines(system),
         "  </idb:Template>",
         '  <idb:Template name="COMMANDS">',
         '    <idb:Invocation name="PROGRAM">',
@@ -208,6 +223,10 @@ def _check_id_pattern(text: str) -> None:
         raise ValueError(
             f"the id pattern {quote_value(text)} allows texts that are an option, or no file's name"
         )
+    for atom in _ATOM.findall(text):
+        if any(map(javaregex.compile(atom).matches, _NO_ID_CHARACTERS)):
+            message = f"the id pattern {quote_value(text)} allows a blank: {atom} matches one"
+            raise ValueError(f"{message}; list the characters of an id, as in [A-Za-z0-9]")
 
 
 def ends_with_script(line: str) -> bool:
@@ -217,7 +236,14 @@ def ends_with_script(line: str) -> bool:
 
 def list_programs(system: BatchSystem) -> list[str]:
     """Return the first words of the commands, each once."""
-    commands = [system.submit, system.list_jobs, *system.cancel, system.hold, system.resume]
+    commands = [
+        system.submit,
+        system.list_jobs,
+        system.list_ended,
+        *system.cancel,
+        system.hold,
+        system.resume,
+    ]
     if not system.own_id.startswith("$"):
         commands.append(system.own_id)
     return [*dict.fromkeys(_split_command(command)[0] for command in commands if command)]
@@ -232,6 +258,8 @@ def _command_lines(system: BatchSystem) -> Iterator[str]:
     if system.answer != "{id}":
         yield f"gpe_read_id() {{ sed -n {shlex.quote(_answer_script(system.answer))}; }}"
     yield from _list_lines(system, line)
+    if system.list_ended:
+        yield from _list_ended_lines(system.list_ended)
     ends = [word.partition("/")[0] for key in _ENDS for word in system.words.get(key, ())]
     limits = [word.partition("/")[0] for word in system.words.get("limit", ())]
     for name, found in (("has_ended", ends), ("is_limit", limits)):
@@ -251,6 +279,10 @@ def _submit_function(system: BatchSystem) -> str:
     words = _split_command(system.submit, "{script}")
     if system.directive_prefix:
         words = [word for word in words if word != "{options}"]  # the script has them
+        if any("{options}" in word for word in words):
+            raise ValueError(
+                "with --directive, the options are in the script: leave {options} out of --submit"
+            )
         return f"gpe_submit() {{ {_quote_words(words, {'{script}': _PATH})}; }}"
     if "{options}" not in words:
         words.insert(1, "{options}")
@@ -356,6 +388,22 @@ def _list_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
     yield "}"
 
 
+def _list_ended_lines(command: str) -> Iterator[str]:
+    """Yield the function for jobs that the list leaves out: it reads the lines of another command in the same way."""
+    words = _split_command(command)
+    yield "gpe_list_ended() ( # ID..."
+    if any("{id}" in word for word in words):
+        yield "  gpe_ids=$*"
+        # An id that is unknown may be an error.
+        row = _quote_words(words, {"{id}": '"$gpe_id"'})
+        rows = f"for gpe_id in $gpe_ids; do {row} || :; done"
+    else:
+        rows = _quote_words(words, {})
+    yield f"  gpe_rows() {{ {rows}; }}"
+    yield "  gpe_list"
+    yield ")"
+
+
 def _awk_option(line: _Line) -> str:
     """Return awk's option for the separator of columns, with a blank behind it."""
     return f"-F '[ \\t]*[{line.separator}][ \\t]*' " if line.separator else ""
@@ -405,10 +453,22 @@ def _tag_lines(system: BatchSystem) -> Iterator[str]:
         yield f'      <idb:Tag name="{escape_attribute(name)}">{state}</idb:Tag>'
 
 
+def _status_command_lines(system: BatchSystem) -> Iterator[str]:
+    """Yield the field with the name of the program that lists jobs, for `incarnate check --states`."""
+    words = _split_command(system.list_jobs)
+    program = next((word for word in words if word != "env" and "=" not in word), "")
+    if _PROGRAM_NAME.fullmatch(program):
+        yield f'    <idb:Field name="STATUS_COMMANDS" isSettable="false"><idb:Value>{program}</idb:Value></idb:Field>'
+
+
 def _directive_lines(prefix: str) -> Iterator[str]:
     """Yield the template of a batch system that reads directives."""
     if not prefix:
         return
+    if "{options}" in prefix:
+        raise ValueError(
+            f"the directive prefix {quote_value(prefix)} is only how the line begins: leave {{options}} out"
+        )
     if not _DIRECTIVE_PREFIX.fullmatch(prefix):
         message = (
             f"the directive prefix {quote_value(prefix)} is not # and a capital letter or $, without blanks"

@@ -14,6 +14,25 @@ def _get_data_directory() -> str:
     return installed if path.isdir(installed) else path.dirname(_PACKAGE_DIRECTORY)
 
 
+def find_commit() -> str:
+    """Return the commit from which this was built, or that of the checkout; the empty text if it is not known."""
+    directory = _get_data_directory()
+    try:
+        with open(path.join(directory, "commit"), encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        pass
+    if not path.exists(path.join(directory, ".git")):
+        return ""
+    import subprocess
+
+    command = ["git", "-C", directory, "rev-parse", "--short=12", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:  # there is no git
+        return ""
+
+
 def get_schemas_directory() -> str:
     """Return the directory of the XSD files."""
     return path.join(_get_data_directory(), "schemas")
@@ -22,3 +41,8 @@ def get_schemas_directory() -> str:
 def get_bundled_directory() -> str:
     """Return the directory that has a folder for each bundled profile."""
     return path.join(_get_data_directory(), "profiles")
+
+
+def is_bundled(file: str) -> bool:
+    """Return whether a file is one of the bundled profiles."""
+    return file.startswith(path.join(get_bundled_directory(), ""))

@@ -129,6 +129,9 @@ def _iter_items(profile: Profile) -> ItemIterator:
     yield (PathPart("Delimiter"),), ProfileItem(profile.delimiter, _locate_child(root, "Delimiter"))
     for field in profile.global_fields.values():
         yield from _iter_field_items((PathPart("global field", field.name),), field)
+    for case in profile.cases:
+        path = (PathPart("global field", case.name), PathPart("case", str(case.selection)))
+        yield from _iter_field_items(path, case)
     for template in profile.templates.values():
         yield from _iter_template_items((PathPart("template", template.name),), template)
     for storage in profile.storages.values():

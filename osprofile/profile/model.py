@@ -29,12 +29,19 @@ PATTERN_FIELD_ATTRIBUTE = EXTENSION_NAMESPACE + "}patternField"
 DIRECTIVE_ATTRIBUTE = EXTENSION_NAMESPACE + "}directive"
 WHEN_ATTRIBUTE = EXTENSION_NAMESPACE + "}when"
 REQUIRES_ATTRIBUTE = EXTENSION_NAMESPACE + "}requires"
+FOR_ATTRIBUTE = EXTENSION_NAMESPACE + "}for"
 ABSENT_ATTRIBUTE = EXTENSION_NAMESPACE + "}absent"
 TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
 SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
 
 JOB_DIRECTIVES = "JOB_DIRECTIVES"
 """The template with the lines of the job script that a batch system reads."""
+
+SITE_NAME = "SITE_NAME"
+"""The field with the site's name, for people."""
+
+SITE_CONTACT = "SITE_CONTACT"
+"""The field with what users should know of the site: whom to ask, where the command is installed."""
 
 DIRECTIVE_PREFIX = "DIRECTIVE_PREFIX"
 """The field with the text with which such a line begins."""
@@ -44,6 +51,21 @@ SUBMIT_COMMAND = "SUBMIT_COMMAND"
 
 SUBMIT_DIRECTORY = "SUBMIT_DIRECTORY"
 """The field with the directory of that command, in a script that does not begin in it: `$PBS_O_WORKDIR`."""
+
+PASSED_OPTIONS = "PASSED_OPTIONS"
+"""The field with the options of the batch system that a job may give although they have no field."""
+
+TEST_COMMAND = "TEST_COMMAND"
+"""The field with the command that reads a job script and tells whether the batch system would take the job."""
+
+PASSED = "PASSED"
+"""The field with those that a job gives; the engine alone sets it."""
+
+USER_GROUPS = "USER_GROUPS"
+"""The field with the names of the user's Unix groups, with blanks between them."""
+
+USER_FIELDS = ("USER_NAME", USER_GROUPS)
+"""The fields about the user, which the context supplies; other fields may have cases for them."""
 
 FieldType = Literal["integer", "number", "text"]
 
@@ -75,6 +97,17 @@ class Tag(NamedTuple):
 
 
 @final
+class Selection(NamedTuple):
+    """The value of a field for which a declaration applies (`ext:for="QUEUE=debug"`)."""
+
+    field: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.value}"
+
+
+@final
 class Field(NamedTuple):
     """A variable of a template (OS Profile 0.3, 2.3).
 
@@ -87,6 +120,7 @@ class Field(NamedTuple):
     - `directive`: of a global field, the line of the job script that a value adds (`ext:directive`)
     - `when`: the field without whose value a fixed field is empty (`ext:when`)
     - `requires`: the field that needs a value, too, where a request sets this one (`ext:requires`)
+    - `selection`: of a case, the value of another field for which it applies (`ext:for`)
     - `declarations`: those that `merge_declaration` merged; empty for a field as a document declares it
     """
 
@@ -106,6 +140,7 @@ class Field(NamedTuple):
     directive: str | None = None
     when: str | None = None
     requires: str | None = None
+    selection: Selection | None = None
     declarations: tuple[Field, ...] = ()
 
     @property
@@ -200,6 +235,12 @@ def _list_tag_pairs(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
     return tuple((tag.name, tag.value) for tag in tags)
 
 
+def get_fixed_value(fields: Mapping[str, Field], name: str) -> str:
+    """Return the Value of a field; empty if it has none, or is not declared."""
+    field = fields.get(name)
+    return (field.value or "") if field is not None else ""
+
+
 @final
 class StaticScript(NamedTuple):
     """A script that is written once to the directory of BIN and run with `arguments` (OS Profile 0.3, 2.2)."""
@@ -236,13 +277,18 @@ class Invocation(NamedTuple):
 
 @final
 class Template(NamedTuple):
-    """Named invocations and the fields that they use (OS Profile 0.3, 2.4)."""
+    """Named invocations and the fields that they use (OS Profile 0.3, 2.4).
+
+    `cases` are the declarations of fields that apply only for a value of another field (`ext:for`); only the
+    unnamed template has some.
+    """
 
     name: str
     description: str
     invocations: Mapping[str, Invocation]
     fields: Mapping[str, Field]
     element: Element
+    cases: tuple[Field, ...] = ()
 
     @property
     def location(self) -> Location:
@@ -252,21 +298,22 @@ class Template(NamedTuple):
     @property
     def directive_prefix(self) -> str:
         """How the template's directives begin; empty if it does not declare that."""
-        return self._get_fixed_value(DIRECTIVE_PREFIX)
+        return get_fixed_value(self.fields, DIRECTIVE_PREFIX)
 
     @property
     def submit_command(self) -> str:
         """How people submit a script with these directives; empty if the template does not declare that."""
-        return self._get_fixed_value(SUBMIT_COMMAND)
+        return get_fixed_value(self.fields, SUBMIT_COMMAND)
 
     @property
     def submit_directory(self) -> str:
         """Where such a script finds the directory of its submission; empty if it begins there."""
-        return self._get_fixed_value(SUBMIT_DIRECTORY)
+        return get_fixed_value(self.fields, SUBMIT_DIRECTORY)
 
-    def _get_fixed_value(self, name: str) -> str:
-        field = self.fields.get(name)
-        return (field.value or "") if field is not None else ""
+    @property
+    def test_command(self) -> str:
+        """The command that tells whether the batch system would take a job; empty if there is none."""
+        return get_fixed_value(self.fields, TEST_COMMAND)
 
     def get_invocation(self, variation: str = "") -> Invocation:
         """Return the variation of that name. Raises `TemplateNotFoundError`."""
@@ -330,8 +377,8 @@ class Application(NamedTuple):
 class Document(NamedTuple):
     """A profile document as it was read, without what it inherits (OS Profile 0.3, 1).
 
-    `templates` has the named ones; `global_fields` are those of the unnamed template; `files` are the
-    files with texts of the document (`ext:src`).
+    `templates` has the named ones; `global_fields` and `cases` are those of the unnamed template; `files` are
+    the files with texts of the document (`ext:src`).
     """
 
     name: str
@@ -344,6 +391,7 @@ class Document(NamedTuple):
     applications: Mapping[str, Application]
     element: Element
     files: Sequence[Source] = ()
+    cases: Sequence[Field] = ()
 
     @property
     def location(self) -> Location:
@@ -367,6 +415,7 @@ def parse_boolean(text: str) -> bool:
 
 
 Entity = TypeVar("Entity", Template, Storage, Application)
+Key = TypeVar("Key")
 
 
 @final
@@ -380,6 +429,7 @@ class Profile:
     __slots__ = (
         "__weakref__",
         "applications",
+        "cases",
         "delimiter",
         "documents",
         "global_fields",
@@ -403,6 +453,9 @@ class Profile:
         global_fields = {name: field for d in chain for name, field in d.global_fields.items()}
         self.global_fields: Mapping[str, Field] = _resolve_patterns(global_fields, global_fields)
         """The global fields by name."""
+        cases = {(field.name, field.selection): field for d in chain for field in d.cases}
+        self.cases: Sequence[Field] = tuple(_resolve_patterns(cases, global_fields).values())
+        """The declarations of global fields that apply only for a value of another field (`ext:for`)."""
         templates = _merge_entities([d.templates for d in chain])
         for name, template in templates.items():
             if any(f.pattern_field for f in template.fields.values()):
@@ -443,6 +496,18 @@ class Profile:
     def find_field(self, template: Template, name: str) -> Field | None:
         """Return the declaration of a field in a template: its own, else the global one."""
         return template.fields.get(name) or self.global_fields.get(name)
+
+    @property
+    def passed_options(self) -> dict[str, str]:
+        """The options of the batch system that jobs may give though they have no field: `--licenses`, `-lsoftware`.
+
+        Each with the field for the same thing, as in `--gpus-per-task:GPUS`, which a site may limit; empty for most.
+        """
+        template = self.templates.get(JOB_DIRECTIVES) or self.templates.get("JOB_PROLOGUE")
+        own = template.fields if template is not None else {}
+        value = get_fixed_value({**self.global_fields, **own}, PASSED_OPTIONS)
+        words = (word.partition(":") for word in value.split())
+        return {option: name for option, _, name in words}
 
     def list_linked_names(self, template: Template, name: str) -> list[str]:
         """Return the fields that a field of a template depends on, directly or not (`Field.linked_names`)."""
@@ -501,7 +566,7 @@ def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
     return merged
 
 
-def _resolve_patterns(fields: Mapping[str, Field], global_fields: Mapping[str, Field]) -> dict[str, Field]:
+def _resolve_patterns(fields: Mapping[Key, Field], global_fields: Mapping[str, Field]) -> dict[Key, Field]:
     """Return the fields with the patterns of those that name a global field for it.
 
     If that field does not exist or is not fixed, there is no pattern: `repository` reports it.

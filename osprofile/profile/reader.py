@@ -18,6 +18,7 @@ from osprofile.profile.model import (
     FIELD_NAME_PATTERN,
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
+    FOR_ATTRIBUTE,
     PATTERN_ATTRIBUTE,
     PATTERN_FIELD_ATTRIBUTE,
     REQUIRES_ATTRIBUTE,
@@ -28,6 +29,7 @@ from osprofile.profile.model import (
     Document,
     Field,
     Invocation,
+    Selection,
     StaticScript,
     Storage,
     Tag,
@@ -104,15 +106,17 @@ class _DocumentReader:
         for template in templates:
             self.check_directives(template)
             self.check_links(template)
+            self.check_cases(template)
         template_by_name = self.index_by_name("template", templates)
-        global_fields = template_by_name.pop("").fields if unnamed else {}
+        shared = template_by_name.pop("") if unnamed else None
         return Document(
             name=name,
             extends=root.attributes.get("extends") or None,
             uspace_root=self.read_uspace_root(root),
             delimiter=_get_child_text(root, "Delimiter"),
             templates=template_by_name,
-            global_fields=global_fields,
+            global_fields=shared.fields if shared is not None else {},
+            cases=shared.cases if shared is not None else (),
             storages=self.index_by_name("storage", map(self.read_storage, _list_children(root, "Storage"))),
             applications=self.index_by_name(
                 "application", map(self.read_application, _list_children(root, "Application"))
@@ -143,12 +147,14 @@ class _DocumentReader:
         invocations = self.index_by_name(
             "variation", map(self.read_invocation, _list_children(element, "Invocation"))
         )
+        fields = [self.read_field(child) for child in _list_children(element, "Field")]
         return Template(
             name=element.attributes.get("name", ""),
             description=_get_description(element),
             invocations=invocations,
-            fields=self.index_by_name("field", map(self.read_field, _list_children(element, "Field"))),
+            fields=self.index_by_name("field", (f for f in fields if f.selection is None)),
             element=element,
+            cases=tuple(f for f in fields if f.selection is not None),
         )
 
     def check_entity(self, element: Element) -> None:
@@ -208,6 +214,34 @@ class _DocumentReader:
                 hint = "it is for a field that a request may set"
                 self.report_invalid_attribute(field.element, REQUIRES_ATTRIBUTE, "OSP214", message, hint)
 
+    def check_cases(self, template: Template) -> None:
+        """Report each ext:for that is not on a global field, names no value, or says more than a case may."""
+        first_by_case: dict[tuple[str, Selection | None], Field] = {}
+        for field in template.cases:
+            element, selection = field.element, field.selection
+            first = first_by_case.setdefault((field.name, selection), field)
+            extra = [name for name in element.attributes if name not in _CASE_ATTRIBUTES]
+            extra += [f"<{child.name}>" for child in element.children if child.name not in _CASE_ELEMENTS]
+            message, hint = f"field {field.name} has an ext:for, but ", ""
+            if template.name:
+                message += f"belongs to template {template.name}"
+                hint = "make it a global field: declare it in the template without a name"
+            elif (
+                selection is None
+                or not _is_field_name(selection.field)
+                or not _CASE_VALUE.fullmatch(selection.value)
+            ):
+                message += "this is not NAME=VALUE"
+                hint = "write the name of a field and one value of it, without blanks and commas: QUEUE=short"
+            elif extra:
+                message += f"also {extra[0].rpartition('}')[2]}"
+                hint = "a case has Min, Max, Default, ext:pattern and a Description; the rest is in the field itself"
+            elif first is not field:
+                message = f"duplicate case of field {field.name} for {selection}"
+                hint = f"the first one is at {first.location}"
+            if hint:
+                self.report_invalid_attribute(element, FOR_ATTRIBUTE, "OSP215", message, hint)
+
     def read_invocation(self, element: Element) -> Invocation:
         first_child = _first_child_by_name(element)
         body, script = first_child.get("Body"), first_child.get("StaticScript")
@@ -263,6 +297,7 @@ class _DocumentReader:
             directive=attributes.get(DIRECTIVE_ATTRIBUTE),
             when=attributes.get(WHEN_ATTRIBUTE),
             requires=attributes.get(REQUIRES_ATTRIBUTE),
+            selection=_parse_selection(attributes.get(FOR_ATTRIBUTE)),
         )
 
     def read_text(self, element: Element) -> SourceText:
@@ -344,6 +379,16 @@ def _first_child_by_name(element: Element) -> dict[str, Element]:
     return {child.name: child for child in reversed(element.children)}
 
 
+def _parse_selection(text: str | None) -> Selection | None:
+    if text is None:
+        return None
+    name, _, value = text.strip().partition("=")
+    return Selection(name, value)
+
+
+_CASE_ATTRIBUTES: Final = frozenset({"name", FOR_ATTRIBUTE, PATTERN_ATTRIBUTE, PATTERN_FIELD_ATTRIBUTE})
+_CASE_ELEMENTS: Final = frozenset({"Description", "Min", "Max", "Default"})
+_CASE_VALUE: Final = re.compile(r"[^\s,]+")
 _FIELD_TYPES: Final[dict[str, FieldType]] = {"integer": "integer", "number": "number", "text": "text"}
 
 

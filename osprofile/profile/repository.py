@@ -19,8 +19,11 @@ from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.model import (
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
+    FOR_ATTRIBUTE,
     PATTERN_FIELD_ATTRIBUTE,
     REQUIRES_ATTRIBUTE,
+    USER_FIELDS,
+    USER_GROUPS,
     WHEN_ATTRIBUTE,
     Document,
     Profile,
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Application, Field, Storage, Template
 
+SITE_DIRECTORY: Final = "/etc/osprofile"
+"""The directory of a site's configuration, for all users of a machine."""
 ENTRY_POINT_GROUP: Final = "osprofile.profiles"
 """Each entry point names a package whose directory has profiles (`mine = "site_profiles"`)."""
 
@@ -46,14 +51,23 @@ def iter_search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterato
     """
     yield from (os.fspath(directory) for directory in directories)
     yield from filter(None, os.environ.get("OSPROFILE_PATH", "").split(os.pathsep))
+    if (directory := get_config_directory()) is not None:
+        yield paths.join(directory, "profiles")
+    yield paths.join(SITE_DIRECTORY, "profiles")
+    yield from _entry_point_directories()
+    yield get_bundled_directory()
+
+
+def get_config_directory() -> str | None:
+    """Return the directory of the user's own configuration, which need not exist; None for a user without a home.
+
+    It has the user's profiles, in `profiles`.
+    """
     # Relative paths are to be ignored (XDG Base Directory Specification 0.8).
     config = os.environ.get("XDG_CONFIG_HOME", "")
     base = config if config.startswith("/") else paths.expanduser("~/.config")
-    if not base.startswith("~"):  # else there is no HOME, and no entry for this uid
-        yield paths.join(base, "osprofile", "profiles")
-    yield "/etc/osprofile/profiles"
-    yield from _entry_point_directories()
-    yield get_bundled_directory()
+    # "~": there is no HOME, and no entry for this uid
+    return None if base.startswith("~") else paths.join(base, "osprofile")
 
 
 def _entry_point_directories() -> Iterator[str]:
@@ -316,6 +330,7 @@ def find_reference_problems(profile: Profile) -> list[Problem]:
         *_find_missing_templates(profile),
         *_find_missing_patterns(profile),
         *_find_missing_links(profile),
+        *_find_missing_cases(profile),
         *_find_needless_removals(profile),
     ]
 
@@ -383,6 +398,31 @@ def _find_missing_links(profile: Profile) -> Iterator[Problem]:
                 elif code == "OSP213" and _depends_on_itself(profile, template, field):
                     message = f"field {field.name} depends on itself: its ext:when names {quote_value(name)}"
                     yield Problem(code, message, location, "name a field that a request or the context sets")
+
+
+def _find_missing_cases(profile: Profile) -> Iterator[Problem]:
+    """Yield a problem for each case (`ext:for`) of a field, or for a value of a field, that the profile does not have."""
+    names = {*profile.global_fields, *(n for t in profile.templates.values() for n in t.fields)}
+    for case in profile.cases:
+        if case.selection is None or not case.selection.value:
+            continue  # the reader has reported it
+        selector = case.selection.field
+        known, message, hint = {*names, USER_GROUPS}, "", ""
+        if case.name not in known:
+            message = f"{quote_value(case.name)} is no field of profile {_format_names(profile.documents)}"
+            message, hint = f"a case for {case.selection}: {message}", suggest_names(case.name, known)
+        elif selector not in {*known, *USER_FIELDS}:
+            message = f"{quote_value(selector)} is no field of profile {_format_names(profile.documents)}"
+            message = f"field {case.name} has a case for {case.selection}, but {message}"
+            hint = suggest_names(selector, {*known, *USER_FIELDS})
+        elif selector not in USER_FIELDS and any(
+            c.name == selector and c.selection is not None and c.selection.field not in USER_FIELDS
+            for c in profile.cases
+        ):
+            message = f"field {case.name} depends on {selector}, which depends on another field itself"
+            hint = f"only {' and '.join(USER_FIELDS)} may decide about {selector}"
+        if message:
+            yield Problem("OSP215", message, case.element.locate_attribute(FOR_ATTRIBUTE), hint)
 
 
 def _depends_on_itself(profile: Profile, template: Template | None, field: Field) -> bool:

@@ -15,15 +15,17 @@ from osprofile.profile.model import (
     FILE_SAFE_NAME_PATTERN,
     IDB_NAMESPACE,
     JOB_DIRECTIVES,
+    PASSED,
     PROFILE_NAMESPACE,
+    Field,
 )
 from osprofile.profile.writer import escape_attribute, escape_text, format_fields
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from osprofile.profile.model import Field, Profile
+    from osprofile.profile.model import Profile, Selection
 
 _ROOT_START: Final = f"""\
 <osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"
@@ -62,6 +64,52 @@ def render_skeleton(name: str, parent: Profile, folder: str | None = None) -> st
     """
     check_name(name)
     return "\n".join([*_document_lines(name, parent, folder), ""])
+
+
+def render_target_profile(
+    name: str,
+    parent: Profile,
+    uspace_root: str,
+    fields: Mapping[str, str],
+    queue_fields: Iterable[Field] = (),
+) -> str:
+    """Return the document of a profile that is another one on a machine of its own.
+
+    `uspace_root` is its UspaceRoot, `fields` are defaults of fields that the parent's SHELL declares, as SSH:HOST;
+    `queue_fields` say which queues there are. Raises `NotFoundError` for a name that is not allowed.
+    """
+    check_name(name)
+    declared = parent.get_template("SHELL").fields
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<!-- {hide_hyphens(name)}: what is not here is inherited from {hide_hyphens(parent.name)}. -->",
+        f'{_ROOT_START}             name="{name}" extends="{parent.name}">',
+        "  <!-- Each job works in a directory below this one: USER/JOB. All nodes must see it. -->",
+        f"  <osp:UspaceRoot>{escape_text(uspace_root)}</osp:UspaceRoot>",
+        f"  <osp:Delimiter>{escape_text(parent.delimiter)}</osp:Delimiter>",
+    ]
+    own = [*(declared[n]._replace(default=value) for n, value in fields.items()), *queue_fields]
+    if own:
+        lines += ["  <idb:Template>", *format_fields(own), "  </idb:Template>"]
+    return "\n".join([*lines, "</osp:Profile>", ""])
+
+
+def make_case(declared: Field, name: str, selection: Selection) -> Field:
+    """Return a case of a field that says nothing yet; `declared` is a declaration, for its place in a document."""
+    return Field(
+        name=name,
+        description="",
+        minimum=None,
+        maximum=None,
+        tags=(),
+        default=None,
+        value=None,
+        settable=True,
+        pattern_text=None,
+        type=None,
+        element=declared.element,
+        selection=selection,
+    )
 
 
 def check_name(name: str) -> None:
@@ -105,9 +153,9 @@ def _document_lines(name: str, parent: Profile, folder: str | None) -> Iterator[
 def _is_for_sites(field: Field) -> bool:
     """Return whether a site may want to change a field: a request may omit it, or it is empty.
 
-    Fields named SH_... are the shell code of the templates.
+    Fields named SH_... are the shell code of the templates; the engine sets PASSED.
     """
-    if field.name.startswith("SH_"):
+    if field.name.startswith("SH_") or field.name == PASSED:
         return False
     return field.default is not None if field.settable else "" in {field.default, field.value}
 
@@ -126,7 +174,8 @@ def _introduction_lines(name: str, parent: Profile, folder: str | None) -> Itera
        incarnate lint {word}       what is wrong with it
        incarnate show -p {word}    the resolved profile, and where each part of it is defined
        incarnate START -p {word}   the script that starts a job
-       incarnate schema{" " * len(word)}      the schemas, and the settings for editors
+
+     The option schemas of incarnate show prints where the XML schemas are, and the settings for editors.
 
      An inherited item is replaced by one of the same kind and name, whole. To change a field, open
      its comment: remove the line that begins it and the line that ends it.

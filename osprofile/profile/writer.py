@@ -42,7 +42,7 @@ def _document_lines(profile: Profile) -> Iterator[str]:
     yield f"  <osp:Delimiter>{escape_text(profile.delimiter)}</osp:Delimiter>"
     if profile.global_fields:
         yield "  <idb:Template>"
-        yield from format_fields(profile.global_fields.values())
+        yield from format_fields((*profile.global_fields.values(), *profile.cases))
         yield "  </idb:Template>"
     for name in profile.templates:  # as they are declared, without the lines of ext:directive
         yield from _template_lines(next(d.templates[name] for d in profile.documents if name in d.templates))
@@ -75,34 +75,43 @@ def _invocation_lines(invocation: Invocation) -> Iterator[str]:
 
 
 def format_fields(fields: Iterable[Field]) -> Iterator[str]:
-    """Yield the lines of fields in a template."""
+    """Yield the lines of fields in a template; a case (`ext:for`) is one line."""
     for field in fields:
-        attributes = f'name="{escape_attribute(field.name)}"'
-        if not field.settable:
-            attributes += ' isSettable="false"'
-        pattern = field.pattern_text if field.pattern_field is None else None
-        extensions = {
-            "type": field.type,
-            "pattern": pattern,
-            "patternField": field.pattern_field,
-            "directive": field.directive,
-            "when": field.when,
-            "requires": field.requires,
-        }
-        for name, text in extensions.items():
-            if text is not None:
-                attributes += f' ext:{name}="{escape_attribute(text)}"'
-        yield f"    <idb:Field {attributes}>"
-        yield from _description_lines(field.description, "      ")
-        for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
-            if limit is not None:
-                yield f"      <idb:{name}>{_format_double(limit)}</idb:{name}>"
-        for tag in field.tags:
-            yield f'      <idb:Tag name="{escape_attribute(tag.name)}">{escape_text(tag.value)}</idb:Tag>'
-        for name, value in (("Default", field.default), ("Value", field.value)):
-            if value is not None:
-                yield f"      <idb:{name}>{escape_text(value)}</idb:{name}>"
-        yield "    </idb:Field>"
+        if field.selection is None:
+            yield from _format_field(field)
+        else:
+            first, *rest = _format_field(field)
+            yield first + "".join(line.strip() for line in rest)
+
+
+def _format_field(field: Field) -> Iterator[str]:
+    attributes = f'name="{escape_attribute(field.name)}"'
+    if not field.settable:
+        attributes += ' isSettable="false"'
+    pattern = field.pattern_text if field.pattern_field is None else None
+    extensions = {
+        "for": f"{field.selection.field}={field.selection.value}" if field.selection is not None else None,
+        "type": field.type,
+        "pattern": pattern,
+        "patternField": field.pattern_field,
+        "directive": field.directive,
+        "when": field.when,
+        "requires": field.requires,
+    }
+    for name, text in extensions.items():
+        if text is not None:
+            attributes += f' ext:{name}="{escape_attribute(text)}"'
+    yield f"    <idb:Field {attributes}>"
+    yield from _description_lines(field.description, "      ")
+    for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
+        if limit is not None:
+            yield f"      <idb:{name}>{_format_double(limit)}</idb:{name}>"
+    for tag in field.tags:
+        yield f'      <idb:Tag name="{escape_attribute(tag.name)}">{escape_text(tag.value)}</idb:Tag>'
+    for name, value in (("Default", field.default), ("Value", field.value)):
+        if value is not None:
+            yield f"      <idb:{name}>{escape_text(value)}</idb:{name}>"
+    yield "    </idb:Field>"
 
 
 def _application_lines(application: Application) -> Iterator[str]:

@@ -6,9 +6,7 @@ Programs expect numbers for ids. A file beside the record counts them; the numbe
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import io
 import math
 import os
 import re
@@ -16,10 +14,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, OutcomeUnknownError, StoreError
+from osprofile.errors import JobNotFoundError, OutcomeUnknownError, StoreError
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store, default_store_path
-from osprofile.shim.command import has_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +40,11 @@ WRAPPER_NAME: Final = "job-wrapper"
 """Names of the two files in a job's own directory."""
 
 
+def has_started(status: JobStatus) -> bool:
+    """Return whether a job's program has begun, as far as is known."""
+    return status.started is not None or status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
+
+
 class Interruption(BaseException):  # no error: as KeyboardInterrupt, but of any signal
     """A signal that ends this process; `number` is the signal's, `message` says what has happened."""
 
@@ -56,7 +58,8 @@ class Settings(NamedTuple):
     """The settings in a stand-in.
 
     `profile`: a name, or the absolute path of a file; `profiles`: directories to search first; `target`: the name of the
-    target system in the record; `store`: the path of the record, None for the user's own.
+    target system in the record; `store`: the path of the record, None for the user's own; `ignore`: `harmless` for
+    options that change only where and when a job runs.
     """
 
     profile: str
@@ -64,6 +67,7 @@ class Settings(NamedTuple):
     context: Mapping[str, str]
     target: str
     store: str | None
+    ignore: str = ""
 
     def load_profile(self) -> Profile:
         """Return the profile."""
@@ -196,27 +200,16 @@ class Client:
 
         What the profile refuses is raised before anything is written to the target system.
         """
-        import asyncio
+        from osprofile.jobs.target_system import NewFile
 
         session = self.session
         number = self._allocate_number()
         key = f"{_KEY_PREFIX}{number}"
 
         async def submit(target: TargetSystem) -> None:
-            directory = target.new_job_directory()
-            job = make_submission(number, directory)
-            target.render_start_script(job.description)
-            try:
-                await asyncio.gather(
-                    target.upload_file(io.BytesIO(job.script), f"{directory}/{SCRIPT_NAME}", 0o700),
-                    target.upload_file(io.BytesIO(job.wrapper), f"{directory}/{WRAPPER_NAME}", 0o700),
-                )
-                await target.submit(job.description, key=key)
-            except OSProfileError:
-                if target.store.find_by_key(target.name, key) is None:
-                    with contextlib.suppress(OSProfileError):  # the first error counts
-                        await target.delete_path(directory)
-                raise
+            job = make_submission(number, target.new_job_directory())
+            files = [NewFile(SCRIPT_NAME, job.script, 0o700), NewFile(WRAPPER_NAME, job.wrapper, 0o700)]
+            await target.submit_with_files(job.description, lambda: files, key=key)
 
         try:
             session.run(submit)
@@ -356,24 +349,17 @@ class Client:
         record = self.store.find_job(self.settings.target, job_id)
         if record is not None and record.status.state.is_terminal:
             return False
-        try:
-            self.session.abort(job_id)
-        except OSProfileError:
-            with contextlib.suppress(OSProfileError):  # the first error counts
-                if self.session.status(job_id).state.is_terminal:
-                    return False
-            raise
-        return True
+        return self.session.run(lambda target: target.abort_unless_ended(job_id))
 
     def hold_job(self, number: int, index: int | None = None) -> bool:
         """Keep a waiting job from starting; return False if it has begun or ended: it is not suspended.
 
         Raises `JobNotFoundError`, and the error of the batch system.
         """
-        job_id = self.find_id(number, index)
-        status = self.session.status(job_id)
+        job = self.session.get_job(self.find_id(number, index))
+        status = job.status()
         if status.state is JobState.QUEUED:
-            self.session.hold(job_id)
+            job.hold()
         return status.state in {JobState.QUEUED, JobState.HELD} and not has_started(status)
 
     def release_job(self, number: int, index: int | None = None) -> bool:
@@ -381,10 +367,10 @@ class Client:
 
         Raises `JobNotFoundError`, and the error of the batch system.
         """
-        job_id = self.find_id(number, index)
-        status = self.session.status(job_id)
+        job = self.session.get_job(self.find_id(number, index))
+        status = job.status()
         if status.state is JobState.HELD and not has_started(status):
-            self.session.resume(job_id)
+            job.resume()
         return not status.state.is_terminal
 
 

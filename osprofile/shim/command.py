@@ -8,15 +8,14 @@ import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError
-from osprofile.jobs.state import JobState
-from osprofile.shim.command_line import UsageError, select_options
+from osprofile.job_scripts.command_line import UsageError, select_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from osprofile.job_scripts.command_line import Option, OptionValue
     from osprofile.jobs.state import JobStatus
     from osprofile.shim.client import Client
-    from osprofile.shim.command_line import Option
 
 MEMORY_OF_ENDED_JOBS: Final = 300.0
 """Seconds for which squeue and qstat know an ended job: MinJobAge of Slurm, keep_completed of Torque."""
@@ -71,13 +70,20 @@ def print_submitted_job(number: int, line: str) -> None:
     try:
         print_lines([line])
     except (OSProfileError, BrokenPipeError) as error:
-        message = f"job {number} was submitted, but nobody was told: {error}"
+        message = f"job {number} was submitted, but its id could not be printed: {error}"
         raise OSProfileError(message, hint="do not submit it again; the list of the jobs has it") from None
 
 
 def print_error(program: str, text: str) -> None:
     """Print a message to standard error."""
     sys.stderr.write(f"{program}: {text}\n".encode("utf-8", "backslashreplace").decode())
+
+
+def note_ignored(program: str, options: Iterable[OptionValue]) -> None:
+    """Name the options that change nothing, if a person reads it: programs take a text for an error."""
+    names = list(dict.fromkeys(str(option) for option in options))
+    if names and sys.stderr is not None and sys.stderr.isatty():
+        print_error(program, f"note: {', '.join(names)}: taken, and without effect here")
 
 
 def get_submit_directory() -> str:
@@ -103,11 +109,6 @@ def is_own_name(client: Client, name: str) -> bool:
 def is_known(status: JobStatus, since: float) -> bool:
     """Return whether a job has not ended, or not before a time (s since 1970)."""
     return not status.state.is_terminal or (status.ended or status.submitted or 0.0) >= since
-
-
-def has_started(status: JobStatus) -> bool:
-    """Return whether a job's program has begun, as far as is known."""
-    return status.started is not None or status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
 
 
 def get_elapsed(status: JobStatus) -> float:

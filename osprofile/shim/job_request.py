@@ -8,18 +8,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import IncarnationError, JobNotFoundError
+from osprofile.job_scripts.command_line import CommandLine, JobScript, OptionValue, UsageError
 from osprofile.jobs.request import build_job_name
 from osprofile.shim.client import WRAPPER_NAME, Submission
-from osprofile.shim.command_line import CommandLine, JobScript, OptionValue, UsageError
+from osprofile.shim.command import note_ignored
 from osprofile.shim.job_wrapper import restrict_environment
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from osprofile.shim.client import Client
 
 _CONDITIONS: Final = {"afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any"}
+_HARMLESS_FIELDS: Final = (
+    "QUEUE",
+    "PROJECT",
+    "QOS",
+    "RESERVATION",
+    "EXCLUSIVE",
+    "PRIORITY",
+    "NOTIFY",
+    "REQUEUE",
+)
+"""They say where and when a job runs, who pays, and who is told; not what it does, or what it gets."""
 _NUMBER: Final = re.compile(r"([0-9]{1,18})(?:\[\])?(?:\.osprofile)?")
 
 
@@ -31,6 +43,7 @@ class JobRequest:
     - `attributes`: those of a `JobDescription`, by name; None stands for the profile's default
     - `environment`: the submitter's variables that the job gets
     - `field_options`: the options that set the fields, for messages
+    - `ignored`: options that change nothing
     - `format_wrapper(number, directory)` returns the content of the wrapper in the job's own directory
     """
 
@@ -40,9 +53,10 @@ class JobRequest:
     attributes: Mapping[str, Any]
     environment: Mapping[str, str]
     field_options: Mapping[str, OptionValue]
+    ignored: Sequence[OptionValue]
     format_wrapper: Callable[[int, str], bytes]
 
-    def submit(self, client: Client) -> int:
+    def submit(self, client: Client, program: str) -> int:
         """Submit the job and return its number. Raises what `TargetSystem.submit` does."""
         from osprofile.jobs.fields import JobDescription
         from osprofile.jobs.profiles import list_settable_fields
@@ -53,6 +67,14 @@ class JobRequest:
             attributes["requeue"] = None  # no job is run again there
         if "NODE_FILE" not in settable:
             attributes["node_file"] = None  # its variable is empty
+        ignored = [*self.ignored]
+        for field in _HARMLESS_FIELDS if client.settings.ignore == "harmless" else ():
+            if field not in settable and attributes.get(field.lower()) is not None:
+                ignored += filter(None, [self.field_options.get(field)])
+                attributes[field.lower()] = None
+        if attributes.get("notify") is None:
+            attributes.pop("notify_events", None)
+        note_ignored(program, ignored)
 
         def make_submission(number: int, directory: str) -> Submission:
             description = JobDescription(
@@ -71,8 +93,10 @@ class JobRequest:
         except IncarnationError as error:
             option = self.field_options.get(error.field)
             if option is not None:
-                error.message = f"option {option.flag} {quote_value(option.text)}: {error.message}".replace(
-                    " '':", ":"
+                error.message = (
+                    f"{option.where}option {option.flag} {quote_value(option.text)}: {error.message}".replace(
+                        " '':", ":"
+                    )
                 )
             raise
 
@@ -81,7 +105,7 @@ def refuse_empty_array(options: CommandLine) -> None:
     """Raise `UsageError` for an array without indices, such as an empty variable of a script."""
     option = options.get("array")
     if option is not None and not option.text.strip():
-        raise UsageError(f"{option.flag}: there are no indices", hint="as in 1-10, or leave it out")
+        raise UsageError(f"{option}: there are no indices", hint="as in 1-10, or leave it out")
 
 
 def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[str, list[str]]:
@@ -96,13 +120,13 @@ def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[st
         matches = [_NUMBER.fullmatch(word) for word in words]
         if attribute is None or not words or None in matches:
             hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
-            raise UsageError(f"{option.flag}: {quote_value(part)} is not supported", hint=hint)
+            raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
         try:
             found.setdefault(attribute, []).extend(
                 client.find_id(int(match[1])) for match in matches if match
             )
         except JobNotFoundError as error:
-            raise UsageError(f"{option.flag}: {error.message}", hint=error.hint) from None
+            raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
     return found
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.caller_environment import is_job_variable
+from osprofile.job_scripts.command_line import UsageError
 from osprofile.jobs.request import quote_shell_words
-from osprofile.shim.command_line import UsageError
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -42,16 +42,21 @@ h=$(uname -n)
 h=${h%%.*}
 pad() { printf "%0$1d" "$2"; }
 """
+STEPS_VARIABLE: Final = "SLURM_STEPS_FILE"
+"""The variable of a job that names a file: srun writes a line into it for each step, its process id and its start time."""
 _SIGNAL: Final = """\
-# The signal before the time limit, to this process, which becomes the script. Its start time tells it from a later
-# process with the same id. What sends it is no child of the script, which may wait for all of its children.
+# The signal before the time limit, to this process, which becomes the script, or to what it starts by srun. A start time
+# tells a process from a later one with the same id. What sends it is no child of the script, which may wait for all of
+# its children.
 since() { read -r s < "/proc/$1/stat" && s=${s##*) } && set -- $s && printf %s "${20}"; } 2> /dev/null
 p=$$ t=$(since "$$")
 ( ( n=SECONDS
   while [ "$n" -gt 0 ] && [ "$(since "$p")" = "$t" ]; do
     d=$((n < 5 ? n : 5)) && sleep "$d" && n=$((n - d))
   done
-  [ "$(since "$p")" != "$t" ] || kill -s NAME "$p" ) < /dev/null > /dev/null 2>&1 & )
+  TARGETS | while read -r p t; do
+    [ "$(since "$p")" != "$t" ] || kill -s NAME "$p"
+  done ) < /dev/null > /dev/null 2>&1 & )
 """
 
 
@@ -65,6 +70,7 @@ class Wrapper:
     - `stdin`, `stdout`, `stderr`: paths as shell words; `stderr` empty: the same file as `stdout`
     - `appends`: whether the output is appended to its files
     - `signal`: a signal's name, and after how many seconds it is sent
+    - `steps_file`: a path as a shell word: the signal is for the processes in this file; empty: for the script
     """
 
     environment: Mapping[str, str]
@@ -75,6 +81,7 @@ class Wrapper:
     stderr: str
     appends: bool = False
     signal: tuple[str, int] | None = None
+    steps_file: str = ""
 
     def format(self) -> bytes:
         """Return the script; undecodable bytes of names and values stay as they were."""
@@ -89,7 +96,9 @@ class Wrapper:
             f"command exec {error} || exit 125\n",
         ]
         if self.signal is not None:
-            lines.append(_SIGNAL.replace("SECONDS", str(self.signal[1])).replace("NAME", self.signal[0]))
+            targets = f"cat {self.steps_file}" if self.steps_file else 'echo "$p $t"'
+            text = _SIGNAL.replace("SECONDS", str(self.signal[1])).replace("NAME", self.signal[0])
+            lines.append(text.replace("TARGETS", targets))
         lines.append(f"exec env -- {' '.join(words)} {quote_shell_words(self.command)}\n")
         return "".join(lines).encode("utf-8", "surrogateescape")
 
@@ -105,6 +114,11 @@ def leave_path() -> None:
     os.environ["PATH"] = os.pathsep.join(
         f for f in folders if not any(_is_stand_in(os.path.join(f, p)) for p in ("sbatch", "qsub"))
     )
+
+
+def get_caller_path() -> str:
+    """Return PATH as it was before `leave_path`."""
+    return _caller_path[0] if _caller_path else os.environ.get("PATH", "")
 
 
 def _is_stand_in(path: str) -> bool:
@@ -151,12 +165,33 @@ def _format_replacement(flag: str, match: re.Match[str], values: Mapping[str, st
     if letter == "%" and not width:
         return "'%'"
     if letter not in values:
-        hint = f"supported are {' '.join(f'%{name}' for name in values)} and %%"
-        raise UsageError(f"{flag}: {quote_value(match[0])} is not supported in a file's name", hint=hint)
+        raise _refuse_letter(flag, match[0], values)
     if width and letter in _NUMBERED:
         # Without an array, the index is no number.
         return f'"$(pad {min(int(width), _MAX_WIDTH)} {values[letter]})"'
     return values[letter]
+
+
+def expand_slurm_path(flag: str, pattern: str, values: Mapping[str, str]) -> str:
+    r"""Return the path of a file name pattern of Slurm, as `format_slurm_path`; `values` are texts."""
+    if "\\" in pattern:
+        return pattern.replace("\\", "")
+
+    def replace(match: re.Match[str]) -> str:
+        width, letter = match.groups()
+        if letter == "%":
+            return "%"
+        if letter not in values:
+            raise _refuse_letter(flag, match[0], values)
+        value = values[letter]
+        return value.zfill(min(int(width), _MAX_WIDTH)) if width and letter in _NUMBERED else value
+
+    return _PATTERN.sub(replace, pattern)
+
+
+def _refuse_letter(flag: str, text: str, values: Iterable[str]) -> UsageError:
+    hint = f"supported are {' '.join(f'%{name}' for name in values)} and %%"
+    return UsageError(f"{flag}: {quote_value(text)} is not supported in a file's name", hint=hint)
 
 
 def format_pbs_path(path: str, replacements: Iterable[tuple[str, str]]) -> str:

@@ -6,27 +6,27 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import JobNotFoundError, OSProfileError
+from osprofile.job_scripts.command_line import Option, UsageError, parse_words, select_options
 from osprofile.jobs.request import build_job_name
 from osprofile.jobs.state import JobState, NodeState
+from osprofile.shim.client import has_started
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     MEMORY_OF_HISTORY,
     Command,
-    has_started,
     is_own_name,
     print_error,
     print_lines,
 )
-from osprofile.shim.command_line import Option, UsageError, parse_words, select_options
 from osprofile.shim.qsub import SERVER_NAME, format_id
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from osprofile.job_scripts.command_line import CommandLine
     from osprofile.jobs.state import JobStatus
     from osprofile.shim.client import Client, Entry
-    from osprofile.shim.command_line import CommandLine
 
 UNKNOWN_JOB_CODE: Final = 153
 """The exit code for a job that is not known: PBSE_UNKJOBID, 15001, of which a byte remains."""
@@ -41,7 +41,10 @@ _QSELECT_TABLE: Final = (
     Option("user", ("-u",), "NAMES"),
     Option("history", ("-x",), "", "jobs that have ended, too", system="pbspro"),
 )
-_QDEL_TABLE: Final = (Option("history", ("-x",), "", "jobs that have ended are no error", system="pbspro"),)
+_QDEL_TABLE: Final = (
+    Option("history", ("-x",), "", "jobs that have ended are no error", system="pbspro"),
+    Option("force", ("-W",), "force|SECONDS", "changes nothing: a job is ended in any case"),
+)
 _HOLD_TABLE: Final = (Option("kind", ("-h",), "u", "the user's hold"),)
 _QALTER_TABLE: Final = (
     Option("change", tuple(f"-{letter}" for letter in "aAcehjJklmMNopPqrStuvW"), "VALUE"),

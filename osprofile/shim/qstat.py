@@ -8,18 +8,18 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 from xml.sax.saxutils import escape
 
+from osprofile.job_scripts.command_line import Option, UsageError, parse_words, select_options
 from osprofile.jobs.state import EndCause, JobState
+from osprofile.shim.client import has_started
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     MEMORY_OF_HISTORY,
     Command,
     get_elapsed,
-    has_started,
     is_known,
     print_error,
     print_lines,
 )
-from osprofile.shim.command_line import Option, UsageError, parse_words, select_options
 from osprofile.shim.pbs import (
     HISTORY_CODE,
     ID_BEGIN,
@@ -39,11 +39,12 @@ from osprofile.text import format_clock, quote_value, replace_unprintable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from osprofile.job_scripts.command_line import CommandLine
     from osprofile.jobs.state import JobStatus
     from osprofile.shim.client import Client, Entry
-    from osprofile.shim.command_line import CommandLine
 
 _TABLE: Final = (
+    Option("alternate", ("-a",), "", "the other table, as with -u"),
     Option("one_line", ("-1",), "", "each attribute has one line in any case"),
     Option("delimiter", ("-D",), "TEXT", "between the attributes of -F dsv", system="pbspro"),
     Option("format", ("-F",), "json|dsv", "with -f", system="pbspro"),
@@ -110,6 +111,8 @@ def _format_entries(client: Client, line: CommandLine, entries: Sequence[Entry])
         return (_format_delimited(client, entry, delimiter) for entry in entries)
     if "full" in line:
         return (text for entry in entries for text in _format_full(client, entry))
+    if "alternate" in line or "user" in line:
+        return _format_alternate_table(client, entries)
     return _format_table(client, entries)
 
 
@@ -308,6 +311,55 @@ def _format_table(client: Client, entries: Sequence[Entry]) -> list[str]:
         header,
         rule,
         *(f"{i:25} {n:16.16} {u:15.15} {t:>8} {s} {q:15}".rstrip() for i, n, u, t, s, q in rows),
+    ]
+
+
+def _format_alternate_table(client: Client, entries: Sequence[Entry]) -> list[str]:
+    """Return the table of -a and -u, with `--` for what is not known."""
+    if not entries:
+        return []
+    is_pro = client.system == "pbspro"
+    widths = (15, 8, 8, 10, 6, 3, 3, 6, 5, 1, 5) if is_pro else (23, 11, 8, 16, 6, 5, 6, 9, 9, 1, 9)
+    names = ("Job ID", "Username", "Queue", "Jobname", "SessID", "NDS", "TSK", "Memory", "Time", "S", "Time")
+    rows = [names, ["-" * width for width in widths], *(_list_cells(client, entry) for entry in entries)]
+    above = ["", "", "", "", "", "", "", "Req'd", "Req'd", "", "Elap"]
+    rows = [above, *rows]
+
+    def format_row(row: Sequence[str]) -> str:
+        # The names of PBS are cut off, but an id is never: programs compare it.
+        cells = (
+            (text if i == 0 else text[:width]).ljust(width)
+            if i < _LEFT_COLUMNS
+            else text[:width].rjust(width)
+            for i, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return " ".join(cells).rstrip()
+
+    return ["", f"{SERVER_NAME}: ", *map(format_row, rows)]
+
+
+_LEFT_COLUMNS: Final = 4
+"""How many columns of the other table are aligned to the left."""
+
+
+def _list_cells(client: Client, entry: Entry) -> list[str]:
+    known = _list_resources(client, entry)
+
+    def get_minutes(text: str) -> str:
+        return text.rpartition(":")[0] or "--"
+
+    return [
+        format_entry_id(entry),
+        client.user_name,
+        client.get_queue(entry),
+        entry.record.name,
+        "--",
+        known["Resource_List.nodect"],
+        known["Resource_List.ncpus"],
+        known["Resource_List.mem"] or "--",
+        get_minutes(known["Resource_List.walltime"]),
+        get_state(entry.status, client.system),
+        get_minutes(_format_clock(get_elapsed(entry.status)) if has_started(entry.status) else ""),
     ]
 
 

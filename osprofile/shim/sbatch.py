@@ -6,98 +6,37 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.jobs.arrays import parse_array
-from osprofile.jobs.request import quote_shell_words
-from osprofile.jobs.state import JobState
-from osprofile.shim import quantities
-from osprofile.shim.client import SCRIPT_NAME
-from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
-from osprofile.shim.command_line import (
+from osprofile.job_scripts import quantities
+from osprofile.job_scripts.command_line import (
     CommandLine,
     JobScript,
-    Option,
     OptionValue,
     UsageError,
+    accept_options,
     make_script,
     merge_lines,
+    parse_directives,
     parse_words,
     read_directives,
     read_script,
-    refuse_options,
     split_list,
 )
+from osprofile.job_scripts.sbatch import SBATCH_FIELDS, SBATCH_HARMLESS, SBATCH_TABLE, SbatchRequest
+from osprofile.job_scripts.script_request import Given
+from osprofile.jobs.arrays import parse_array
+from osprofile.jobs.request import quote_shell_words
+from osprofile.jobs.state import JobState
+from osprofile.shim.client import SCRIPT_NAME
+from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
 from osprofile.shim.job_request import JobRequest, find_dependencies, parse_signal, refuse_empty_array
-from osprofile.shim.job_wrapper import Wrapper, format_slurm_path, select_environment
+from osprofile.shim.job_wrapper import STEPS_VARIABLE, Wrapper, format_slurm_path, select_environment
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from osprofile.shim.client import Client
 
-_SBATCH_TABLE: Final = (
-    Option("account", ("-A", "--account"), "NAME", "the project that pays"),
-    Option("array", ("-a", "--array"), "INDICES", "as in 1-10:2%4"),
-    Option("begin", ("-b", "--begin"), "TIME", "as in 2030-12-31T23:59"),
-    Option("chdir", ("-D", "--chdir", "--workdir"), "DIR", "where the script runs"),
-    Option("constraint", ("-C", "--constraint"), "EXPRESSION"),
-    Option("cpus", ("-c", "--cpus-per-task"), "N"),
-    Option(
-        "dependency", ("-d", "--dependency"), "LIST", "afterok, afternotok, afterany: as in afterok:12:13"
-    ),
-    Option("error", ("-e", "--error"), "FILE", "the pattern of a file's name"),
-    Option("exclusive", ("--exclusive",)),
-    Option("export", ("--export",), "LIST", "ALL, NONE, or variables"),
-    Option("gpus", ("-G", "--gpus"), "[TYPE:]N", "of the whole job"),
-    Option("gpus_per_node", ("--gpus-per-node",), "[TYPE:]N"),
-    Option("gres", ("--gres",), "gpu[:TYPE]:N", "GPUs per node"),
-    Option("input", ("-i", "--input"), "FILE"),
-    Option("name", ("-J", "--job-name"), "NAME"),
-    Option("mail_type", ("--mail-type",), "EVENTS", "BEGIN, END, FAIL, ALL, NONE"),
-    Option("mail_user", ("--mail-user",), "ADDRESS"),
-    Option("memory", ("--mem",), "SIZE", "per node"),
-    Option("memory_per_cpu", ("--mem-per-cpu",), "SIZE"),
-    Option("nodes", ("-N", "--nodes"), "N"),
-    Option("no_requeue", ("--no-requeue",)),
-    Option("ntasks", ("-n", "--ntasks"), "N"),
-    Option("ntasks_per_node", ("--ntasks-per-node",), "N"),
-    Option("open_mode", ("--open-mode",), "append|truncate"),
-    Option("output", ("-o", "--output"), "FILE", "the pattern of a file's name"),
-    Option("parsable", ("--parsable",), "", "print only the number"),
-    Option("partition", ("-p", "--partition"), "NAME"),
-    Option("qos", ("-q", "--qos"), "NAME"),
-    Option("quiet", ("-Q", "--quiet")),
-    Option("requeue", ("--requeue",)),
-    Option("reservation", ("--reservation",), "NAME"),
-    Option("signal", ("--signal",), "B:SIGNAL[@SECONDS]", "sent before the time limit"),
-    Option("time", ("-t", "--time"), "TIME", "the limit: minutes, or as in 01:30:00, 1-12"),
-    Option("wait", ("-W", "--wait"), "", "wait for the job's end, and exit with its exit code"),
-    Option("wrap", ("--wrap",), "COMMAND", "run this command with /bin/sh"),
-    *(
-        Option("without_effect", flags, value, "changes nothing", is_optional=is_optional)
-        for flags, value, is_optional in (
-            (("--acctg-freq",), "SECONDS", False),
-            (("--comment",), "TEXT", False),
-            (("-m", "--distribution"), "TYPE", False),
-            (("--get-user-env",), "TIMEOUT", True),
-            (("--hint",), "TYPE", False),
-            (("--nice",), "N", True),
-            (("-s", "--oversubscribe", "--share"), "", False),
-            (("-v", "--verbose"), "", False),
-            (("--wckey",), "TEXT", False),
-        )
-    ),
-    *refuse_options(
-        "--batch --bb --bbf --cluster --cluster-constraint --clusters --container --context --contiguous --core-spec"
-        " --cores-per-socket --cpu-freq --cpus-per-gpu --deadline --delay-boot --exclude --export-file"
-        " --extra-node-info --gid --gpu-bind --gpu-freq --gpus-per-socket --gpus-per-task --gres-flags --help --hold"
-        " --ignore-pbs --kill-on-invalid-dep --licenses --mcs-label --mem-bind --mem-per-gpu --mincpus --network"
-        " --no-kill --nodefile --nodelist --ntasks-per-core --ntasks-per-gpu --ntasks-per-socket --ntasks-per-tres"
-        " --overcommit --power --prefer --priority --profile --propagate --reboot --sockets-per-node --spread-job"
-        " --switches --tasks-per-node --test-only --thread-spec --threads-per-core --time-min --tmp --uid --usage"
-        " --use-min-nodes --version --wait-all-nodes"
-    ),
-)
 _VARIABLES: Final = {
     "SBATCH_ACCOUNT": "--account",
     "SBATCH_ACCTG_FREQ": "--acctg-freq",
@@ -121,45 +60,16 @@ _VARIABLES: Final = {
     "SBATCH_WCKEY": "--wckey",
 }
 """The options that sbatch takes from the environment; those without a value are not supported there."""
-_MAIL_EVENTS: Final = {
-    "NONE": [],
-    "BEGIN": ["begin"],
-    "END": ["end"],
-    "FAIL": ["fail"],
-    "ALL": ["begin", "end", "fail"],
-}
-_FIELDS: Final = {
-    "partition": "QUEUE",
-    "account": "PROJECT",
-    "nodes": "NODES",
-    "ntasks": "PROCESSES",
-    "ntasks_per_node": "PROCESSES",
-    "cpus": "CPUS",
-    "memory": "MEMORY",
-    "memory_per_cpu": "MEMORY",
-    "time": "WALLTIME",
-    "gpus": "GPUS",
-    "gpus_per_node": "GPUS",
-    "gres": "GPUS",
-    "qos": "QOS",
-    "constraint": "CONSTRAINT",
-    "reservation": "RESERVATION",
-    "exclusive": "EXCLUSIVE",
-    "begin": "START_TIME",
-    "mail_type": "NOTIFY",
-    "array": "ARRAY",
-    "dependency": "DEPENDENCY",
-    "requeue": "REQUEUE",
-    "chdir": "DIRECTORY",
-}
-"""The fields that options set, for messages."""
 
 
 def _run_sbatch(client: Client, words: Sequence[str]) -> int:
-    command_line = parse_words(_SBATCH_TABLE, words, ends_at_operand=True)
+    ignores = client.settings.ignore == "harmless"
+    table = accept_options(SBATCH_TABLE, SBATCH_HARMLESS if ignores else ())
+    command_line = parse_words(table, words, ends_at_operand=True)
     script, arguments = _read_script(command_line)
-    directives = read_directives(script.text, "#SBATCH") if "wrap" not in command_line else []
-    lines = [_parse_directive(d.line, d.words) for d in directives]
+    where = "line {} of the script: ".format
+    directives = read_directives(script.text, "#SBATCH", where) if "wrap" not in command_line else []
+    lines = parse_directives(table, directives)
     options = merge_lines([*lines, _read_variables(os.environ), command_line])
     refuse_empty_array(options)
     request = _Request(client, options, script, arguments)
@@ -170,7 +80,7 @@ def _run_sbatch(client: Client, words: Sequence[str]) -> int:
         print_submitted_job(number, f"Submitted batch job {number}")
     if "wait" not in options:
         return 0
-    status = client.session.wait(client.find_id(number))
+    status = client.session.get_job(client.find_id(number)).wait()
     if status.state is JobState.DONE and status.exit_code is not None:
         return status.exit_code
     return 128 + status.signal if status.signal else 1
@@ -190,19 +100,6 @@ def _read_script(command_line: CommandLine) -> tuple[JobScript, Sequence[str]]:
     return make_script(content.encode("utf-8", "surrogateescape"), "wrap"), ()
 
 
-def _parse_directive(number: int, words: Sequence[str]) -> CommandLine:
-    where = f"line {number} of the script: "
-    if words and words[0] == "hetjob":
-        raise UsageError(f"{where}heterogeneous jobs are not supported", hint="submit a job for each part")
-    line = parse_words(_SBATCH_TABLE, words, ends_at_operand=False, where=where)
-    if line.operands:
-        hint = "quote a value that has blanks, or a # that begins a comment"
-        raise UsageError(f"{where}{quote_value(line.operands[0])} is not an option", hint=hint)
-    if "wrap" in line:
-        raise UsageError(f"{where}--wrap is for the command line", hint="write the command into the script")
-    return line
-
-
 def _read_variables(environment: Mapping[str, str]) -> CommandLine:
     """Return the options that the variables SBATCH_... set; one that is not known is refused."""
     lines = []
@@ -213,7 +110,7 @@ def _read_variables(environment: Mapping[str, str]) -> CommandLine:
                 raise UsageError(
                     f"the variable {quote_name(name)} is not supported by this stand-in", hint=hint
                 )
-            line = parse_words(_SBATCH_TABLE, [f"{_VARIABLES[name]}={value}"], ends_at_operand=False)
+            line = parse_words(SBATCH_TABLE, [f"{_VARIABLES[name]}={value}"], ends_at_operand=False)
             lines.append(
                 CommandLine(
                     {n: [OptionValue(name, v.text) for v in values] for n, values in line.options.items()}
@@ -235,81 +132,14 @@ class _Request:
         self.directory = self.directory.rstrip("/") or "/"
         self._submit_directory = submit_directory
         self.name = options.get_text("name") or script.name or "sbatch"
-        self.nodes = self._count("nodes", _parse_nodes)
-        self.cpus = self._count("cpus", quantities.parse_count)
-        self.processes = self._get_processes()
-        self.walltime = self._count("time", quantities.parse_slurm_time)
-        self.memory = self._get_memory()
-        self.gpus, self.gpu_type = self._get_gpus()
-        self.notify, self.notify_events = self._get_mail()
+        asked = self._asked = SbatchRequest(options, Given(user_name=client.user_name))
         self.environment = self._get_environment()
         self.signal = self._get_signal()
-        mode = options.get("open_mode")
-        if mode is not None and mode.text not in {"append", "truncate"}:
-            raise UsageError(
-                f"{mode.flag}: {quote_value(mode.text)} is not a mode", hint="append or truncate"
-            )
+        exclusive = options.get("exclusive")
+        for option in [*asked.others, *([exclusive] if exclusive and exclusive.text else [])]:
+            message = f"{option}: {quote_value(option.text)} is not supported"
+            raise UsageError(message, hint="leave it out")
         self._after = self._get_dependencies()
-
-    def _count(self, name: str, parse: Callable[[OptionValue], int]) -> int | None:
-        option = self._options.get(name)
-        return None if option is None else parse(option)
-
-    def _get_processes(self) -> int | None:
-        ntasks = self._count("ntasks", quantities.parse_count)
-        per_node = self._count("ntasks_per_node", quantities.parse_count)
-        return ntasks if ntasks is not None or per_node is None else per_node * (self.nodes or 1)
-
-    @property
-    def cpus_per_node(self) -> int:
-        tasks = -(-(self.processes or 1) // (self.nodes or 1))  # rounded up
-        return tasks * (self.cpus or 1)
-
-    def _get_memory(self) -> int | None:
-        memory, per_cpu = self._options.get("memory"), self._options.get("memory_per_cpu")
-        if memory is not None and per_cpu is not None:
-            raise UsageError(
-                f"{memory.flag} and {per_cpu.flag} exclude each other", hint="leave one of them out"
-            )
-        if per_cpu is not None:
-            return quantities.parse_slurm_size(per_cpu) * self.cpus_per_node
-        return None if memory is None else quantities.parse_slurm_size(memory)
-
-    def _get_gpus(self) -> tuple[int | None, str | None]:
-        given = [option for name in ("gpus", "gpus_per_node", "gres") if (option := self._options.get(name))]
-        if not given:
-            return None, None
-        option = given[0]
-        if len(given) > 1:
-            raise UsageError(
-                f"{option.flag} and {given[1].flag} exclude each other", hint="leave one of them out"
-            )
-        match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([1-9][0-9]{0,3})", option.text)
-        if option is self._options.get("gres"):
-            match = re.fullmatch(r"gpu(?::([A-Za-z][^:,=]*))?(?::([1-9][0-9]{0,3}))?", option.text)
-        if match is None:
-            hint = "GPUs are supported, as in --gres=gpu:2, --gpus=2 or --gpus-per-node=a100:2"
-            raise UsageError(f"{option.flag}: {quote_value(option.text)} is not supported", hint=hint)
-        number = int(match[2] or 1)
-        if option is self._options.get("gpus"):
-            if number % (self.nodes or 1):
-                message = f"{option.flag} {number} cannot be divided among {self.nodes} nodes"
-                raise UsageError(message, hint="give --gpus-per-node")
-            number //= self.nodes or 1
-        return number, match[1]
-
-    def _get_mail(self) -> tuple[str | None, str | None]:
-        types = self._options.get("mail_type")
-        if types is None:
-            return None, None
-        events: list[str] = []
-        for word in types.text.split(","):
-            if word.upper() not in _MAIL_EVENTS:
-                hint = f"supported are {', '.join(_MAIL_EVENTS)}"
-                raise UsageError(f"{types.flag}: {quote_value(word)} is not supported", hint=hint)
-            events += _MAIL_EVENTS[word.upper()]
-        user = self._options.get_text("mail_user") or self._client.user_name
-        return (user, ",".join(dict.fromkeys(events))) if events else (None, None)
 
     def _get_environment(self) -> dict[str, str]:
         """Return the variables that the submitter passes to the job."""
@@ -323,7 +153,7 @@ class _Request:
             name, equals, value = word.partition("=")
             if not name or word in {"NONE", "NIL"}:
                 hint = "ALL, NONE, or variables as in ALL,A=1,B"
-                raise UsageError(f"{option.flag}: {quote_value(option.text)} is not supported", hint=hint)
+                raise UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
             if equals:
                 result[name] = value
             elif word != "ALL" and word in own:
@@ -335,14 +165,14 @@ class _Request:
         option = self._options.get("signal")
         if option is None:
             return None
-        match = re.fullmatch(r"B:([A-Za-z0-9]+)(?:@([0-9]{1,5}))?", option.text)
+        match = re.fullmatch(r"(?:B:)?([A-Za-z0-9]+)(?:@([0-9]{1,5}))?", option.text)
         name = parse_signal(match[1]) if match else None
         if match is None or name is None:
-            hint = "as in B:USR2@30; without B:, it is for job steps, and there are none"
-            raise UsageError(f"{option.flag}: {quote_value(option.text)} is not supported", hint=hint)
-        if self.walltime is None:
+            hint = "as in B:USR2@30; without B:, it is for what srun starts"
+            raise UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
+        if self._asked.walltime is None:
             return None  # without a limit, nothing precedes it
-        return name[0], max(0, self.walltime - int(match[2] or 60))
+        return name[0], max(0, self._asked.walltime - int(match[2] or 60))
 
     def _get_dependencies(self) -> dict[str, list[str]]:
         """Return the ids of the jobs in each attribute of a description."""
@@ -353,48 +183,23 @@ class _Request:
 
     def submit(self) -> int:
         """Submit the job and return its number."""
-        text = self._options.get_text
-        begin = self._options.get("begin")
         request = JobRequest(
             script=self._script,
             name=self.name,
             directory=self.directory,
             environment=self.environment,
             field_options={
-                field: option for name, field in _FIELDS.items() if (option := self._options.get(name))
+                field: option for name, field in SBATCH_FIELDS.items() if (option := self._options.get(name))
             },
             attributes={
-                "queue": self._get_queue(),
-                "project": text("account"),
-                "nodes": self.nodes,
-                "processes": self.processes,
-                "cpus": self.cpus,
-                "memory": self.memory,
-                "walltime": self.walltime,
-                "gpus": self.gpus,
-                "gpu_type": self.gpu_type,
-                "qos": text("qos"),
-                "constraint": text("constraint"),
-                "reservation": text("reservation"),
-                "exclusive": True if "exclusive" in self._options else None,
-                "start_time": None if begin is None else quantities.parse_iso_time(begin),
-                "notify": self.notify,
-                "notify_events": self.notify_events,
-                "array": text("array"),
-                "requeue": self._get_requeue(),
+                **self._asked.attributes,
+                "queue": self._client.choose_queue(self._options.get_text("partition")),
                 **self._after,
             },
+            ignored=self._options.options.get("without_effect", ()),
             format_wrapper=self._format_wrapper,
         )
-        return request.submit(self._client)
-
-    def _get_queue(self) -> str | None:
-        return self._client.choose_queue(self._options.get_text("partition"))
-
-    def _get_requeue(self) -> bool | None:
-        if "requeue" in self._options:
-            return True
-        return False if "no_requeue" in self._options else None
+        return request.submit(self._client, "sbatch")
 
     def _format_wrapper(self, number: int, directory: str) -> bytes:
         array = self._options.get_text("array")
@@ -402,6 +207,7 @@ class _Request:
         index = '"$i"' if array else "4294967294"
         letters = {
             "j": str(number),
+            "J": str(number),
             "A": str(number),
             "a": index,
             "x": name,
@@ -415,23 +221,34 @@ class _Request:
             directory = "" if option.text.startswith("/") else quote_shell_words([f"{self.directory}/"])
             return directory + format_slurm_path(option.flag, option.text, letters)
 
+        steps = ""
+        if self.signal is not None and not (self._options.get_text("signal") or "").startswith("B:"):
+            steps = (
+                f"{quote_shell_words([f'{directory}/steps'])}{'.' if array else ''}{index if array else ''}"
+            )
         default = OptionValue("--output", "slurm-%A_%a.out" if array else "slurm-%j.out")
         error = self._options.get("error")
         return Wrapper(
             environment={**self.environment, **self._list_variables(number)},
-            runtime_environment=self._list_runtime_variables(number, array),
+            runtime_environment={
+                **self._list_runtime_variables(number, array),
+                **({STEPS_VARIABLE: steps} if steps else {}),
+            },
             command=[*self._script.interpreter, f"{directory}/{SCRIPT_NAME}", *self._arguments],
             stdin=format_path(self._options.get("input") or OptionValue("--input", "/dev/null")),
             stdout=format_path(self._options.get("output") or default),
             stderr="" if error is None else format_path(error),
             appends=self._options.get_text("open_mode") == "append",
             signal=self.signal,
+            steps_file=steps,
         ).format()
 
     def _list_variables(self, number: int) -> dict[str, str]:
         """Return the variables of Slurm that the job gets."""
-        nodes, text = str(self.nodes or 1), self._options.get_text
-        tasks_per_node = str(-(-(self.processes or 1) // (self.nodes or 1)))
+        asked, text = self._asked, self._options.get_text
+        nodes = str(asked.nodes or 1)
+        tasks_per_node = str(-(-(asked.processes or 1) // (asked.nodes or 1)))
+        per_cpu = self._options.get("memory_per_cpu")
         times = f"(x{nodes})" if nodes != "1" else ""
         variables = {
             "SLURM_JOB_ID": str(number),
@@ -446,15 +263,15 @@ class _Request:
             "SLURM_JOB_NUM_NODES": nodes,
             "SLURM_NNODES": nodes,
             "SLURM_TASKS_PER_NODE": f"{tasks_per_node}{times}",
-            "SLURM_JOB_CPUS_PER_NODE": f"{self.cpus_per_node}{times}",
-            "SLURM_CPUS_ON_NODE": str(self.cpus_per_node),
-            "SLURM_NTASKS": self.processes,
-            "SLURM_NPROCS": self.processes,
+            "SLURM_JOB_CPUS_PER_NODE": f"{asked.cpus_per_node}{times}",
+            "SLURM_CPUS_ON_NODE": str(asked.cpus_per_node),
+            "SLURM_NTASKS": asked.processes,
+            "SLURM_NPROCS": asked.processes,
             "SLURM_NTASKS_PER_NODE": text("ntasks_per_node"),
-            "SLURM_CPUS_PER_TASK": self.cpus,
-            "SLURM_MEM_PER_NODE": self.memory if "memory" in self._options else None,
-            "SLURM_MEM_PER_CPU": self._count("memory_per_cpu", quantities.parse_slurm_size),
-            "SLURM_GPUS_ON_NODE": self.gpus,
+            "SLURM_CPUS_PER_TASK": asked.cpus,
+            "SLURM_MEM_PER_NODE": asked.memory if "memory" in self._options else None,
+            "SLURM_MEM_PER_CPU": None if per_cpu is None else quantities.parse_slurm_size(per_cpu),
+            "SLURM_GPUS_ON_NODE": asked.gpus,
             "SLURM_PROCID": "0",
             "SLURM_LOCALID": "0",
             "SLURM_NODEID": "0",
@@ -463,7 +280,7 @@ class _Request:
 
     def _list_runtime_variables(self, number: int, array: str | None) -> dict[str, str]:
         variables = {"SLURMD_NODENAME": '"$h"'}
-        if not self.nodes or self.nodes == 1:
+        if (self._asked.nodes or 1) == 1:
             variables |= {"SLURM_JOB_NODELIST": '"$h"', "SLURM_NODELIST": '"$h"'}
         if array:
             indices = parse_array(array).indices
@@ -477,12 +294,4 @@ class _Request:
         return variables
 
 
-def _parse_nodes(option: OptionValue) -> int:
-    first, _, last = option.text.partition("-")
-    if last and last != first:
-        message = f"{option.flag}: {quote_value(option.text)} is not supported: it is a range"
-        raise UsageError(message, hint="give one number of nodes")
-    return quantities.parse_count(OptionValue(option.flag, first))
-
-
-SBATCH: Final = Command(_SBATCH_TABLE, "[SCRIPT [ARGUMENT...]]", _run_sbatch)
+SBATCH: Final = Command(SBATCH_TABLE, "[SCRIPT [ARGUMENT...]]", _run_sbatch)

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError
-from osprofile.jobs.request import build_job_name
-from osprofile.jobs.state import EndCause, JobState
-from osprofile.shim import quantities
-from osprofile.shim.command import (
-    Command,
-    get_elapsed,
-    has_started,
-    is_own_name,
-    print_error,
-    print_lines,
-)
-from osprofile.shim.command_line import (
+from osprofile.job_scripts import quantities
+from osprofile.job_scripts.command_line import (
     CommandLine,
     Option,
     OptionValue,
     UsageError,
     parse_words,
     refuse_options,
+)
+from osprofile.jobs.request import build_job_name
+from osprofile.jobs.state import EndCause, JobState
+from osprofile.shim.client import has_started
+from osprofile.shim.command import (
+    Command,
+    get_elapsed,
+    is_own_name,
+    print_error,
+    print_lines,
 )
 from osprofile.shim.job_request import parse_signal
 from osprofile.text import quote_name, quote_value
@@ -45,12 +46,16 @@ _SCANCEL_TABLE: Final = (
     Option("state", ("-t", "--state"), "STATE"),
     Option("user", ("-u", "--user"), "NAME"),
     Option("verbose", ("-v", "--verbose"), "", "print the job on standard error"),
+    Option("clusters", ("-M", "--clusters", "--cluster"), "NAMES", "there is one in any case"),
+    Option("without_effect", ("--ctld",), "", "changes nothing"),
+    Option("without_effect", ("-H", "--hurry"), "", "changes nothing"),
     *refuse_options(
-        "--account --batch --cluster --clusters --ctld --full --help --hurry --interactive --nodelist --qos"
+        "--account --batch --full --help --interactive --nodelist --qos"
         " --reservation --sibling --usage --version --wckey"
     ),
 )
 _SACCT_TABLE: Final = (
+    Option("accounts", ("-A", "--accounts"), "NAMES"),
     Option("all_clusters", ("-L", "--allclusters"), "", "there is one in any case"),
     Option("all_users", ("-a", "--allusers")),
     Option("allocations", ("-X", "--allocations"), "", "there are no steps in any case"),
@@ -73,7 +78,7 @@ _SACCT_TABLE: Final = (
     Option("state", ("-s", "--state"), "STATES"),
     Option("user", ("-u", "--user", "--uid"), "NAMES"),
     *refuse_options(
-        "--accounts --associations --batch-script --completion --constraints --env-vars --federation --file --flags"
+        "--associations --batch-script --completion --constraints --env-vars --federation --file --flags"
         " --gid --group --help --json --long --ncpus --nnodes --nodelist --qos --reason --timelimit-max --timelimit-min"
         " --truncate --units --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
     ),
@@ -183,7 +188,8 @@ def parse_states(option: OptionValue | None) -> frozenset[_State] | None:
 
 
 def filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) -> list[Entry]:
-    """Return the jobs that the options for users, names and partitions select."""
+    """Return the jobs that the options for users, names, partitions and accounts select."""
+    accounts = line.get("accounts")
     user, names, partitions = (line.get(name) for name in ("user", "name", "partition"))
     if user is not None and not any(is_own_name(client, name) for name in user.text.split(",")):
         return []  # the record has the jobs of one user
@@ -194,6 +200,7 @@ def filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) 
         for entry in entries
         if (plain is None or entry.record.name in plain)
         and (queues is None or client.may_be_in_queue(entry, queues))
+        and (accounts is None or client.get_requested(entry.record, "PROJECT") in accounts.text.split(","))
     ]
 
 
@@ -217,11 +224,25 @@ def format_time(timestamp: float | None, unknown: str) -> str:
     return unknown if timestamp is None else time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(timestamp))
 
 
+_REASONS: Final = {
+    _FAILED: "NonZeroExitCode",
+    _TIMEOUT: "TimeLimit",
+    _OUT_OF_MEMORY: "OutOfMemory",
+    _NODE_FAIL: "NodeDown",
+}
+
+
+def get_reason(entry: Entry) -> str:
+    """Return why a job waits or failed."""
+    if entry.status.state is JobState.HELD and get_state(entry.status) is PENDING:
+        return "JobHeldUser"
+    return _REASONS.get(get_state(entry.status), "None")
+
+
 def format_reason(entry: Entry) -> str:
-    """Return the nodes of a job, or in parentheses why it waits."""
-    state = get_state(entry.status)
-    if state is PENDING:
-        return f"({'JobHeldUser' if entry.status.state is JobState.HELD else 'None'})"
+    """Return the nodes of a job, or in parentheses why it waits or failed."""
+    if get_state(entry.status) in {PENDING, _FAILED, _TIMEOUT, _OUT_OF_MEMORY}:
+        return f"({get_reason(entry)})"
     return ",".join(entry.status.hosts) or "(None)"
 
 
@@ -288,7 +309,7 @@ def _cancel_job(client: Client, number: int, index: int | None, signal: int | No
     """Remove a job or send it a signal; return the error, empty for none, and the exit code."""
     try:
         if signal is not None:
-            client.session.signal(client.find_id(number, index), signal)
+            client.session.get_job(client.find_id(number, index)).signal(signal)
         elif not client.remove_job(number, index):
             return "Job/step already completing or completed", 0
     except JobNotFoundError:
@@ -301,7 +322,46 @@ def _cancel_job(client: Client, number: int, index: int | None, signal: int | No
 # sacct
 
 
+def _format_tres(client: Client, entry: Entry) -> str:
+    return f"cpu={count_cpus(client, entry)},node={client.count_requested(entry.record, 'NODES')}"
+
+
+def _get_cpu_seconds(client: Client, entry: Entry) -> float:
+    """Return the seconds that the processors were a job's."""
+    return get_elapsed(entry.status) * count_cpus(client, entry)
+
+
+def _format_planned(entry: Entry) -> str:
+    """Return how long a job has waited."""
+    status, submitted = entry.status, entry.record.status.submitted
+    until = status.started or status.ended or time.time()
+    return "" if submitted is None else quantities.format_days(max(0.0, until - submitted))
+
+
+_FIELDS_OF_STEPS: Final = (
+    "AveCPU AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize MaxDiskRead MaxDiskReadNode MaxDiskReadTask"
+    " MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages MaxPagesNode MaxPagesTask MaxRSSNode MaxRSSTask MaxVMSize"
+    " MaxVMSizeNode MaxVMSizeTask MinCPU MinCPUNode MinCPUTask NTasks Layout"
+)
+"""They are empty for a job itself, and jobs have no steps."""
+_EMPTY_FIELDS: Final = "AdminComment BlockID Comment Container Flags McsLabel SubmitLine SystemComment WCKey"
 _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
+    **dict.fromkeys(f"{_FIELDS_OF_STEPS} {_EMPTY_FIELDS}".split(), lambda _c, _e: ""),
+    "AllocTRES": lambda c, e: _format_tres(c, e) if has_started(e.status) else "",
+    "Cluster": lambda c, _: c.default_queue,
+    "Constraints": lambda c, e: c.get_requested(e.record, "CONSTRAINT"),
+    "CPUTime": lambda c, e: quantities.format_days(_get_cpu_seconds(c, e)),
+    "CPUTimeRAW": lambda c, e: str(int(_get_cpu_seconds(c, e))),
+    "DerivedExitCode": lambda _c, _e: "0:0",
+    "Eligible": lambda _, e: format_time(e.record.status.submitted, "Unknown"),
+    "GID": lambda _c, _e: str(os.getegid()),
+    "Planned": lambda _, e: _format_planned(e),
+    "Reserved": lambda _, e: _format_planned(e),
+    "ReqNodes": lambda c, e: str(c.count_requested(e.record, "NODES")),
+    "ReqTRES": _format_tres,
+    "Reservation": lambda c, e: c.get_requested(e.record, "RESERVATION"),
+    "Suspended": lambda _c, _e: "00:00:00",
+    "UID": lambda _c, _e: str(os.geteuid()),
     "Account": lambda c, e: c.get_requested(e.record, "PROJECT"),
     "AllocCPUS": lambda c, e: str(count_cpus(c, e) if has_started(e.status) else 0),
     "AllocNodes": lambda c, e: str(c.count_requested(e.record, "NODES") if has_started(e.status) else 0),
@@ -318,7 +378,7 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "NodeList": lambda _, e: ",".join(e.status.hosts) or "None assigned",
     "Partition": lambda c, e: c.get_queue(e),
     "QOS": lambda c, e: c.get_requested(e.record, "QOS"),
-    "Reason": lambda _, e: format_reason(e)[1:-1] if get_state(e.status) is PENDING else "None",
+    "Reason": lambda _, e: get_reason(e),
     "ReqCPUS": lambda c, e: str(count_cpus(c, e)),
     "ReqMem": lambda c, e: f"{c.get_requested(e.record, 'MEMORY') or 0}M",
     "Start": lambda _, e: format_time(e.status.started, "Unknown"),
@@ -332,6 +392,13 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "User": lambda c, _: c.user_name,
     "WorkDir": lambda c, e: c.get_requested(e.record, "DIRECTORY"),
 }
+
+
+def get_sacct_value(client: Client, entry: Entry, name: str) -> str:
+    """Return the value of a field of sacct."""
+    return _SACCT_FIELDS[name](client, entry)
+
+
 _SACCT_FORMAT: Final = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode"
 _BRIEF_FORMAT: Final = "JobID,State,ExitCode"
 _STEP: Final = re.compile(r"[0-9_]+\.(?:[0-9]+|batch|extern|interactive)")

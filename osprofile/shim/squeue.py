@@ -8,8 +8,9 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile.job_scripts import quantities
+from osprofile.job_scripts.command_line import Option, OptionValue, UsageError, parse_words, refuse_options
 from osprofile.jobs.state import JobState
-from osprofile.shim import quantities
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     Command,
@@ -18,7 +19,6 @@ from osprofile.shim.command import (
     print_error,
     print_lines,
 )
-from osprofile.shim.command_line import Option, OptionValue, UsageError, parse_words, refuse_options
 from osprofile.shim.slurm import (
     LIVE_STATES,
     PENDING,
@@ -28,6 +28,7 @@ from osprofile.shim.slurm import (
     format_id,
     format_reason,
     format_time,
+    get_reason,
     get_state,
     is_selected,
     parse_ids,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     _Value = Callable[[Client, Entry], str]
 
 _TABLE: Final = (
+    Option("accounts", ("-A", "--accounts", "--account"), "NAMES"),
     Option("all", ("-a", "--all")),
     Option("array", ("-r", "--array"), "", "tasks have a line each in any case"),
     Option("clusters", ("-M", "--clusters"), "NAMES", "there is one in any case"),
@@ -61,7 +63,7 @@ _TABLE: Final = (
     Option("user", ("-u", "--users", "--user"), "NAMES"),
     Option("verbose", ("-v", "--verbose")),
     *refuse_options(
-        "--accounts --array-unique --federation --help --iterate --json --licenses --long --node --nodelist --nodes"
+        "--array-unique --federation --help --iterate --json --licenses --long --node --nodelist --nodes"
         " --priority --qos --reservation --sib --sibling --sort --start --steps --usage --version --yaml"
     ),
 )
@@ -159,7 +161,7 @@ _COLUMNS: Final[dict[str, tuple[str, str, _Value]]] = {
     "priority": ("p", "PRIORITY", lambda _, e: f"{_get_priority(e) / 2**32:.14f}"),
     "prioritylong": ("Q", "PRIORITY", lambda _, e: str(_get_priority(e))),
     "qos": ("q", "QOS", _requested("QOS")),
-    "reason": ("r", "REASON", lambda _, e: format_reason(e)[1:-1] if get_state(e.status) is PENDING else "None"),
+    "reason": ("r", "REASON", lambda _, e: get_reason(e)),
     "reasonlist": ("R", "NODELIST(REASON)", lambda _, e: format_reason(e)),
     "reqnodes": ("n", "REQ_NODES", _always("")),
     "reservation": ("v", "RESERVATION", _requested("RESERVATION")),
@@ -184,9 +186,14 @@ _COLUMNS: Final[dict[str, tuple[str, str, _Value]]] = {
 """By the names of --Format: the letter of --format, the header, and the value."""
 _NAMES: Final = {letter: name for name, (letter, _, _) in _COLUMNS.items() if letter}
 _DEFAULT_FORMAT: Final = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
-_PIECE: Final = re.compile(r"%(\.?)([0-9]{0,3})(.?)", re.DOTALL)
+FORMAT_PIECE: Final = re.compile(r"%(\.?)([0-9]{0,3})(.?)", re.DOTALL)
 _LONG_PIECE: Final = re.compile(r"([A-Za-z_-]+)(?::(\.?)([0-9]{0,3})(.*))?", re.DOTALL)
 _LONG_WIDTH: Final = 20
+
+
+def get_column(client: Client, entry: Entry, name: str) -> str:
+    """Return the value of a column by its name of --Format."""
+    return _COLUMNS[name][2](client, entry)
 
 
 @final
@@ -204,7 +211,7 @@ class _Column(NamedTuple):
         return self._fit(_COLUMNS[self.name][1])
 
     def format_value(self, client: Client, entry: Entry) -> str:
-        return self._fit(_COLUMNS[self.name][2](client, entry))
+        return self._fit(get_column(client, entry, self.name))
 
     def _fit(self, text: str) -> str:
         if self.width:
@@ -216,7 +223,7 @@ class _Column(NamedTuple):
 def _parse_format(option: OptionValue) -> tuple[list[_Column], str]:
     """Return the columns of a format such as `%.18i %j`, and the text behind them."""
     columns, end, before = [], 0, ""
-    for match in _PIECE.finditer(option.text):
+    for match in FORMAT_PIECE.finditer(option.text):
         dot, width, letter = match.groups()
         before += option.text[end : match.start()]
         end = match.end()

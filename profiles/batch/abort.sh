@@ -3,18 +3,22 @@
 main() {
   profile=$2 id_pattern=$3 id=$4 noted=
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
+  set -f
   read_commands "$1"
   read_jobs || exit
-  find_line "$id"
-  is_live || fail "job $id has already ended, or is unknown"
+  live=$(print_live)
+  [ -n "$live" ] || fail "job $id has already ended, or is unknown"
   # before the job is cancelled, because it may write down its end at once
-  ! gpe_job_dir "$id" || note_removal
+  for task in $live; do note_removal "$task"; done
   words=$(gpe_cancel "$id" 2>&1) && exit
   # A job that is just being started may be refused, because it neither waits nor runs.
   sleep 1
   words=$(gpe_cancel "$id" 2>&1) && exit
   ! ends_by_note || exit 0
-  [ -z "$noted" ] || rm -f "$noted"
+  for task in $noted; do
+    gpe_job_dir "$task"
+    rm -f "$gpe_dir/.gpe/removed"
+  done
   printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
   exit 1
 }
@@ -22,16 +26,28 @@ fail() { # MESSAGE
   printf 'ABORT: %s\n' "$1" >&2
   exit 1
 }
-note_removal() { # sets noted, unless another ABORT has noted it
-  (umask 077 && set -C && printf 'removed\n' > "$gpe_dir/.gpe/removed") 2> /dev/null || return 0
-  noted=$gpe_dir/.gpe/removed
+print_live() { # the job, or its tasks, if they have not ended
+  # shellcheck disable=SC2046
+  print_lines $(print_tasks "$id") | while read -r task line; do
+    ! is_live || printf '%s\n' "$task"
+  done
+}
+note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
+  gpe_job_dir "$1" || return 0
+  (
+    umask 077
+    [ -d "$gpe_dir/.gpe" ] || mkdir -p -- "$gpe_dir/.gpe"
+    set -C && printf 'removed\n' > "$gpe_dir/.gpe/removed"
+  ) 2> /dev/null || return 0
+  noted="$noted $1"
   [ -e "$gpe_dir/.gpe_exit_status" ] || return 0
-  rm -f "$noted" # it has ended by itself, just before
-  fail "job $id has already ended"
+  rm -f "$gpe_dir/.gpe/removed" # it has ended by itself, just before
+  [ "$1" != "$id" ] || fail "job $id has already ended"
 }
 ends_by_note() { # has the job found the note as it began, and ended?
-  [ -n "$noted" ] && [ ! -e "$gpe_dir/.gpe_exit_status" ] || return
-  read_jobs || return
-  find_line "$id"
-  ! is_live
+  [ -n "$noted" ] || return
+  for task in $noted; do
+    gpe_job_dir "$task" && [ ! -e "$gpe_dir/.gpe_exit_status" ] || return
+  done
+  read_jobs && [ -z "$(print_live)" ]
 }

@@ -1,20 +1,32 @@
-# get-job-status.sh COMMANDS PROFILE ID-PATTERN [ID]: prints the state of a job; without ID, that of
-# all jobs that the batch system knows. Exit status 1: the job is not known; 2: the batch system did
-# not answer.
+# get-job-status.sh COMMANDS PROFILE ID-PATTERN [IDS]: prints the states of jobs; without IDS, those
+# of all jobs that the batch system knows. Exit status 1: the only job is not known; 2: the batch
+# system did not answer.
 main() {
-  profile=$2 id_pattern=$3
+  profile=$2 id_pattern=$3 ids=${4-}
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   read_commands "$1"
   read_jobs || exit 2
-  if [ "$#" -gt 3 ]; then
-    find_line "$4"
-    print_state "$4" && exit
-    printf 'GET_JOB_STATUS: unknown job %s\n' "$4" >&2
-    exit 1
+  set -f
+  # shellcheck disable=SC2046,SC2086
+  set -- $(print_tasks $ids)
+  [ "$#" -eq 0 ] || read_ended "$@" || exit 2
+  states=$(print_lines "$@" | while read -r id line; do
+    [ -z "$id" ] || print_state "$id" || :
+  done)
+  if [ -n "$states" ]; then
+    printf '%s\n' "$states"
+    exit
   fi
-  printf '%s\n' "$jobs" | while IFS= read -r line; do
-    [ -z "$line" ] || print_state "${line%% *}" || :
-  done
+  case $ids in '' | *' '*) exit 0 ;; esac
+  printf 'GET_JOB_STATUS: unknown job %s\n' "$ids" >&2
+  exit 1
+}
+read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list
+  # shellcheck disable=SC2046
+  set -- $(print_lines "$@" | awk 'NF == 1 { print $1 }')
+  [ "$#" -eq 0 ] || ended=$(gpe_list_ended "$@") || return
+  [ "$#" -eq 0 ] || jobs="$jobs
+$ended"
 }
 # ID: by the job's own record, if it has ended and left one, else by the line. The batch system
 # knows best that a limit ended the job; the job itself may have ended by any signal, or by none.

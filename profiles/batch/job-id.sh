@@ -10,13 +10,17 @@ gpe_set_id() {
     gpe_n=$((gpe_n + 1))
     sleep 1
   done
+  if [ -n "${gpe_array:-}" ]; then
+    gpe_task=$(gpe_own_task)
+    gpe_task_id=${gpe_id}_$gpe_task
+  fi
   gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal
 }
 # A job that is cancelled as it begins does not run its program. It leaves no exit status, which
 # ABORT would take for an earlier end. The program's own shell looks again: until that one begins, a
 # signal of the batch system's ends nothing.
 gpe_check_removal() {
-  [ -e .gpe/removed ] || return 0
+  [ -e .gpe/removed ] || [ -e "$GPE_WORKING_DIRECTORY/.gpe/removed" ] || return 0
   trap - EXIT
   exit 143
 }

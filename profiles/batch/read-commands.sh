@@ -2,6 +2,7 @@
 read_commands() {
   gpe_read_id() { cat; }
   gpe_find() { :; }
+  gpe_list_ended() { :; }
   gpe_has_ended() { false; }
   gpe_is_limit() { false; }
   gpe_submit() { refuse 'does not define gpe_submit'; }

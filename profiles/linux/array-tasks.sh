@@ -1,27 +1,3 @@
-# The leader makes the directories of the tasks; a task, which the leader runs, notes its session.
-gpe_begin_array() {
-  gpe_run_tasks=gpe_run_tasks
-  if [ -n "$gpe_task_index" ]; then
-    gpe_begin_task "$gpe_task_index"
-    return
-  fi
-  gpe_list=$(gpe_print_indices) || gpe_list=
-  [ -n "$gpe_list" ] ||
-    gpe_refuse "ARRAY $gpe_array has an empty range, or more than 100000 tasks"
-  (
-    umask 077
-    mkdir -p .gpe/tasks && cd .gpe/tasks || exit
-    # shellcheck disable=SC2086
-    printf '%s/.gpe\n' $gpe_list | xargs mkdir -p --
-  ) || exit 1
-}
-gpe_print_indices() { # of ARRAY, each once
-  printf '%s\n' "${gpe_array%%%*}" | tr , '\n' | awk -F '[-:]' '{
-    last = NF > 1 ? $2 : $1; step = NF > 2 ? $3 : 1
-    if ($1 + 0 > last + 0) exit 1
-    for (i = $1 + 0; i <= last + 0; i += step) if (!seen[i]++) { if (++n > 100000) exit 1; print i }
-  }'
-}
 gpe_begin_task() { # INDEX
   gpe_i=.gpe/tasks/$1/.gpe
   # it has begun already, below an xargs that was killed

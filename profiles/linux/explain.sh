@@ -15,12 +15,13 @@ gpe_explain_kill() { # LINE: prints another line in its place; false if the job 
     gpe_record "${1%% *}"
     return
   fi
-  gpe_home=${gpe_dir%/.gpe/tasks/*}
+  gpe_array_dir=${gpe_dir%/.gpe/tasks/*}
   [ ! -e "$gpe_dir/.gpe/output" ] && [ ! -e "$gpe_dir/.gpe/removed" ] || return
-  [ -s "$gpe_home/.gpe/id" ] || return
+  [ -s "$gpe_array_dir/.gpe/id" ] || return
   gpe_why=
   case $1 in *' host='*) gpe_why=${1#* host=} gpe_why=${gpe_why%% *} ;; esac
   printf '%s exited/no-directory exit=137%s reason=%s %s on %s, %s\n' "${1%% *}" \
     "${gpe_why:+ host=$gpe_why}" 'the job could not enter its working directory' \
-    "$(readlink -- "$gpe_home")" "${gpe_why:-its node}" 'or not write there: does the node see it?'
+    "$(readlink -- "$gpe_array_dir")" "${gpe_why:-its node}" \
+    'or not write there: does the node see it?'
 }

@@ -2,7 +2,7 @@
 # job that was submitted in a directory, or nothing. It waits for a submission that is under way. If
 # one was interrupted and there is no job, it is given up: should its job begin later, it runs
 # nothing. COMMAND, which some profiles have, asks the batch system. Exit status 73: the directory
-# cannot be used. 75: it is not known whether there is a job.
+# cannot be used. 75, or any other but 0: it is not known whether there is a job.
 main() { # COMMAND...
   # without a directory, there never was a START
   [ -d "$directory" ] || exit 0
@@ -34,8 +34,8 @@ settle() { # ID: writes down the id that was found; without one, gives the submi
     fail 75 "no job of $directory is found, but $(cat .gpe/submitting) \
 (if there is none, remove $directory/.gpe/submitting)"
   else
-    # a job of this directory that begins from now on runs nothing; one that begins just now takes
-    # its id back
+    # A job of this directory that begins from now on runs nothing. One that has just looked for the
+    # mark has time to write its id; one that finds no mark removes its id again.
     rm .gpe/submitting && sleep 0.2 || exit 1
   fi
 }

@@ -4,7 +4,7 @@ main() { # PROFILE [ID]
   gpe_jobs=${HOME:?}/.gpe/jobs/$1
   gpe_read_machine
   if [ "$#" -gt 1 ]; then
-    gpe_show "$2" && exit
+    gpe_print_states "$2" && exit
     printf 'GET_JOB_STATUS: unknown job %s\n' "$2" >&2
     exit 1
   fi
@@ -14,7 +14,7 @@ main() { # PROFILE [ID]
     # not there
     [ -d "$link" ] || continue
     gpe_word=
-    gpe_show "${link##*/}" || :
+    gpe_print_states "${link##*/}" || :
     case $gpe_word in ended | vanished) set -- "$@" "$link" ;; esac
     if [ "$#" -ge 1000 ]; then
       rm -f -- "$@"

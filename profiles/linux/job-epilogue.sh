@@ -1,5 +1,5 @@
 )
-<SITE_CLEANUP/(?s)^.+\z/gpe_end_program>
+<SITE_CLEANUP/(?s)^.+\z/gpe_keep_status>
 <SITE_CLEANUP/(?s)^.+\z/( : # in a shell of its own: it may exit>
 <SITE_CLEANUP>
 <SITE_CLEANUP/(?s)^.+\z/)>

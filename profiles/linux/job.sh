@@ -4,7 +4,10 @@
 #   gpe_begin_job NAME=VALUE...       takes the directory for this job; exports values as GPE_NAME
 #   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, enters DIRECTORY
 #   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables
-#   gpe_end_job                       writes down how the program ended, and exits with that
+#   gpe_end_job                       writes its exit status to .gpe_exit_status, and exits with it
+# Values are quoted words of the job script. eval gets names, and words that gpe_quote has quoted.
+# A profile may define functions and name them in gpe_tell, gpe_begin, gpe_enter, gpe_end,
+# gpe_run_tasks and gpe_exit: gpe_begin_job and the others call them.
 gpe_begin_job() { # NAME=VALUE...
   # a link in place of the directory that START has checked
   [ ! -L "$PWD" ] || kill -s KILL "$$"
@@ -12,13 +15,14 @@ gpe_begin_job() { # NAME=VALUE...
   [ -n "${gpe_id+set}" ] || gpe_set_id
   gpe_me=${gpe_task_id:-$gpe_id}
   [ -z "$gpe_id" ] || gpe_claim_directory
+  "${gpe_tell:-:}"
   [ -z "${gpe_array:-}" ] || gpe_enter_task
   gpe_open_record
   gpe_export_values "$@"
   gpe_survive
   "${gpe_begin:-:}"
   [ -z "$GPE_TMP_DIR" ] || gpe_make_tmp_dir
-  { read -r gpe_uptime gpe_w < /proc/uptime; } 2> /dev/null
+  { read -r gpe_uptime < /proc/uptime; } 2> /dev/null
 }
 # The first job that writes its id is the job of this directory; another one runs nothing.
 gpe_claim_directory() {
@@ -30,7 +34,8 @@ gpe_claim_directory() {
     [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe/id
     gpe_first=none
   fi
-  [ "${gpe_first%%.*}" != "${gpe_id%%.*}" ] || return 0
+  [ "${gpe_first%%.*}" != "${gpe_id%%.*}" ] || return 0 # PBS: 12.server and 12
+  # 1, not KILL: there is no link to this directory by this id, so nobody takes it for a program's
   echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2
   exit 1
 }
@@ -42,14 +47,14 @@ gpe_enter_task() {      # of an array: a directory of its own for the files of i
 # A job that cannot write here is killed: an exit status would be taken for the program's.
 gpe_open_record() {
   command exec > .gpe/output 2>&1 || kill -s KILL "$$"
-  trap 'gpe_w=$?; [ -e .gpe_exit_status ] || echo "$gpe_w" > .gpe_exit_status' EXIT
-  rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" &
+  trap 'gpe_rc=$?; [ -e .gpe_exit_status ] || echo "$gpe_rc" > .gpe_exit_status' EXIT
+  rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" & # the job need not wait for it
   [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
     rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
   # room for the end, which is written over it: the job may fill its disk
   printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$"
-  # not empty: SITE_SETUP has begun, and not ended
-  gpe_setup=$PWD/.gpe/setup
+  # the name of a file that is not empty while SITE_SETUP runs
+  gpe_setup_mark=$PWD/.gpe/setup
 }
 gpe_export_values() { # NAME=VALUE...
   GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME=''
@@ -68,15 +73,16 @@ gpe_set_values() {
     eval "$gpe_prefix${gpe_value%%=*}=\${gpe_value#*=}"
   done
 }
-# This shell outlives a signal for the whole job, to record its end. ABRT is last: zsh stops there.
+# This shell outlives a signal for the whole job, to record its end; a subshell, as the program's,
+# does not inherit this. ABRT is last: zsh does not know it, and sets no trap behind it.
 gpe_survive() {
   trap : HUP INT QUIT ILL TRAP BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS ABRT
 }
 # A line for each process: by gpe_print_nodes, which a batch system has, else this machine's name.
 gpe_write_node_file() {
   case $GPE_NODE_FILE in /*) ;; *) GPE_NODE_FILE=$GPE_WORKING_DIRECTORY/$GPE_NODE_FILE ;; esac
-  gpe_add_task "$GPE_NODE_FILE"
-  GPE_NODE_FILE=$gpe_w
+  gpe_add_task_suffix "$GPE_NODE_FILE"
+  GPE_NODE_FILE=$gpe_file
   export GPE_NODE_FILE
   (gpe_print_nodes > "$GPE_NODE_FILE") || exit 125
 }
@@ -87,21 +93,22 @@ gpe_make_tmp_dir() {
 # In the site's own shell: what SITE_SETUP and SITE_CLEANUP do to it does not harm the record.
 gpe_begin_site() {
   gpe_survive
-  printf 'SITE_SETUP\n' > "$gpe_setup" || exit 125
+  printf 'SITE_SETUP\n' > "$gpe_setup_mark" || exit 125
 }
 gpe_end_setup() {
   set +euC
-  command : > "$gpe_setup" || exit 125
+  command : > "$gpe_setup_mark" || exit 125
 }
 gpe_open_program() { # NAME=VALUE...
   "${gpe_enter:-:}"
   gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
+  gpe_STDOUT_NAME='' gpe_STDERR_NAME='' gpe_APPEND=''
   gpe_set_values gpe_ "$@"
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   # If SITE_SETUP has changed the directory, the program begins there; its files are opened in the
   # working directory all the same.
   # shellcheck disable=SC3013
-  [ . -ef "${gpe_setup%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
+  [ . -ef "${gpe_setup_mark%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
   command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
   gpe_open_files "${gpe_STDIN:-/dev/null}" "${gpe_STDOUT:-stdout}" "${gpe_STDERR:-stderr}"
   [ -z "$gpe_DIRECTORY" ] || command cd -- "$gpe_DIRECTORY" || exit 125
@@ -112,19 +119,51 @@ gpe_open_program() { # NAME=VALUE...
   ulimit -H -t "$((gpe_cputime + 5))" 2> /dev/null || :
 }
 gpe_open_files() { # STDIN STDOUT STDERR
-  gpe_add_task "$2"
-  gpe_stdout=$gpe_w
-  gpe_add_task "$3"
-  command exec 2> "$gpe_w" < "$1" || exit 125
-  if [ "$gpe_stdout" = "$gpe_w" ]; then
-    command exec >&2
+  gpe_add_task_suffix "$2"
+  gpe_stdout=$gpe_file
+  gpe_add_task_suffix "$3"
+  gpe_stderr=$gpe_file
+  [ -z "$gpe_STDOUT_NAME" ] || gpe_link_output "$gpe_stdout" "$gpe_STDOUT_NAME"
+  [ -z "$gpe_STDERR_NAME" ] || gpe_link_output "$gpe_stderr" "$gpe_STDERR_NAME"
+  if [ -z "$gpe_APPEND" ]; then
+    command exec 2> "$gpe_stderr" < "$1" || exit 125
   else
+    command exec 2>> "$gpe_stderr" < "$1" || exit 125
+  fi
+  if [ "$gpe_stdout" = "$gpe_stderr" ]; then
+    command exec >&2
+  elif [ -z "$gpe_APPEND" ]; then
     command exec > "$gpe_stdout" || exit 125
+  else
+    command exec >> "$gpe_stdout" || exit 125
   fi
 }
-gpe_add_task() { # FILE: sets gpe_w to it; in a task, to that of the task, unless it is a device
-  gpe_w=$1
-  case ${1#/dev/shm} in /dev/*) ;; *) gpe_w=$1${gpe_task:+.$gpe_task} ;; esac
+# FILE NAME: the file becomes a link to that of the name, in which %j is the job's id, %a the index
+# of the task, %3a with three digits, and %N this node.
+gpe_link_output() {
+  gpe_name='' gpe_rest=$2
+  while :; do
+    case $gpe_rest in *%*) ;; *) break ;; esac
+    gpe_name=$gpe_name${gpe_rest%%\%*} gpe_rest=${gpe_rest#*%}
+    gpe_width=${gpe_rest%%[!0-9]*}
+    gpe_rest=${gpe_rest#"$gpe_width"}
+    case $gpe_rest in
+    j*) gpe_name=$gpe_name$gpe_id ;;
+    a*) gpe_name=$gpe_name$(printf "%0${gpe_width:-1}d" "${gpe_task:-0}") ;;
+    N*)
+      gpe_node=$(uname -n)
+      gpe_name=$gpe_name${gpe_node%%.*}
+      ;;
+    *) gpe_name=$gpe_name% ;;
+    esac
+    gpe_rest=${gpe_rest#?}
+  done
+  ln -sfn -- "$gpe_name$gpe_rest" "$1" || exit 125
+}
+# FILE: sets gpe_file to it; in a task, to that of the task, unless it is a device.
+gpe_add_task_suffix() {
+  gpe_file=$1
+  case ${1#/dev/shm} in /dev/*) ;; *) gpe_file=$1${gpe_task:+.$gpe_task} ;; esac
 }
 gpe_load_modules() { # MODULES, with blanks between them
   for gpe_module in $1; do module load "$gpe_module" || exit 125; done
@@ -150,7 +189,7 @@ gpe_read_environment() {
     gpe_n=$((gpe_n + 1))
     shift
   done
-  if [ -n "$gpe_words" ]; then # variables that a shell would evaluate are not assigned in one
+  if [ -n "$gpe_words" ]; then # by env: a shell would obey some variables, as SHELLOPTS
     gpe_words="env --$gpe_words"
     # env would take this program for a variable; nice, found before PATH changes, does not
     case $2 in *=*) gpe_words="$gpe_words $(command -v nice) -n 0 --" ;; esac
@@ -185,8 +224,8 @@ gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
   done
   gpe_quoted="'$gpe_quoted$gpe_rest'"
 }
-# NAME=VALUE... -- PROGRAM ARGUMENT...: some versions of mpirun split their arguments again, so it
-# runs a file.
+# NAME=VALUE... -- PROGRAM ARGUMENT...: replaces this shell by mpirun. It runs a file, as some
+# versions split their arguments again.
 gpe_run_mpi() {
   gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe/tasks/$gpe_task/}.gpe/program
   gpe_read_environment "$@"
@@ -204,8 +243,8 @@ gpe_run_mpi() {
   ) || exit 125
   eval "exec env --$gpe_mpi"' mpirun -n "${gpe_processes:-1}" sh "$gpe_program"'
 }
-# NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first that fails gives the exit
-# status.
+# NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first one, in the order of their
+# start, that failed gives the exit status.
 gpe_run_processes() {
   [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
   gpe_pids='' gpe_count=0
@@ -215,30 +254,30 @@ gpe_run_processes() {
     gpe_pids="$gpe_pids $!" gpe_count=$((gpe_count + 1))
   done
   gpe_status=0
-  for gpe_w in $gpe_pids; do
-    wait "$gpe_w"
+  for gpe_pid in $gpe_pids; do
+    wait "$gpe_pid"
     gpe_rc=$?
     [ "$gpe_rc" -le 255 ] || gpe_rc=$((gpe_rc % 128 + 128)) # of ksh and yash
     [ "$gpe_status" -ne 0 ] || gpe_status=$gpe_rc
   done
   exit "$gpe_status"
 }
-gpe_end_program() { # [STATUS]: after the program's own shell: keeps its exit status
+gpe_keep_status() { # [STATUS]: after the program's own shell: keeps its exit status
   # shellcheck disable=SC2319  # that of the program's shell
   gpe_status=${1:-$?}
   # ksh and yash tell signal n as 256+n and 384+n
   [ "$gpe_status" -le 255 ] || gpe_status=$((gpe_status % 128 + 128))
 }
 gpe_leave_site() { # at the end of the site's own shell
-  gpe_w=$?
-  [ -n "$gpe_status" ] || gpe_end_program "$gpe_w"
+  gpe_rc=$?
+  [ -n "$gpe_status" ] || gpe_keep_status "$gpe_rc"
   exit "$gpe_status"
 }
 gpe_end_job() { # [STATUS]
-  gpe_w=${1:-$?}
-  [ -n "$gpe_status" ] || gpe_end_program "$gpe_w"
+  gpe_rc=${1:-$?}
+  [ -n "$gpe_status" ] || gpe_keep_status "$gpe_rc"
   "${gpe_end:-:}"
-  if [ -s "$gpe_setup" ]; then
+  if [ -s "$gpe_setup_mark" ]; then
     printf 'SITE_SETUP of the profile ended with exit status %s, %s\n' "$gpe_status" \
       'before the program began: see .gpe/output' > .gpe/failure
     gpe_status=137 # for the batch system, too, this is no exit status of the program
@@ -259,24 +298,27 @@ gpe_remove_tmp_dir() {
 # only the run time.
 gpe_measure() {
   gpe_used='' gpe_now=''
-  read -r gpe_now gpe_w < /proc/uptime
+  read -r gpe_now < /proc/uptime
+  gpe_now=${gpe_now%% *} gpe_uptime=${gpe_uptime%% *} # without the idle time
   case $gpe_uptime:$gpe_now in
   *.??:*.??)
-    gpe_w=$((${gpe_now%.*}${gpe_now#*.} - ${gpe_uptime%.*}${gpe_uptime#*.}))
-    gpe_format_seconds "$gpe_w"
-    gpe_used="elapsed=$gpe_w"
+    gpe_format_seconds "$((${gpe_now%.*}${gpe_now#*.} - ${gpe_uptime%.*}${gpe_uptime#*.}))"
+    gpe_used="elapsed=$gpe_seconds"
     ;;
   esac
   if [ ! -e .gpe/program ] && gpe_read_cpu_time; then
     gpe_format_seconds "$gpe_cpu"
-    gpe_used="$gpe_used cpu=$gpe_w"
+    gpe_used="$gpe_used cpu=$gpe_seconds"
   fi
-  gpe_w=$(date +%s.%N)
-  case $gpe_w in *[!0-9.]*) ;; *.?????????) gpe_used="$gpe_used ended=${gpe_w%??????}" ;; esac
+  gpe_ended=$(date +%s.%N)
+  case $gpe_ended in
+  *[!0-9.]*) ;;
+  *.?????????) gpe_used="$gpe_used ended=${gpe_ended%??????}" ;;
+  esac
   printf '%s\n' "${gpe_used# }" > .gpe/usage
 }
-gpe_format_seconds() { # HUNDREDTHS: sets gpe_w, as 12.05
-  gpe_w=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
+gpe_format_seconds() { # HUNDREDTHS: sets gpe_seconds, as 12.05
+  gpe_seconds=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
 }
 # Sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in
 # another way.
@@ -287,21 +329,22 @@ gpe_read_cpu_time() {
     times
   } > .gpe/usage
   {
-    read -r gpe_w
-    read -r gpe_w
+    read -r gpe_user
+    read -r gpe_user
     read -r gpe_user gpe_system
   } < .gpe/usage
   gpe_parse_time "$gpe_user" || return
-  gpe_cpu=$gpe_w
+  gpe_cpu=$gpe_hundredths
   gpe_parse_time "$gpe_system" || return
-  gpe_cpu=$((gpe_cpu + gpe_w))
+  gpe_cpu=$((gpe_cpu + gpe_hundredths))
 }
-gpe_parse_time() { # 1m2.345s: sets gpe_w to the hundredths of a second
+gpe_parse_time() { # 1m2.345s: sets gpe_hundredths to the hundredths of a second
   case $1 in [0-9]*m[0-9]*[.,][0-9]*s) ;; *) return 1 ;; esac
-  gpe_m=${1%%m*} gpe_w=${1#*m}
-  gpe_s=0${gpe_w%%[.,]*} gpe_w=${gpe_w#*[.,]}
-  gpe_s=${gpe_s#"${gpe_s%??}"} gpe_w=${gpe_w%s}0
-  gpe_w=${gpe_w%"${gpe_w#??}"}
-  case $gpe_m$gpe_s$gpe_w in *[!0-9]*) return 1 ;; esac
-  gpe_w=$((gpe_m * 6000 + 1$gpe_s * 100 + 1$gpe_w - 10100)) # 1: 08 is no octal number
+  gpe_minutes=${1%%m*} gpe_fraction=${1#*m}
+  gpe_seconds=0${gpe_fraction%%[.,]*} gpe_fraction=${gpe_fraction#*[.,]}
+  gpe_seconds=${gpe_seconds#"${gpe_seconds%??}"} gpe_fraction=${gpe_fraction%s}0
+  gpe_fraction=${gpe_fraction%"${gpe_fraction#??}"}
+  case $gpe_minutes$gpe_seconds$gpe_fraction in *[!0-9]*) return 1 ;; esac
+  # 1 in front: 08 is no octal number
+  gpe_hundredths=$((gpe_minutes * 6000 + 1$gpe_seconds * 100 + 1$gpe_fraction - 10100))
 }

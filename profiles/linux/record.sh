@@ -1,11 +1,11 @@
 # ID: prints how the job ended, from the files in its working directory; false if there are none.
 gpe_record() {
   gpe_job_dir "$1" || return
-  gpe_from=$gpe_dir gpe_home=${gpe_dir%/.gpe/tasks/*}
+  gpe_from=$gpe_dir gpe_array_dir=${gpe_dir%/.gpe/tasks/*}
   gpe_read_usage
   # a task without an end of its own was removed with its array
   [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] ||
-    [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_home
+    [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_array_dir
   if [ -e "$gpe_from/.gpe/removed" ]; then
     read -r gpe_why < "$gpe_from/.gpe/removed"
     [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
@@ -29,7 +29,7 @@ gpe_read_usage() { # sets gpe_used to words about the machine and the times that
   fi
   case $gpe_used in *[!a-z0-9.=\ ]*) gpe_used='' ;; esac
   # a job that was removed while it waited has run nowhere
-  [ ! -e "$gpe_home/.gpe/host" ] || [ -e "$gpe_home/.gpe/waiting" ] ||
-    read -r gpe_why < "$gpe_home/.gpe/host"
+  [ ! -e "$gpe_array_dir/.gpe/host" ] || [ -e "$gpe_array_dir/.gpe/waiting" ] ||
+    read -r gpe_why < "$gpe_array_dir/.gpe/host"
   case $gpe_why in '' | *[!A-Za-z0-9._-]*) ;; *) gpe_used=" host=$gpe_why$gpe_used" ;; esac
 }

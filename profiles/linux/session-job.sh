@@ -6,10 +6,11 @@ gpe_set_id() { # a job of this machine leads a session
   { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
   gpe_id=$$-$gpe_since-${gpe_boot%%-*}
   gpe_jobs=${HOME:-}/.gpe/jobs/${gpe_profile:-linux}
-  gpe_begin=gpe_begin_session gpe_end=gpe_end_session
+  gpe_begin=gpe_begin_session gpe_end=gpe_end_session gpe_tell=gpe_tell_id
   [ -z "${gpe_array:-}" ] || gpe_begin_array
   [ -n "${gpe_task:-}" ] || gpe_check_waiting
-  # to START, which may have been killed
+}
+gpe_tell_id() { # to START, which may have been killed
   trap '' PIPE
   printf '%s\n' "$gpe_id" 2> /dev/null
   trap - PIPE
@@ -55,7 +56,7 @@ gpe_watch_walltime() { # ends the program when its time is over
 gpe_end_processes() { # TERM, and after five seconds KILL
   read -r gpe_self < /proc/self/stat
   gpe_self=${gpe_self%% *} gpe_n=0 gpe_site_parent=
-  [ ! -e "$gpe_setup" ] || gpe_site_parent=$$ # of the site's own shell, which has to clean up
+  [ ! -e "$gpe_setup_mark" ] || gpe_site_parent=$$ # of the site's own shell, which has to clean up
   while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
     case $gpe_n in 0 | [5-9]?) gpe_pids=$(gpe_processes "$GPE_JOB_ID" "$$") ;; *) gpe_pids= ;; esac
     for gpe_p in $gpe_pids; do

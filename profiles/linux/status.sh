@@ -6,13 +6,13 @@ gpe_read_machine() { # sets gpe_host and gpe_uptime
   } 2> /dev/null
 }
 # ID: prints the lines of a job, or of the tasks of an array. Sets gpe_word to ended if all have.
-gpe_show() {
+gpe_print_states() {
   if ! gpe_job_dir "$1" || [ ! -d "$gpe_dir/.gpe/tasks" ]; then
     gpe_status "$1"
     return
   fi
   if [ -e "$gpe_dir/.gpe/waiting" ] && [ ! -e "$gpe_dir/.gpe/removed" ] && gpe_leader "$1"; then
-    gpe_show_waiting "$1"
+    gpe_print_waiting "$1"
     return
   fi
   gpe_whole=ended
@@ -24,7 +24,7 @@ gpe_show() {
 }
 # ID: one line for all tasks of an array that waits as a whole; those have their own that are
 # removed, or held by themselves.
-gpe_show_waiting() {
+gpe_print_waiting() {
   gpe_status "$1"
   for gpe_d in "$gpe_dir"/.gpe/tasks/*/.gpe/removed "$gpe_dir"/.gpe/tasks/*/.gpe/held; do
     [ -e "$gpe_d" ] || continue
@@ -37,8 +37,8 @@ gpe_show_waiting() {
 # gone: the job may have ended in between.
 gpe_status() {
   gpe_job_dir "$1" || :
-  gpe_home=${gpe_dir%/.gpe/tasks/*} gpe_sid=$1 gpe_word=running
-  if [ "$gpe_home" != "$gpe_dir" ]; then
+  gpe_array_dir=${gpe_dir%/.gpe/tasks/*} gpe_sid=$1 gpe_word=running
+  if [ "$gpe_array_dir" != "$gpe_dir" ]; then
     [ -d "$gpe_dir" ] || return # an array has no other tasks than those
     gpe_find_session "$1"
   fi
@@ -63,17 +63,17 @@ gpe_find_session() { # ID: of a task: sets gpe_sid to its own session, or to its
 }
 gpe_read_waiting() { # ID: sets gpe_word and gpe_why if the job, or the whole array, waits
   gpe_why=
-  [ -e "$gpe_home/.gpe/waiting" ] || return 0
-  { read -r gpe_i gpe_s < "$gpe_home/.gpe/waiting"; } 2> /dev/null || return 0
+  [ -e "$gpe_array_dir/.gpe/waiting" ] || return 0
+  { read -r gpe_i gpe_s < "$gpe_array_dir/.gpe/waiting"; } 2> /dev/null || return 0
   [ "$gpe_i" != "$1" ] || gpe_word=waiting gpe_why=" reason=$gpe_s"
 }
 gpe_may_live() { # a task that waits was perhaps removed with its array
   [ ! -e "$gpe_dir/.gpe_exit_status" ] || return
   [ "$gpe_word" = running ] ||
-    { [ ! -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_home/.gpe/removed" ]; }
+    { [ ! -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_array_dir/.gpe/removed" ]; }
 }
 gpe_has_begun() { # ID: is it a job, or a task with a session of its own?
-  [ "$gpe_home" = "$gpe_dir" ] || [ "$gpe_sid" != "${1%_*}" ]
+  [ "$gpe_array_dir" = "$gpe_dir" ] || [ "$gpe_sid" != "${1%_*}" ]
 }
 gpe_print_live() { # ID
   [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe/held" ] || gpe_word=held
@@ -104,7 +104,7 @@ gpe_print_running() {
 }
 gpe_print_lost() { # ID: of a job without processes and without an end
   gpe_other=
-  [ ! -e "$gpe_home/.gpe/host" ] || read -r gpe_other < "$gpe_home/.gpe/host"
+  [ ! -e "$gpe_array_dir/.gpe/host" ] || read -r gpe_other < "$gpe_array_dir/.gpe/host"
   # a container has the boot id of the machine that it is on, and does not see its processes
   if [ "$gpe_other" = "$gpe_host" ] || { [ -z "$gpe_other" ] && gpe_here "$1"; }; then
     gpe_word=vanished

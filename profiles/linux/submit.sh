@@ -1,6 +1,6 @@
 # submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working
 # directory, and prints the job's id. Repeated in the same directory, it submits nothing and prints
-# the same id.
+# the same id. Its messages name what it does START, and what find-job.sh does FIND_JOB.
 #   --profile NAME --directory PATH --id-pattern ERE
 #   --job FILE            the functions of the job script, of which the directory gets a copy
 #   --keep ERE            names of variables that the job inherits, though they are of another job
@@ -9,13 +9,26 @@
 # Exit status 73: nothing was done. 75: nobody knows whether there is a job. Any other but 0: the
 # command has failed. After all but 73, find-job.sh finds out whether there is a job all the same,
 # and then this can be repeated.
-main() { # COMMAND...
+# In the folder .gpe of the directory it leaves, in this order: lock; submitting, the mark of a
+# submission that has begun; job.sh and script; answer and error, which have what COMMAND printed
+# when it has ended; id, which the job writes too as it begins. Last it makes the link
+# ~/.gpe/jobs/PROFILE/ID. If COMMAND fails, or this is killed between the mark and the id, it
+# submits nothing when it is repeated (75), until find-job.sh has found the job, or has taken the
+# mark away. main calls submit_once under the lock, that run_submission, and that submit_in_session
+# in a session of its own; submit_job, the profile's own, calls the batch system.
+submit_command=
+# COMMAND...; submit_command names the batch system's own, to say early that this machine has none.
+main() {
   if [ -n "$in_session" ]; then
     submit_in_session "$@"
     exit
   fi
-  drop_job_variables
+  [ -z "$submit_command" ] || command -v "$submit_command" > /dev/null ||
+    fail 73 "there is no $submit_command on $(uname -n): submit from a machine of the batch system"
+  drop_gpe_variables
   enter_directory
+  # a job that was given up writes its id, sees no mark, and removes its id again
+  [ ! -s .gpe/id ] || [ -e .gpe/submitting ] || sleep 0.2
   if [ ! -s .gpe/id ]; then
     submit_once "$@"
   elif ! LC_ALL=C grep -qEx -e "$id_pattern" .gpe/id; then
@@ -24,13 +37,13 @@ main() { # COMMAND...
   print_id
 }
 # Unsets the variables of a job that runs this program, as the new job is no part of it, and those
-# that the functions of a job script obey.
-drop_job_variables() {
+# that the functions of a job script use.
+drop_gpe_variables() {
   unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
   unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
   unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
   unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
-  unset gpe_enlisting gpe_lives
+  unset gpe_enlisting gpe_lives gpe_tell
 }
 fail() { # STATUS MESSAGE
   printf 'START: %s\n' "$2" >&2
@@ -38,7 +51,7 @@ fail() { # STATUS MESSAGE
 }
 # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile.
 submit_once() {
-  # one submission at a time; ksh closes 3 for a command that does not name it
+  # one submission at a time; 3>&3, as ksh closes 3 in a command unless it is redirected explicitly
   command exec 3> .gpe/lock && flock 3 3>&3 || exit 73
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
@@ -51,8 +64,8 @@ submit_once() {
   fi
   [ ! -s .gpe/error ] || cat .gpe/error >&2
   if [ ! -s .gpe/id ]; then
-    # 126, 127: setsid cannot be run. Else a failed command has said why, and what was killed has
-    # not.
+    # 126, 127: setsid cannot be run. Else a command that has failed says why; without a word, it
+    # was killed. find-job.sh settles both.
     case $rc in
     75) ;;
     126 | 127) exit "$rc" ;;
@@ -63,8 +76,8 @@ then START can be repeated"
   fi
   exec 3>&-
 }
-# Makes the mark: from here on, only FIND_JOB can tell whether there is a job. It stays, and a job
-# of this directory without it runs nothing. False if there is one already.
+# Makes the mark: from here on, only FIND_JOB can tell whether there is a job. It stays after
+# success, too: a job of this directory without it runs nothing. False if there is one already.
 make_mark() {
   set -C
   { printf '' > .gpe/submitting; } 2> /dev/null
@@ -73,36 +86,40 @@ make_mark() {
   [ "$made" -eq 0 ] || [ -e .gpe/submitting ] || fail 73 "cannot write in $directory"
   return "$made"
 }
-# The script's last line shows that it is whole: what writes it may be killed.
+# Copies the functions of the job and the script that is read, with one program. The script's last
+# line shows that it is whole: what writes it may be killed.
 write_script() {
-  cat -- "${job:-/dev/null}" > .gpe/job.sh & # at the same time as sed
-  last=$(LC_ALL=C sed -n -e 'w .gpe/script' -e '$p') || return
-  case $last in
-  # busybox's sed does not say that the disk is full
-  gpe_end_job | '# end of the job script') [ -s .gpe/script ] || return ;;
+  last_line=$(umask 077 && LC_ALL=C awk '
+BEGIN { printf "" > ".gpe/job.sh" }
+FILENAME == ARGV[1] { print > ".gpe/job.sh"; next }
+{ print > ".gpe/script" }
+END { print }' "${job:-/dev/null}" -) || return
+  case $last_line in
+  gpe_end_job | '# end of the job script') ;; # or the site's own last line
   *)
     echo 'START: the job script has no end' >&2
     return 1
     ;;
   esac
   [ ! -e .gpe/tasks ] && [ ! -e .gpe/waiting ] || rm -rf .gpe/tasks .gpe/waiting
-  wait "$!" || return
-  # if there is no room for these, nothing is submitted
+  # If there is no room for these, nothing is submitted. The byte is overwritten by the id; it shows
+  # a full disk where awk, as that of busybox, does not.
   printf '' > .gpe/answer && printf '' > .gpe/error || return
-  printf '' > .gpe/id.told
+  printf '0' > .gpe/id.told && [ -s .gpe/script ]
 }
-run_submission() {                  # COMMAND...
-  if [ "$1" = start_session ]; then # a job of this machine makes its own session
+# COMMAND...: in a session of its own, so that what ends this shell does not cut it off; a job of
+# this machine makes its own.
+run_submission() {
+  if [ "$1" = start_session ]; then
     (submit_in_session "$@") < /dev/null
-  else # in a session of its own: what ends this shell does not cut it off
-    setsid sh "$program" --in-session "$umask" --profile "$profile" --directory "$directory" \
+  else
+    setsid sh "$program" --in-session y --profile "$profile" --directory "$directory" \
       --id-pattern "$id_pattern" --keep "$keep" --after "$after" --not-before "$not_before" \
       "$@" < /dev/null 3>&3
   fi
 }
 submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .gpe/error
   (
-    umask "$umask"
     check_start_time && submit_job "$@" .gpe/script
   ) > .gpe/answer 2> .gpe/error
   rc=$?
@@ -112,10 +129,11 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
     case $rc in 73 | 75) rc=1 ;; esac # these have a meaning of their own
     exit "$rc"
   fi
-  last=
-  while read -r line || [ -n "$line" ]; do last=$line; done < .gpe/answer
+  [ ! -s .gpe/id ] || exit 0 # the job itself has written it
+  last_line=
+  while read -r line || [ -n "$line" ]; do last_line=$line; done < .gpe/answer
   if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.told << END
-$last
+$last_line
 END
   then
     {
@@ -124,7 +142,7 @@ END
     } | tee .gpe/submitting >> .gpe/error
     exit 75
   fi
-  # the first to write the id decides: this, or the job itself
+  # the first to write the id decides: this, or the job itself; mv is for file systems without links
   ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || exit 75
 }
 # Some batch systems take a day that no month has, as 2027-02-30, for another one.

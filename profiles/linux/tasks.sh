@@ -4,7 +4,7 @@ gpe_find_leaders() {
   gpe_leaders='' gpe_watches=''
   gpe_job_dir "$1" || :
   for gpe_d in "$gpe_dir" "$gpe_dir"/.gpe/tasks/*; do
-    gpe_i=$1 gpe_w=
+    gpe_i=$1 gpe_watch_pid=
     case $gpe_d in */.gpe/tasks/*)
       gpe_i=
       [ -e "$gpe_d/.gpe_exit_status" ] || { read -r gpe_i < "$gpe_d/.gpe/session"; } 2> /dev/null
@@ -13,8 +13,8 @@ gpe_find_leaders() {
     [ -n "$gpe_i" ] && gpe_leader "$gpe_i" || continue
     gpe_leaders="$gpe_leaders ${gpe_i%%-*}"
     [ -e "$gpe_d/.gpe/watch" ] || continue
-    read -r gpe_w < "$gpe_d/.gpe/watch"
-    gpe_watches="$gpe_watches $gpe_w"
+    read -r gpe_watch_pid < "$gpe_d/.gpe/watch"
+    gpe_watches="$gpe_watches $gpe_watch_pid"
   done
 }
 gpe_waits() { # ID: is it a task that has not begun, of an array whose leader is there?

@@ -53,20 +53,20 @@ gpe_wait_for_time() { # until START_TIME
 }
 # ID DIRECTORY: can the job, or the task with this directory, leave a record later?
 gpe_lives() {
-  gpe_i=$1 gpe_home=${2%/.gpe/tasks/*}
-  if [ "$gpe_home" != "$2" ]; then
+  gpe_i=$1 gpe_array_dir=${2%/.gpe/tasks/*}
+  if [ "$gpe_array_dir" != "$2" ]; then
     gpe_i=${1%_*}
     if [ -s "$2/.gpe/session" ]; then
       read -r gpe_i < "$2/.gpe/session"
     else
-      [ ! -e "$2/.gpe/removed" ] && [ ! -e "$gpe_home/.gpe/removed" ] || return
+      [ ! -e "$2/.gpe/removed" ] && [ ! -e "$gpe_array_dir/.gpe/removed" ] || return
     fi
   fi
   gpe_leader "$gpe_i" && return
   # does its program go on without a leader, or does it run on another machine that shares this home
   # directory?
-  [ "$gpe_home" = "$2" ] || gpe_i=${1%_*}_${2##*/}
+  [ "$gpe_array_dir" = "$2" ] || gpe_i=${1%_*}_${2##*/}
   gpe_other=$gpe_host
-  { read -r gpe_other < "$gpe_home/.gpe/host"; } 2> /dev/null
+  { read -r gpe_other < "$gpe_array_dir/.gpe/host"; } 2> /dev/null
   [ "$gpe_other" != "$gpe_host" ] || [ -n "$(gpe_processes "$gpe_i")" ]
 }

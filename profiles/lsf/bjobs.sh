@@ -1,9 +1,10 @@
-# [ID...]: prints jobs as ID|INDEX|STATE|CODE|HOST|REASON.
+# [ID...]: prints jobs as ID|INDEX|STATE|CODE|HOST|REASON|WHY IT WAITS.
 # shellcheck disable=SC2120  # the variation ALL passes no id
 gpe_bjobs() {
   gpe_fields='jobid jobindex stat exit_code exec_host exit_reason'
-  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "$gpe_fields delimiter='|'" "$@" 2>&1)
-  gpe_rc=$?
+  ask_bjobs "$gpe_fields pend_reason" "$@"
+  # before 10.1, LSF has no such field
+  case $gpe_text in *pend_reason*) ask_bjobs "$gpe_fields" "$@" ;; esac
   # its exit code says little: by the site's choice, 255 is "no jobs", or 0 is "not found"
   printf '%s\n' "$gpe_text" | awk -F'|' '
 NF >= 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
@@ -17,6 +18,12 @@ END { exit !found }' && return
   esac
   printf '%s\n' "${gpe_text:-bjobs printed nothing}" >&2
   return 1
+}
+ask_bjobs() { # FIELDS [ID...]: sets gpe_text to what bjobs prints, gpe_rc to its exit status
+  gpe_o="$1 delimiter='|'"
+  shift
+  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "$gpe_o" "$@" 2>&1)
+  gpe_rc=$?
 }
 is_not_found() { # WORDS: does LSF say that it does not know the jobs?
   case $1 in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) return 1 ;; esac

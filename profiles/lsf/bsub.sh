@@ -1,5 +1,6 @@
+submit_command='bsub'
 submit_job() { # NAME=VALUE... SCRIPT: prints the id in bsub's answer, which is a sentence
-  drop_variables
+  drop_batch_variables
   nodes='' processes='' cpus='' constraint='' reservation='' mail='' events=''
   read_values "$@"
   set --

@@ -9,13 +9,13 @@ main() { # PROFILE [IDS]
   case $# in
   0)
     jobs=$(gpe_bjobs) || exit
-    gpe_explain "$(printf '%s\n' "$jobs" | gpe_show)"
+    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
     ;;
-  1) gpe_tell "$1" ;;
-  *) tell_several "$@" ;;
+  1) gpe_print_states "$1" ;;
+  *) print_several "$@" ;;
   esac
 }
-tell_several() { # ID...: with one call of bjobs
+print_several() { # ID...: with one call of bjobs
   all=$(gpe_bjobs "$@" 2>&1)
   rc=$?
   if [ "$rc" -ne 0 ] && ! is_not_found "$all"; then
@@ -30,5 +30,5 @@ END { exit !found }' && return
     printf 'Job <%s> is not found\n' "$1" >&2
     return 1
   }
-  for id in "$@"; do gpe_tell "$id" 2> /dev/null || :; done
+  for id in "$@"; do gpe_print_states "$id" 2> /dev/null || :; done
 }

@@ -7,15 +7,15 @@ main() { # QSTAT PROFILE [IDS]
   if [ "$#" -gt 2 ]; then
     set -f # a task is 12[3]
     # shellcheck disable=SC2086
-    gpe_tell $3
+    gpe_print_states $3
     return
   fi
   jobs=$(gpe_qstat 2>&1)
   rc=$?
   case $rc in
   0)
-    gpe_release "$jobs"
-    printf '%s\n' "$jobs" | gpe_show '' "$(id -un)" || :
+    gpe_update_dependencies "$jobs"
+    printf '%s\n' "$jobs" | gpe_format_states '' || :
     ;;
   35 | 153) ;; # all have ended meanwhile
   *)

@@ -1,14 +1,16 @@
-nodes=$(pbsnodes -a 2>&1)
-rc=$?
-case $rc:$nodes in
-0:*) ;;
-*'no node list'*) exit 0 ;;
-*)
-  printf '%s\n' "${nodes:-pbsnodes failed: $rc}" >&2
-  exit "$rc"
-  ;;
-esac
-printf '%s\n' "$nodes" | awk '
+# list-nodes.sh: prints the nodes and their states. Exit status of an error: that of pbsnodes.
+main() {
+  nodes=$(pbsnodes -a 2>&1)
+  rc=$?
+  case $rc:$nodes in
+  0:*) ;;
+  *'no node list'*) exit 0 ;;
+  *)
+    printf '%s\n' "${nodes:-pbsnodes failed: $rc}" >&2
+    exit "$rc"
+    ;;
+  esac
+  printf '%s\n' "$nodes" | awk '
 function takes_no_jobs(word) {
   return word ~ /^(down|offline|stale|maintenance|sleep|initializing)$/ ||
     word ~ /unknown|unresolvable|provisioning/
@@ -23,3 +25,4 @@ name != "" && $1 == "state" && $2 == "=" {
   print name " " word
   name = ""
 }'
+}

@@ -1,5 +1,6 @@
+submit_command='qsub'
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
-  drop_variables
+  drop_batch_variables
   [ -z "$after" ] || check_dependency
   nodes='' processes='' cpus='' memory='' gpus='' gpu_type='' gpu_type_resource='' constraint=''
   exclusive='' mail='' events='' select='' place='' alone=''
@@ -16,6 +17,7 @@ the site) has a quote without its second one, or too many words"
   # shellcheck disable=SC2016
   run='cd -- "$0" && [ -O . ] && [ ! -L "$0" ]'
   run="$run && [ -r .gpe/script ] && exec sh .gpe/script; kill -s KILL \$\$"
+  umask=$(umask) || exit
   # -f: no process of qsub stays behind and keeps the lock. The umask is before the directives,
   # which may have another one.
   # shellcheck disable=SC2086

@@ -7,11 +7,11 @@ main() { # PROFILE [IDS]
   set -- ${2-}
   case $# in
   0) gpe_qstat ;;
-  1) gpe_tell "$1" ;;
+  1) gpe_print_states "$1" ;;
   *)
     all=$(gpe_qstat) || exit 2
     gpe_qstat() { printf '%s\n' "$all"; }
-    for id in "$@"; do gpe_tell "$id" 2> /dev/null || :; done
+    for id in "$@"; do gpe_print_states "$id" 2> /dev/null || :; done
     ;;
   esac
 }

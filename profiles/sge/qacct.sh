@@ -8,7 +8,8 @@ gpe_qacct() { # ID: prints how it ended, of an array each task
   # ids begin anew some day: a record from before the job's script was written is another job's
   gpe_job_dir "${1%.*}" || :
   gpe_since=$(date -r "$gpe_dir/.gpe/script" '+%Y %m %d' 2> /dev/null)
-  printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) awk -v id="$1" -v since="$gpe_since" '
+  printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) awk -v id="$1" -v since="$gpe_since" \
+    "$awk_units"'
 BEGIN { owner = ENVIRON["GPE_OWNER"] } # -v would read a backslash in it
 function day(y, m, d) { return y * 372 + m * 31 + d }
 function submitted(t, n) { # Sat Nov 21 12:23:14 2026, or 11/21/2026 12:23:14.123; 0: not understood
@@ -16,23 +17,13 @@ function submitted(t, n) { # Sat Nov 21 12:23:14 2026, or 11/21/2026 12:23:14.12
   if (n[1] ~ /^[0-9]+$/) return day(n[3], n[1], n[2])
   return day(n[5], (index("JanFebMarAprMayJunJulAugSepOctNovDec", n[2]) + 2) / 3, n[3])
 }
-function seconds(t, n, i, s) { # 90, 90.5s, 0:1:30
-  s = 0
-  for (i = 1; i <= split(t, n, ":"); i++) s = s * 60 + n[i]
-  return s
-}
-function bytes(t, unit) { # 4.832KB, 1G, 512
-  unit = t
-  gsub(/[0-9.]/, "", unit)
-  return t * 1024 ^ index("KMGT", toupper(substr(unit, 1, 1)))
-}
 function asked(name, t) { # the value of a request, or nothing
   t = " " job["category"] ","
   gsub(/ /, ",", t)
   at = index(t, "," name "=")
   if (!at) return ""
   t = substr(t, at + length(name) + 2)
-  return substr(t, 1, index(t, ",") - 1)
+  return t ~ /^[0-9.]/ ? substr(t, 1, index(t, ",") - 1) : "" # not INFINITY
 }
 function find_limit(t) { # the limit that it has used up, of those it asked for
   slots = job["slots"] > 1 ? job["slots"] : 1

@@ -1,15 +1,6 @@
 gpe_qstat() { # prints ID STATE for each job of this user that has not ended
   # what is named here goes before ~/.sge_qstat
-  gpe_text=$(qstat -xml -s prs -u "$(id -un)" 2>&1)
-  gpe_rc=$?
-  case $gpe_rc:$gpe_text in
-  0:*'</job_info>'*) ;;
-  *)
-    printf '%s\n' "${gpe_text:-qstat failed: $gpe_rc}" >&2
-    [ "$gpe_rc" -ne 0 ] || gpe_rc=1
-    return "$gpe_rc"
-    ;;
-  esac
+  gpe_query '</job_info>' qstat -xml -s prs -u "$(id -un)" || return
   print_jobs "$gpe_text"
 }
 # XML: prints ID STATE for each job. The tags, not the columns: a name may hold blanks, and what is
@@ -40,6 +31,8 @@ tag == "queue_name" { host = text; if (!sub(/^[^@]*@/, "", host)) host = "" }
 tag == "tasks" { tasks = text }
 tag == "/job_list" && id ~ /^[0-9]+$/ && state ~ /^[A-Za-z]+$/ {
   line = " " state (host ~ /^[^ \t\n]+$/ ? " host=" host : "")
+  if (state ~ /E/)
+    line = line " reason=Grid Engine could not start it (as it is, it will not start)"
   if (tasks == "") print id line
   print_tasks(line)
 }'

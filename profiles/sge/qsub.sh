@@ -1,5 +1,6 @@
+submit_command='qsub'
 submit_job() { # NAME=VALUE... SCRIPT: prints the job's id; of an array, without its tasks
-  drop_variables
+  drop_batch_variables
   nodes='' processes='' cpus='' pe='' pe_nodes='' memory='' memory_resource='' memory_per=''
   gpus='' gpu_resource='' gpu_per='' gpu_type='' gpu_type_resource='' constraint=''
   begin='' exclusive='' mail='' events='' array=''

@@ -17,10 +17,7 @@ main() { # PROFILE ID
 }
 print_running() {
   # usage         1:   cpu=00:00:02, mem=0.17346 GBs, io=0.00000, vmem=212.402M, maxvmem=212.402M
-  LC_ALL=C qstat -j "${id%.*}" | awk -v list="$running" '
-function bytes(t) {
-  return sprintf("%.0f", t * 1024 ^ index("KMGT", toupper(substr(t, length(t)))))
-}
+  LC_ALL=C qstat -j "${id%.*}" | awk -v list="$running" "$awk_units"'
 BEGIN { jobs = split(list, job, "\n") }
 $1 == "usage" {
   sub(/:$/, "", $2)
@@ -30,10 +27,8 @@ $1 == "usage" {
     at = index($i, "=")
     value[substr($i, 1, at - 1)] = substr($i, at + 1)
   }
-  n = split(value["cpu"], t, ":")
-  cpu = t[n] + 60 * t[n - 1] + 3600 * t[n - 2] + (n > 3 ? 86400 * t[n - 3] : 0)
-  if (n >= 3) more = " cpu=" cpu
-  if (value["maxvmem"] ~ /^[0-9]/) more = more " memory=" bytes(value["maxvmem"])
+  if (value["cpu"] ~ /:.*:/) more = " cpu=" seconds(value["cpu"])
+  if (value["maxvmem"] ~ /^[0-9]/) more = more sprintf(" memory=%.0f", bytes(value["maxvmem"]))
   for (i = 1; i <= jobs; i++) {
     task = split(job[i], part, ".") > 1 ? part[2] : 1
     if (task == $2) print job[i] " r" more

@@ -1,6 +1,6 @@
 # abort.sh PROFILE[@CLUSTER] ID: cancels a job. Exit status 1: it has ended, or Slurm refuses.
 main() { # PROFILE[@CLUSTER] ID
-  use_cluster "$1"
+  set_up_slurm "$1"
   id=$2
   gpe_jobs=${HOME:?}/.gpe/jobs/$1
   state=$(gpe_state "$id") || exit

@@ -1,5 +1,5 @@
-# PROFILE[@CLUSTER]: Slurm's commands ask this cluster from now on.
-use_cluster() {
+# PROFILE[@CLUSTER]: Slurm's commands ask this cluster from now on, without what the user has set.
+set_up_slurm() {
   case $1 in *@*) export SLURM_CLUSTERS="${1#*@}" ;; esac
   drop_squeue_variables
 }

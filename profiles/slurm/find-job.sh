@@ -1,5 +1,7 @@
-find_job() { # by the command, which other jobs of this directory do not have
-  use_cluster "$profile"
+# By the script's path and the directory. squeue lists those that wait or run, which is enough: an
+# ended job has left its id in the directory.
+find_job() {
+  set_up_slurm "$profile"
   lines=$(squeue -h -u "$(id -u)" -o '%F|%Z|%o') || return
   real=$(pwd -P)
   printf '%s\n' "$lines" | while IFS= read -r line; do

@@ -2,9 +2,9 @@
 # of this user that Slurm still knows, with one call of squeue. Exit status 1: the job is not known;
 # 2: Slurm does not answer.
 main() { # PROFILE[@CLUSTER] [ID]
-  use_cluster "$1"
+  set_up_slurm "$1"
   gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  [ "$#" -ne 1 ] || show_all
+  [ "$#" -ne 1 ] || print_all
   id=$2
   ask_squeue
   [ -z "$shown" ] || printf '%s\n' "$shown"
@@ -22,9 +22,9 @@ fail() {
   printf '%s\n' "$error" >&2
   exit 1
 }
-show_all() { # and exits
+print_all() { # and exits
   if jobs=$(gpe_squeue -u "$(id -u)"); then
-    if shown=$(printf '%s\n' "$jobs" | gpe_show ''); then
+    if shown=$(printf '%s\n' "$jobs" | gpe_format_states ''); then
       gpe_explain "$shown"
       exit
     fi
@@ -39,7 +39,7 @@ show_all() { # and exits
 ask_squeue() {
   if jobs=$(gpe_squeue -j "$id" 2>&1); then
     known=y error="no job $id is known to Slurm"
-    shown=$(printf '%s\n' "$jobs" | gpe_show "$id")
+    shown=$(printf '%s\n' "$jobs" | gpe_format_states "$id")
     [ -z "$shown" ] || shown=$(gpe_explain "$shown")
     return
   fi
@@ -103,15 +103,16 @@ ask_accounting() {
   [ ! -e "$gpe_dir/.gpe/script" ] || since=$(date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S)
   lines=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
     -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) || return
-  history=$(printf '%s\n' "$lines" | gpe_show "$id") || history=
+  history=$(printf '%s\n' "$lines" | gpe_format_states "$id") || history=
 }
-# The lines of records, or of history in their place; false if nobody knows the job. The job wrote
-# an exit status of 128 and more after a signal, and the accounting knows whose.
+# The lines of records, or of history in their place; false if nobody knows the job. The accounting
+# decides about a job without a record; about an exit status of 128 and more, as it knows who sent
+# the signal; and where it has an end that the job cannot know, as a limit.
 print_told() {
   printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 function accounting_decides(line) {
   if (line ~ / (PENDING|RUNNING)/) return 0
-  return $2 == "forgotten" || /exit=1[2-9][0-9]/ || line !~ / (COMPLETED|FAILED\/exit)/
+  return $2 == "forgotten" || /exit=(12[89]|1[3-9][0-9])/ || line !~ / (COMPLETED|FAILED\/exit)/
 }
 !NF { in_records = 1; next }
 !in_records { accounted[$1] = $0; next }

@@ -1,7 +1,7 @@
 # hold.sh PROFILE[@CLUSTER] ID: holds a waiting job. Exit status 1: it does not wait, or Slurm
 # refuses.
 main() { # PROFILE[@CLUSTER] ID
-  use_cluster "$1"
+  set_up_slurm "$1"
   id=$2
   state=$(gpe_state "$id") || exit
   case $state in *PENDING*)

@@ -1,6 +1,10 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
-nodes=$(sinfo -h -N -o '%N %T') || exit
-printf '%s\n' "$nodes" | awk '
+# list-nodes.sh PROFILE[@CLUSTER]: prints the nodes and their states. Exit status of an error: that
+# of sinfo.
+main() { # PROFILE[@CLUSTER]
+  set_up_slurm "$1"
+  unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
+  nodes=$(sinfo -h -N -o '%N %T') || exit
+  printf '%s\n' "$nodes" | awk '
 NF == 2 && $1 != "CLUSTER:" && !seen[$1]++ { # once, though it may be in many partitions
   word = tolower($2)
   flag = word
@@ -11,3 +15,4 @@ NF == 2 && $1 != "CLUSTER:" && !seen[$1]++ { # once, though it may be in many pa
   else if (flag ~ /\$/) word = "maint/" word
   print $1 " " word
 }'
+}

@@ -1,7 +1,7 @@
 # resume.sh PROFILE[@CLUSTER] ID: releases a held job, continues a suspended one. Exit status 1:
 # Slurm refuses.
 main() { # PROFILE[@CLUSTER] ID
-  use_cluster "$1"
+  set_up_slurm "$1"
   id=$2
   state=$(gpe_state "$id") || exit
   resumed=

@@ -1,5 +1,6 @@
+submit_command='sbatch'
 submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
-  drop_variables
+  drop_batch_variables
   case $profile in *@*)
     export SBATCH_CLUSTERS="${profile#*@}"
     unset SLURM_CLUSTERS
@@ -18,6 +19,7 @@ check_dependency() {
   drop_squeue_variables
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
     case $word in
+    singleton) ;;
     after*) asked=$word ;;
     *) is_known "$word" || check_record "$word" ;;
     esac

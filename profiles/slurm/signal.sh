@@ -1,7 +1,7 @@
 # signal.sh PROFILE[@CLUSTER] ID SIGNAL: sends a signal to all processes of a job. Exit status 1: it
 # does not run.
 main() { # PROFILE[@CLUSTER] ID SIGNAL
-  use_cluster "$1"
+  set_up_slurm "$1"
   id=$2
   signal=$3
   state=$(gpe_state "$id") || exit

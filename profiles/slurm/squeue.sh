@@ -5,8 +5,8 @@ gpe_squeue() { # OPTION...: prints a line for each job and task that squeue know
 }
 # ID: reads these lines, or those of the accounting, and prints the states; of an array, of all its
 # tasks. An empty ID: of all jobs. False if there are none.
-gpe_show() {
-  awk -F'|' -v id="$1" '
+gpe_format_states() {
+  awk -F'|' -v id="$1" "$awk_units"'
 # Of an id that squeue lists several times, the state of the whole: of the components of a
 # heterogeneous job (12+0, 12+1), or of the siblings of a federated one, of which one runs and the
 # others are revoked.
@@ -30,6 +30,7 @@ function add_exit(code, by, e) {
   if (state == "COMPLETED") more = " exit=" code
   if (state != "FAILED") return
   if (by != 0) {
+    # 53: of Slurm itself, which could not launch the job
     if ($5 != "JobLaunchFailure" || by != 53) more = " signal=" by
   } else if ($5 == "JobLaunchFailure") return
   else if (code > 128) more = " exit=" code
@@ -38,11 +39,9 @@ function add_exit(code, by, e) {
     more = " exit=" code
   }
 }
-function add_times(days, n, t, used) {
-  if ($7 ~ /^([0-9]+-)?[0-9:]+$/) { # 1-02:03:04
-    days = sub(/-/, ":", $7)
-    n = split($7, t, ":")
-    used = t[n] + 60 * t[n - 1] + (n > 2 ? 3600 * t[n - 2] : 0) + (days ? 86400 * t[1] : 0)
+function add_times(used) {
+  if ($7 ~ /^([0-9]+-)?[0-9:]+$/) {
+    used = seconds($7)
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
   if ($8 ~ /^[0-9]+$/ && state !~ /^(PENDING|RUNNING|SUSPENDED)/) more = more " ended=" $8
@@ -52,15 +51,30 @@ function add_reason() {
     $5 = "DEPENDENCY"
     if (state == "CANCELLED") state = state "/dependency"
   } else if (state ~ /^CANCELLED/) $5 = "" # what it waited for is not why it ended
-  if (state == "PENDING" && $5 in never) $5 = $5 " (" never[$5] ": as it is, it will not start)"
+  why = never_begins($5)
+  if (state ~ /^PENDING/ && why != "") $5 = $5 " (" why ": as it is, it will not start)"
   if ($5 != "" && $5 != "None") more = more " reason=" $5
 }
-BEGIN { # what a job waits for that does not come by itself
+# why what a job waits for does not come by itself; nothing if it does, as PerUser and PerAccount
+function never_begins(reason) {
+  if (reason in never) return never[reason]
+  if (reason ~ /^QOSMin/) return "it asks for less than its quality of service demands"
+  if (reason !~ /^(Assoc|QOS)Max.*Per(Job|Node)(Limit)?$/) return ""
+  return "it asks for more than its " (reason ~ /^Q/ ? "quality of service" : "project") \
+    " allows a job"
+}
+BEGIN { # of job_reason_codes
   too_long = "it asks for more time than "
   never["PartitionTimeLimit"] = too_long "the partition allows"
   never["PartitionNodeLimit"] = "it asks for more or fewer nodes than the partition allows"
   never["PartitionConfig"] = "it asks for what the partition does not have"
   never["BadConstraints"] = "no node has what it asks for"
+  never["MaxMemPerLimit"] = "it asks for more memory for each processor or node than Slurm allows"
+  never["DEPENDENCY"] = "a condition of its dependency cannot hold any more"
+  never["AccountNotAllowed"] = "the partition does not take jobs of its project (account)"
+  never["QOSNotAllowed"] = "its project or the partition does not allow its quality of service"
+  never["ReservationDeleted"] = "its reservation does not exist any more"
+  never["ReservationInvalid"] = "its reservation is not valid"
   never["InvalidAccount"] = "its project (account) is not valid"
   never["InvalidQOS"] = "its quality of service is not valid"
   never["QOSMaxWallDurationPerJobLimit"] = too_long "its quality of service allows"

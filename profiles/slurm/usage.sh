@@ -1,10 +1,10 @@
 # usage.sh PROFILE[@CLUSTER] ID: prints what a job took, or takes until now. Exit status 1: nobody
 # knows.
 main() { # PROFILE[@CLUSTER] ID
-  use_cluster "$1"
+  set_up_slurm "$1"
   id=$2
   gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  known=$(gpe_squeue -j "$id" 2> /dev/null | gpe_show "$id")
+  known=$(gpe_squeue -j "$id" 2> /dev/null | gpe_format_states "$id")
   running=$(printf '%s\n' "$known" | awk '
 $2 ~ /^(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT)/ { print $1 }')
   steps=$(print_steps) accounts=
@@ -34,16 +34,7 @@ print_records() { # of what has ended, or is not known: what the job itself has 
 }
 print_usage() { # a line for each job or task; false if there are none
   printf '%s\n' known "$known" steps "$steps" accounts "$accounts" records "$records" |
-    LC_ALL=C awk -v id="$id" '
-function seconds(t, n, days, part, s) { # 1-02:03:04.5
-  days = sub(/-/, ":", t)
-  n = split(t, part, ":")
-  s = part[n] + 60 * part[n - 1] + (n > 2 ? 3600 * part[n - 2] : 0) + (days ? 86400 * part[1] : 0)
-  return s
-}
-function bytes(t) {
-  return t ~ /^[0-9]/ ? t * 1024 ^ index("KMGTP", substr(t, length(t))) : ""
-}
+    LC_ALL=C awk -v id="$id" "$awk_units"'
 function value(name, digits) { # what is behind NAME in the line
   if (!match($0, " " name digits)) return ""
   return substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1)
@@ -60,7 +51,7 @@ function put(one, elapsed, cpu, memory) {
 function put_step() {
   split($0, field, "|")
   if (field[4] ~ /:/) cpu[field[1]] += seconds(field[4]) * (field[5] > 0 ? field[5] : 1)
-  put(field[1], "", cpu[field[1]], bytes(field[3]))
+  put(field[1], "", cpu[field[1]], field[3] == "" ? "" : bytes(field[3]))
 }
 function put_account(one, is_step) {
   split($0, field, "|")
@@ -69,7 +60,7 @@ function put_account(one, is_step) {
   if (one != id && index(one, id "_") != 1) return
   account[one]
   put(one, is_step ? "" : field[2], is_step || field[3] !~ /:/ ? "" : seconds(field[3]),
-    bytes(field[4]))
+    field[4] == "" ? "" : bytes(field[4]))
 }
 function put_record(elapsed, memory) {
   if ($1 in account && $1 in largest) return

@@ -11,7 +11,8 @@ main() { # [ID...]
     # shellcheck disable=SC2086
     [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
   else
-    gpe_qstat
+    gpe_text=$(gpe_qstat) || return
+    printf '%s\n' "$gpe_text" | OWNER=$(id -un) awk -F'|' '$2 "" == ENVIRON["OWNER"]'
   fi
 }
 gpe_qstat() { # [ID...]

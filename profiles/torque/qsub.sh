@@ -1,5 +1,6 @@
+submit_command='qsub'
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
-  drop_variables
+  drop_batch_variables
   [ -z "$after" ] || check_dependency
   nodes='' processes='' cpus='' memory='' walltime='' gpus='' constraint='' exclusive='' begin=''
   priority='' mail='' events='' rerun='' array=''

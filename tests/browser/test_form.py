@@ -257,15 +257,15 @@ def test_finding_fields(browser: Browser, static: str) -> None:
         box = page.get_by_label("Find an option")
         box.fill("SECONDS")
         assert page.locator(".field:visible h4").all_text_contents() == ["WALLTIME", "CPUTIME"]
-        expect(page.locator("#filter-count")).to_have_text("2 of 31")
+        expect(page.locator("#filter-count")).to_have_text("2 of 34")
         assert page.locator("#group-job").is_visible()
         box.fill("processor seconds")
         assert page.locator(".field:visible h4").all_text_contents() == ["CPUTIME"]
         box.fill("no such field")
         expect(page.locator("#filter-count")).to_have_text("no field has these words")
         box.press("Escape")
-        assert page.locator(".field:visible").count() == 31
-        expect(page.locator("#filter-count")).to_have_text("31 of 31")
+        assert page.locator(".field:visible").count() == 34
+        expect(page.locator("#filter-count")).to_have_text("34 of 34")
 
 
 def test_links_to_fields(browser: Browser, static: str, site: Served) -> None:
@@ -316,7 +316,7 @@ def test_a_profile_that_changes_or_breaks_meanwhile(browser: Browser, tmp_path: 
         file.write_text(good.replace("<idb:Max>3600<", "<idb:Max>60<"))
         page.fill(field("WALLTIME"), "61")
         expect(page.locator("#stale")).to_be_visible()
-        says(page, "No script: field WALLTIME: '61' is above the Max of 60")
+        says(page, "No script: field WALLTIME: '61' is above the Max of 60 (1m)")
         file.write_text(good.replace("<idb:Max>3600<", "<idb:Max>x<"))
         page.fill(field("WALLTIME"), "62")
         expect(page.locator("#refusal")).to_contain_text("the profile does not load: base/base.xml:12:16")

@@ -97,7 +97,7 @@ def test_motion_only_where_it_is_liked(browser: Browser, site: Served) -> None:
 def test_without_javascript_it_is_a_document(browser: Browser, static: str, pbs: Served, kind: str) -> None:
     url = static if kind == "static" else url_of(pbs)
     with watched(browser, url, java_script_enabled=False) as page:
-        assert page.locator(".field:visible").count() == (31 if kind == "static" else 38)
+        assert page.locator(".field:visible").count() == (34 if kind == "static" else 41)
         assert page.locator("#filter:visible, form input:visible, form select:visible").count() == 0
         assert page.get_by_text("The limit of the job's wall time, in seconds.").is_visible()
         if kind == "static":

@@ -58,7 +58,17 @@ def opened(browser: Browser, manual: str, path: str = "", **settings: object) ->
 
 
 @pytest.mark.parametrize(
-    "path", ["", "tutorial/", "language/", "profiles/slurm/", "rules/", "commands/job/", "architecture/"]
+    "path",
+    [
+        "",
+        "tasks/coming-from/",
+        "tutorial/",
+        "language/",
+        "profiles/slurm/",
+        "rules/",
+        "commands/job/",
+        "architecture/",
+    ],
 )
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_a_page_asks_no_other_host_and_fits(
@@ -77,7 +87,13 @@ def search(page: Page, words: str) -> None:
     for one another.
     """
     page.keyboard.press("/")
-    expect(page.locator(".md-search-result__meta")).to_contain_text("Type to start searching")
+    expect(page.locator(".md-search-result__meta")).to_contain_text("Type to start searching", timeout=60_000)
+    replace_words(page, words)
+
+
+def replace_words(page: Page, words: str) -> None:
+    """Search for other words."""
+    page.keyboard.press("Control+a")
     page.keyboard.insert_text(words)
     page.keyboard.press("End")  # the search waits for a key
 
@@ -96,6 +112,41 @@ def test_a_new_batch_system_is_the_first_hit(browser: Browser, manual: str) -> N
         found = page.locator(".md-search-result__link").first
         expect(found).to_contain_text("A new batch system")
         expect(found).to_have_attribute("href", re.compile("new-batch-system/"))
+        page.keyboard.press("Escape")
+
+
+FIRST_HITS = {
+    "cancel a job": "tasks/cancel/",
+    "GPU": "tasks/gpus/",
+    "array": "tasks/many/",
+    "time limit": "tasks/resources/",
+    "sbatch script": "tasks/coming-from/",
+    "why did my job fail": "tasks/why/",
+    "MPI": "tasks/mpi/",
+    "container": "tasks/containers/",
+    "submit a job": "tasks/submit/",
+    "follow": "tasks/follow/",
+    "ssh": "tasks/ssh/",
+    "memory": "tasks/resources/",
+    "qsub": "tasks/coming-from/",
+    "queue": "tasks/resources/",
+    "many jobs": "tasks/many/",
+    "wait for a job": "tasks/follow/",
+    "walltime": "tasks/resources/",
+    "exit code": "tasks/follow/",
+    "job failed": "tasks/why/",
+    "dependencies": "tasks/many/",
+}
+"""The page that a query finds first. Two that follow each other have different pages, so an old result is not taken."""
+
+
+def test_the_search_finds_the_page_of_a_task_first(browser: Browser, manual: str) -> None:
+    with opened(browser, manual) as page:
+        search(page, "")
+        found = page.locator(".md-search-result__link").first
+        for words, path in FIRST_HITS.items():
+            replace_words(page, words)
+            expect(found, words).to_have_attribute("href", re.compile(re.escape(path)))
         page.keyboard.press("Escape")
 
 

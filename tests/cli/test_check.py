@@ -267,7 +267,7 @@ def test_the_bundled_profiles(incarnate: Incarnate) -> None:
 
 def test_discovery_does_not_take_golden_folders_for_profiles(incarnate: Incarnate) -> None:
     incarnate("check", ".", "--add")
-    out = incarnate("profiles", "--profiles", ".", "--profiles", "small").out
+    out = incarnate("show", "--list", "--profiles", ".", "--profiles", "small").out
     assert "golden" not in out
     assert incarnate("lint", "small", "--select", "OSP1").out == ""
 
@@ -434,3 +434,124 @@ def test_colours_on_a_terminal_only() -> None:
     for code in ("0", "1", "2", "31", "32", "33", "36"):
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured == plain
+
+
+# Captured output
+
+
+def capture(*lines: str) -> str:
+    Path("squeue.out").write_text("".join(f"{line}\n" for line in lines))
+    return "squeue.out"
+
+
+def test_captured_output(incarnate: Incarnate) -> None:
+    file = capture(
+        "4711|RUNNING|0|n1|None|debug|1:02|N/A|1|",
+        "4712|FAILED|1792|n1|NonZeroExitCode|debug|0:01|1700000000|1|",
+        "4713|TIMEOUT|0|n1|TimeLimit|debug|0:01|1700000000|1|",
+    )
+    ended = incarnate("check", "slurm", "--states", file)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines() == [
+        "JOB   WORD         STATE    EXIT  CAUSE  REASON",
+        "4711  RUNNING      RUNNING",
+        "4712  FAILED/exit  DONE     7            NonZeroExitCode",
+        "4713  TIMEOUT      FAILED         TIME   TimeLimit",
+    ]
+
+
+def test_a_captured_word_without_a_tag(incarnate: Incarnate) -> None:
+    lines = (f"{job}|WONDROUS|0|n1|None|debug|1:02|N/A|1|" for job in (5, 6))
+    file = capture(*lines, "7|\x1b[31m|0|n1|None|debug|1:02|N/A|1|")
+    ended = incarnate("check", "slurm", "--states", file)
+    assert ended.code == 1
+    assert "5    WONDROUS (no tag)  QUEUED\n" in ended.out
+    assert "\x1b" not in ended.out + ended.err
+    first = "word WONDROUS of job 5 and 1 more has no tag in STATE of profile slurm: it is QUEUED\n"
+    assert ended.err.startswith(f'incarnate: {first}    hint: add <idb:Tag name="WONDROUS">...</idb:Tag> at ')
+    assert "slurm/profile.xml:" in ended.err
+    parsed = json.loads(incarnate("check", "slurm", "--states", file, "--json").out)
+    assert parsed[0] == {
+        "id": "5", "native_state": "WONDROUS", "known": False, "state": "QUEUED", "exit_code": None,
+        "signal": None, "cause": None, "reason": None,
+    }  # fmt: skip
+
+
+def test_what_the_real_batch_system_knows_is_not_asked(
+    incarnate: Incarnate, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its commands nor the records of real jobs have a part in it."""
+    for name in ("qstat", "qselect", "qalter"):
+        program = folder / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\ntouch {folder}/was-run\nexit 1\n")
+        program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}/bin:{os.environ['PATH']}")
+    fields = (
+        "Job Id: 5.s",
+        "Job_Owner=someone@else",
+        "job_state=H",
+        "substate=22",
+        "Hold_Types=s",
+        "depend=afterok:4.s@s",
+    )
+    Path("qstat.out").write_text("\x1f".join(fields) + "\n")
+    ended = incarnate("check", "pbs", "--states", "qstat.out")
+    assert (ended.code, ended.out.splitlines()[1].split()) == (0, ["5.s", "H/22", "QUEUED"])
+    assert not (folder / "was-run").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("slurm", "--states", "nowhere"), "nowhere: No such file"),
+        (("slurm", "pbs", "--states", "x"), "--states is for one profile"),
+        (("slurm", "--states", "x", "--update"), "--states and --update cannot be used together"),
+        (
+            ("linux", "--states", "x"),
+            "profile linux does not say which command's output GET_JOB_STATUS reads",
+        ),
+        (("slurm", "--states", "x"), "GET_JOB_STATUS failed (exit status 2): not squeue's"),
+        (("lsf", "--states", "nothing"), "GET_JOB_STATUS of profile lsf finds no job in it\n    hint: "),
+    ],
+)
+def test_captured_output_that_cannot_be_read(incarnate: Incarnate, words: tuple[str, ...], said: str) -> None:
+    Path("x").write_text("not squeue's\n")
+    Path("nothing").write_text("")
+    ended = incarnate("check", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_capture_is_a_golden_case(incarnate: Incarnate) -> None:
+    """A site's own profile: what a new version of the batch system prints is checked with the next one of the profile."""
+    Path("site/golden").mkdir(parents=True)
+    Path("site/profile.xml").write_text(document("", name="site", extends="slurm"))
+    file = capture("4711|RUNNING|0|n1|None|debug|1:02|N/A|1|")
+    os.rename(file, "site/golden/squeue.out")
+    Path("site/golden/cases.toml").write_text('[case.words]\nstates = "squeue.out"\n')
+    ended = incarnate("check", "site", "--update")
+    assert (ended.code, ended.err) == (0, "")
+    assert Path("site/golden/words.txt").read_text().endswith("\n4711  RUNNING  RUNNING\n")
+    Path("site/golden/squeue.out").write_text("4711|PENDING|0|n1|None|debug|1:02|N/A|1|\n")
+    ended = incarnate("check", "site")
+    assert ended.code == 1
+    assert "-4711  RUNNING  RUNNING" in ended.out
+    Path("site/golden/squeue.out").write_text("nonsense\n")
+    ended = incarnate("check", "site")
+    assert ended.code == 1
+    assert "GET_JOB_STATUS failed" in ended.out
+    os.unlink("site/golden/squeue.out")
+    ended = incarnate("check", "site")
+    assert (ended.code, ended.out) == (3, "")
+    assert "case words: there is no file site/golden/squeue.out" in ended.err
+    for case, said in (
+        ('states = "squeue.out"\ntemplate = "START"', "case words has states and other keys"),
+        ('states = "../squeue.out"', "states: the name '../squeue.out' is not allowed"),
+        ('states = "words.txt"', "states: the name 'words.txt' is not allowed"),
+    ):
+        Path("site/golden/cases.toml").write_text(f"[case.words]\n{case}\n")
+        ended = incarnate("check", "site")
+        assert (ended.code, ended.out) == (3, "")
+        assert said in ended.err

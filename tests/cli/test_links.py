@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> str:
 
 def test_trace(incarnate: Incarnate, path: str) -> None:
     def trace(*words: str) -> str:
-        return " ".join(incarnate("trace", "T", "-p", path, *words).out.split())
+        return " ".join(incarnate("render", "--trace", "T", "-p", path, *words).out.split())
 
     assert f" PIECE is empty, as FLAG is {path}:" in trace()
     assert f" PIECE = ... 5 lines {path}:" in trace("-s", "FLAG=x")
@@ -37,7 +37,7 @@ def test_trace(incarnate: Incarnate, path: str) -> None:
     assert f" when PIECE depends on it {path}:" in trace("-f", "FLAG")
     assert f" requires KIND depends on it {path}:" in trace("-f", "FLAG")
     assert f" requires FLAG {path}:" in trace("-f", "KIND")
-    fields = json.loads(incarnate("trace", "T", "-p", path, "--json").out)["fields"]
+    fields = json.loads(incarnate("render", "--trace", "T", "-p", path, "--json").out)["fields"]
     (link,) = next(f["links"] for f in fields if f["name"] == "PIECE")
     assert link.pop("place").startswith(path)
     assert link == {"kind": "when", "field": "PIECE", "depends_on": "FLAG", "met": False}
@@ -47,8 +47,8 @@ def test_show_and_fields(incarnate: Incarnate, path: str) -> None:
     shown = incarnate("show", "T", "-p", path).out
     assert "field PIECE (not settable): 5 lines, when FLAG has a value  " in shown
     assert "field KIND default '', requires FLAG  " in shown
-    assert incarnate("fields", "T", "-p", path).out == "FLAG = ''\nKIND = ''\n    requires FLAG\n"
-    listed = json.loads(incarnate("fields", "T", "-p", path, "--all", "--json").out)
+    assert incarnate("show", "--fields", "T", "-p", path).out == "FLAG = ''\nKIND = ''\n    requires FLAG\n"
+    listed = json.loads(incarnate("show", "--fields", "T", "-p", path, "--all", "--json").out)
     assert [(f["name"], f["when"], f["requires"]) for f in listed] == [
         ("FLAG", None, None),
         ("KIND", None, "FLAG"),

@@ -206,8 +206,7 @@ def test_a_hostile_profile_injects_no_command(tmp_path: Path) -> None:
     [
         ("incarnate lint x --format g", {"github"}),
         ("incarnate lint x --select OSP62", {f"OSP62{n}" for n in range(1, 10)}),
-        ("incarnate explain OSP70", {"OSP701", "OSP702"}),
-        ("incarnate schema cat", {"catalog.xml"}),
+        ("incarnate lint --explain OSP70", {"OSP701", "OSP702"}),
         ("incarnate new x --extends tor", {"torque"}),
     ],
 )

@@ -165,7 +165,7 @@ def test_a_shell_operator_is_refused(incarnate: Incarnate, fact: str, operator: 
         ((*NEW, *options(own_id=None)), "a job must learn its own id"),
         ((*NEW, *options(held="a;id")), "is not a word"),
         ((*NEW, *options(directive="x")), "the directive prefix"),
-        ((*NEW, *options(), "-e", "slurm"), "exclude each other"),
+        ((*NEW, *options(), "-e", "slurm"), "cannot be used together"),
         ((*NEW, *options(), "--sample-list", "none"), "the sample none cannot be read: No such file"),
         (("new", "../x", "--batch-system", *options()), "is not allowed"),
         (("new", "x", "-e", "slurm", "--cancel", "x"), "needs --batch-system"),
@@ -300,3 +300,40 @@ def test_what_is_wrong_already_is_told_before_the_first_question(tmp_path: Path)
         assert (code, out) == (2, "")
         assert message in err
         assert "(--submit)" not in err
+
+
+def test_ids_with_other_characters_and_jobs_that_the_list_leaves_out(
+    incarnate: Incarnate, tmp_path: Path
+) -> None:
+    """Ids as j#1@toy:1; the command for ended jobs prints lines as the list does."""
+    pattern = r"j#[0-9]+@[a-z]+:[0-9]+"
+    facts = options(id_pattern=pattern, list_ended="list --old={id}", line="{id} {state}")
+    (tmp_path / "ended").write_text("j#1@toy:1 C\nj#2@toy:1 Z\n")
+    ended = incarnate(*NEW, *facts, "--sample-ended", str(tmp_path / "ended"), "--directory", str(tmp_path))
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        "ended:1: id j#1@toy:1, state C: DONE",
+        "ended:2: id j#2@toy:1, state Z: WARNING: no option names this state",
+        "warning: 1 line of the list with a state that no option names: Z",
+    ]
+    text = (tmp_path / "mine/profile.xml").read_text()
+    assert 'do list --old="$gpe_id" || :; done; }' in text
+    assert incarnate("lint", str(tmp_path / "mine")).code == 0
+    (tmp_path / "list").write_text("ID STATE\nj#1@toy:1 C\n")
+    failed = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"))
+    assert failed.code == 2
+    assert "compare it with the option --line, and --id-pattern [0-9]+ with j#1@toy:1" in failed.err
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"directive": "#X{options}"}, "is only how the line begins: leave {options} out"),
+        ({"directive": "#X", "submit": "sub -o{options} {script}"}, "leave {options} out of --submit"),
+        ({"id_pattern": "j.[0-9]+"}, "allows a blank: . matches one"),
+    ],
+)
+def test_facts_that_would_be_taken_literally(incarnate: Incarnate, facts: dict[str, str], words: str) -> None:
+    ended = incarnate(*NEW, *options(**facts))
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err

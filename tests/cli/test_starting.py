@@ -1,4 +1,4 @@
-"""`incarnate new`, `schema` and `explain`: what those who write a profile begin with."""
+"""`incarnate new`, `show --schemas` and `lint --explain`: what those who write a profile begin with."""
 
 from __future__ import annotations
 
@@ -92,12 +92,9 @@ def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
         (["new", "x"], 2, ""),
         (["new", "-e", "pbs"], 2, ""),
         (["new", "x", "y", "-e", "pbs"], 2, ""),
-        (["schema", "idb.xds"], 2, "incarnate: there is no schema 'idb.xds'\n    hint: did you mean idb.xsd?\n"),
-        (["schema", "idb.xsd", "--json"], 2, "incarnate: NAME cannot be used with --directory or --json\n"),
-        (["schema", "-o", "{tmp}"], 2, "incarnate: {tmp}/catalog.xml: a different file exists: remove it, or"),
-        (["schema", "-o", "{tmp}/bad.xml"], 2, "incarnate: {tmp}/bad.xml: File exists\n"),
-        (["explain", "OSP606x"], 2, "incarnate: there is no code 'OSP606x'\n    hint: did you mean OSP606"),
-        (["explain", "OSP601", "SC2086"], 2, "incarnate: SC2086 is not a code of this linter\n    hint: it belongs to shellcheck"),
+        (["lint", "--explain", "OSP606x"], 2, "incarnate: there is no code 'OSP606x'\n    hint: did you mean OSP606"),
+        (["lint", "--explain", "OSP601", "SC2086"], 2,
+         "incarnate: SC2086 is not a code of this linter\n    hint: it belongs to shellcheck"),
     ],
 )  # fmt: skip
 def test_bad_words(incarnate: Incarnate, tmp_path: Path, words: list[str], code: int, err: str) -> None:
@@ -133,49 +130,35 @@ Emacs, with the package lsp-mode, in its init file:
 
 
 def test_schema(incarnate: Incarnate) -> None:
-    ended = incarnate("schema")
+    ended = incarnate("show", "--schemas")
     assert (ended.code, ended.out, ended.err) == (0, lines(get_schemas_directory()), "")
 
 
-def test_schema_of_a_copy(incarnate: Incarnate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    ended = incarnate("schema", "--directory", "new")
-    assert (ended.code, ended.out) == (0, lines(f"{tmp_path}/new"))
-    assert ended.err == "5 files written\n"
-    assert incarnate("schema", "-o", "new").err == "0 files written\n"
-    assert len([*(tmp_path / "new").iterdir()]) == 5
-
-
 def test_schema_in_json(incarnate: Incarnate) -> None:
-    parsed = json.loads(incarnate("schema", "--json").out)
+    parsed = json.loads(incarnate("show", "--schemas", "--json").out)
     assert parsed["catalog"] == f"{get_schemas_directory()}/catalog.xml"
     assert all(Path(file).is_file() for file in [parsed["catalog"], *parsed["schemas"]])
     assert parsed["vs_code"] in lines(get_schemas_directory())
     assert parsed["emacs"] in lines(get_schemas_directory())
 
 
-@pytest.mark.parametrize("name", ["osprofile.xsd", "catalog.xml"])
-def test_one_schema(incarnate: Incarnate, name: str) -> None:
-    assert incarnate("schema", name).out == Path(get_schemas_directory(), name).read_text()
-
-
 def test_explain(incarnate: Incarnate) -> None:
-    ended = incarnate("explain", "605")
+    ended = incarnate("lint", "--explain", "605")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"OSP605 error: {RULES['OSP605'].summary}\n\nA value that")
-    both = incarnate("explain", "OSP605", "osp601").out
+    both = incarnate("lint", "--explain", "OSP605", "osp601").out
     assert both.startswith(ended.out)
     assert f"\n\n\nOSP601 error: {RULES['OSP601'].summary}\n" in both
 
 
 def test_explain_lists_the_codes(incarnate: Incarnate) -> None:
-    out = incarnate("explain").out
+    out = incarnate("lint", "--explain").out
     assert out.startswith("OSP101  error    the file cannot be read as a profile\n")
     assert len(out.splitlines()) == len(RULES)
 
 
 def test_explain_in_json(incarnate: Incarnate) -> None:
-    [parsed] = json.loads(incarnate("explain", "OSP605", "--json").out)
+    [parsed] = json.loads(incarnate("lint", "--explain", "OSP605", "--json").out)
     rule = RULES["OSP605"]
     assert parsed == {
         "code": "OSP605",
@@ -185,4 +168,4 @@ def test_explain_in_json(incarnate: Incarnate) -> None:
         "wrong": rule.wrong,
         "right": rule.right,
     }
-    assert [r["code"] for r in json.loads(incarnate("explain", "--json").out)] == list(RULES)
+    assert [r["code"] for r in json.loads(incarnate("lint", "--explain", "--json").out)] == list(RULES)

@@ -30,7 +30,7 @@ PRINTING = [
     "--help",
     "job",
     "lint --help",
-    "profiles",
+    "show --list",
     "show -p linux",
     "START -p linux --self-contained",
 ]

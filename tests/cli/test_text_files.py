@@ -48,13 +48,13 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_script_is_rendered_and_traced_to_the_file(incarnate: Incarnate, site: Path) -> None:
     assert incarnate("GREET", "-p", "site/").out == "# greets\necho 'you' 'here'\n"
-    ended = incarnate("trace", "GREET", "-p", "site/", "--json")
+    ended = incarnate("render", "--trace", "GREET", "-p", "site/", "--json")
     assert (ended.code, ended.err) == (0, "")
     fields = {f["name"]: f for f in json.loads(ended.out)["fields"]}
     assert [use["place"] for use in fields["NAME"]["uses"]] == ["site/scripts/greet.sh:2:7"]
     assert [use["place"] for use in fields["PLACE"]["uses"]] == ["site/scripts/greet.sh:2:24"]
     assert [source["place"] for source in fields["PLACE"]["offers"]] == ["site/place.txt:1:1"]
-    assert "site/scripts/greet.sh:2:7" in incarnate("trace", "GREET", "-p", "site/").out
+    assert "site/scripts/greet.sh:2:7" in incarnate("render", "--trace", "GREET", "-p", "site/").out
     del site
 
 
@@ -75,7 +75,7 @@ def test_a_missing_file_is_reported_by_each_command(incarnate: Incarnate, site: 
     for words in (
         ["GREET", "-p"],
         ["show", "-p"],
-        ["trace", "GREET", "-p"],
+        ["render", "--trace", "GREET", "-p"],
         ["lint"],
         ["check"],
         ["page", "-p"],
@@ -118,7 +118,7 @@ def test_a_static_script_is_deployed_from_its_file(incarnate: Incarnate, site: P
     (site / "scripts/count.sh").write_text("#!/bin/sh\nwc -c\n")
     second = incarnate("COUNT", "-p", "site/").out
     assert first != second
-    assert "wc -c" in incarnate("deploy", "-p", "site/").out
+    assert "wc -c" in incarnate("render", "--deploy", "-p", "site/").out
 
 
 def test_a_profile_may_extend_one_with_files(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:

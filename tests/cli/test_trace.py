@@ -40,21 +40,21 @@ def profiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("case", GOLDEN)
 def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture, case: str) -> None:
-    ended = incarnate("trace", *GOLDEN[case])
+    ended = incarnate("render", "--trace", *GOLDEN[case])
     assert (ended.code, ended.err) == (0, "")
     file_regression.check(ended.out, basename=f"trace_{case}", encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", GOLDEN)
 def test_a_line_has_80_columns_and_nothing_that_a_terminal_acts_on(incarnate: Incarnate, case: str) -> None:
-    for line in incarnate("trace", *GOLDEN[case]).out.splitlines():
+    for line in incarnate("render", "--trace", *GOLDEN[case]).out.splitlines():
         assert len(line) <= 80
         assert line.isprintable()
 
 
 def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> None:
     ended = incarnate(
-        "trace", "START", "-p", "slurm", "-s", "JOB_NAME=a", "-s", "EXECUTABLE=\x1b]0;x\x07" * 40
+        "START", "--trace", "-p", "slurm", "-s", "JOB_NAME=a", "-s", "EXECUTABLE=\x1b]0;x\x07" * 40
     )
     assert ended.code == 0
     for line in ended.out.splitlines():
@@ -63,7 +63,7 @@ def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> N
 
 
 def test_json(incarnate: Incarnate) -> None:
-    ended = incarnate("trace", "START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "--json")
+    ended = incarnate("render", "--trace", "START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "--json")
     parsed = json.loads(ended.out)
     assert (parsed["profile"], parsed["template"], parsed["variation"], parsed["warnings"]) == (
         "site",
@@ -84,6 +84,7 @@ def test_json(incarnate: Incarnate) -> None:
             {"origin": "default", "value": "fast", "place": "./site.xml:9:20"},
         ],
         "tag": {"name": "fast", "value": "short", "place": "./site.xml:8:7"},
+        "choice": None,
         "links": [],
         "checks": [{"rule": "pattern", "allows": "[a-z]*", "place": "./site.xml:6:42"}],
         "uses": [
@@ -112,7 +113,7 @@ def test_json(incarnate: Incarnate) -> None:
 
 
 def test_a_hostile_value_in_json_is_escaped(incarnate: Incarnate) -> None:
-    ended = incarnate("trace", *GOLDEN["hostile"], "--json")
+    ended = incarnate("render", "--trace", *GOLDEN["hostile"], "--json")
     assert all(line.isprintable() for line in ended.out.splitlines())
     text = next(f for f in json.loads(ended.out)["fields"] if f["name"] == "TEXT")
     assert text["value"] == GOLDEN["hostile"][-1].removeprefix("TEXT=")
@@ -122,7 +123,7 @@ def test_a_fixed_value_overrides_the_request_with_a_warning(incarnate: Incarnate
     file = tmp_path / "p.xml"
     text = (PROFILES / "base.xml").read_text().replace('name="SETUP" isSettable="false"', 'name="SETUP"')
     file.write_text(text)
-    ended = incarnate("trace", "START", "-p", str(file), "-s", "SETUP=x", "-f", "SETUP")
+    ended = incarnate("render", "--trace", "START", "-p", str(file), "-s", "SETUP=x", "-f", "SETUP")
     assert ended.code == 0
     assert ended.err == f"warning: {file}:16:18: field SETUP has a fixed Value, which overrides the request\n"
     assert "  fixed     'umask 077\\nset -eu'" in ended.out
@@ -132,7 +133,7 @@ def test_shell_is_folded_unless_asked_for(incarnate: Incarnate, tmp_path: Path) 
     file = tmp_path / "p.xml"
     text = (PROFILES / "base.xml").read_text().replace("set -eu", "set -e\nset -u\ncd /")
     file.write_text(text)
-    words = ("trace", "START", "-p", str(file), "-s", "WALLTIME=7")
+    words = ("START", "--trace", "-p", str(file), "-s", "WALLTIME=7")
     out = incarnate(*words).out
     *_, last = out.rstrip("\n").split("\n\n")
     assert " ".join(last.split()) == f"SETUP = ... 4 lines {file}:16:18"
@@ -148,7 +149,7 @@ def test_the_request_and_the_directives_come_first(incarnate: Incarnate, tmp_pat
     ending = "<SETUP>\n]]></idb:Body></idb:Invocation>\n"
     text = (PROFILES / "base.xml").read_text()
     file.write_text(text.replace(ending, ending + prefix))
-    out = incarnate("trace", "START", "-p", str(file), "-s", "NODES=2").out
+    out = incarnate("render", "--trace", "START", "-p", str(file), "-s", "NODES=2").out
     names = [block.split(" ", 1)[0] for block in out.split("\n\n")[1:]]
     assert names[:3] == ["NODES", "QUEUE", "WALLTIME"]
     assert "\n  directive line 3:1 (JOB_SCRIPT 2:1): #PBS -q long\n" in out
@@ -177,41 +178,44 @@ ERRORS = {
 def test_errors(incarnate: Incarnate, case: str) -> None:
     words, code, err = ERRORS[case]
     for form in ((), ("--json",)):
-        ended = incarnate("trace", *words, *form)
+        ended = incarnate("render", "--trace", *words, *form)
         assert (ended.code, ended.out) == (code, "")
         assert ended.err.startswith(err)
         assert "\x1b" not in ended.err
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    outputs = [error_in_full(incarnate, ("trace", *words), code) for words, code, _begin in ERRORS.values()]
+    outputs = [
+        error_in_full(incarnate, ("render", "--trace", *words), code)
+        for words, code, _begin in ERRORS.values()
+    ]
     file_regression.check("\n".join(outputs), basename="trace_errors", encoding="utf-8")
 
 
 @pytest.mark.parametrize("words", [(), ("START", "TWO", "-p", "x"), ("START", "--nonsense"), ("START", "-f")])
 def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
-    ended = incarnate("trace", *words)
+    ended = incarnate("render", "--trace", *words)
     assert (ended.code, ended.out) == (2, "")
 
 
 def test_colours_on_a_terminal_only() -> None:
-    coloured = on_a_terminal("trace", *GOLDEN["hostile"])
-    plain = on_a_terminal("trace", *GOLDEN["hostile"], NO_COLOR="1")
+    coloured = on_a_terminal("render", "--trace", *GOLDEN["hostile"])
+    plain = on_a_terminal("render", "--trace", *GOLDEN["hostile"], NO_COLOR="1")
     assert "\x1b[1mTEXT\x1b[0m" in coloured
     assert "\x1b" not in plain
     for code in ("0", "1", "2", "36"):
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured == plain
-    assert "\x1b" not in on_a_terminal("trace", *GOLDEN["start"], TERM="dumb")
+    assert "\x1b" not in on_a_terminal("render", "--trace", *GOLDEN["start"], TERM="dumb")
 
 
 def test_a_narrow_terminal() -> None:
-    out = on_a_terminal("trace", *GOLDEN["start"], COLUMNS="40", NO_COLOR="1")
+    out = on_a_terminal("render", "--trace", *GOLDEN["start"], COLUMNS="40", NO_COLOR="1")
     assert max(map(len, out.splitlines())) <= 40 + len(" (JOB_SCRIPT 2:1)")
     assert "......" not in out
 
 
 def test_an_empty_value_has_no_directive(incarnate: Incarnate) -> None:
-    out = incarnate("trace", "START", "-p", "slurm", *CONTEXT, "-s", "CPUS=2", "-f", "NODES").out
+    out = incarnate("render", "--trace", "START", "-p", "slurm", *CONTEXT, "-s", "CPUS=2", "-f", "NODES").out
     assert "            no directive (empty)\n" in out
     assert "#SBATCH --cpus" not in out

@@ -1,4 +1,4 @@
-"""The other verbs: show, fields, profiles, deploy, lint; help, version, completion."""
+"""The other verbs: show, render --deploy, lint; help, version, completion."""
 
 from __future__ import annotations
 
@@ -64,12 +64,12 @@ def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: P
     file = tmp_path / "n.xml"
     file.write_text(NARROWED)
     at, solve = ("-p", str(file)), ("-a", "Solve")
-    assert "integer; 1 to 10;" in incarnate("fields", *at, *solve).out
-    assert "1 to 10;" not in incarnate("fields", *at).out
-    parsed = json.loads(incarnate("fields", *at, *solve, "--json").out)
+    assert "integer; 1 to 10;" in incarnate("show", "--fields", *at, *solve).out
+    assert "1 to 10;" not in incarnate("show", "--fields", *at).out
+    parsed = json.loads(incarnate("show", "--fields", *at, *solve, "--json").out)
     assert next(f["maximum"] for f in parsed if f["name"] == "CPUS") == 10
     assert f"field CPUS, at most 10  {file}:6:5" in incarnate("show", "SOLVE", *at).out
-    traced = incarnate("trace", "START", *at, *solve, "-s", "CPUS=9", "-f", "CPUS", "--json").out
+    traced = incarnate("render", "--trace", "START", *at, *solve, "-s", "CPUS=9", "-f", "CPUS", "--json").out
     checks = {c["rule"]: c["place"] for c in json.loads(traced)["fields"][0]["checks"]}
     assert checks["Max"] == f"{file}:6:37"
     assert "linux/profile.xml:" in checks["Min"]
@@ -91,7 +91,8 @@ HOSTILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 
 
 @pytest.mark.parametrize(
-    "words", [("show",), ("show", "T{}"), ("fields", "T{}", "-v", "V{}"), ("trace", "T{}", "-v", "V{}")]
+    "words",
+    [("show",), ("show", "T{}"), ("show", "--fields", "T{}", "-v", "V{}"), ("T{}", "--trace", "-v", "V{}")],
 )
 def test_no_name_of_a_profile_is_obeyed_by_a_terminal(
     incarnate: Incarnate, tmp_path: Path, words: tuple[str, ...]
@@ -119,39 +120,46 @@ def test_a_flattened_profile_loads_again_to_the_same(
 
 
 def test_fields(incarnate: Incarnate, site: Path) -> None:
-    ended = incarnate("fields", "GREET", "-p", str(site))
+    ended = incarnate("show", "--fields", "GREET", "-p", str(site))
     assert ended.out == (
         "TEXT = 'hello'\n    What to say.\nTIMES = 'once'\n    integer; 1 to 10; tags: once\n"
     )
-    parsed = json.loads(incarnate("fields", "GREET", "-p", str(site), "--all", "--json").out)
+    parsed = json.loads(incarnate("show", "--fields", "GREET", "-p", str(site), "--all", "--json").out)
     assert [f["name"] for f in parsed] == ["TEXT", "TIMES"]
-    start = json.loads(incarnate("fields", "-p", "pbs", "--json").out)
+    start = json.loads(incarnate("show", "--fields", "-p", "pbs", "--json").out)
     assert {"EXECUTABLE", "QUEUE", "WALLTIME"} <= {f["name"] for f in start}
     assert all(f["description"] for f in start)
 
 
 def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.xml").write_text("<oops/>")
-    ended = incarnate("profiles", "--profiles", str(tmp_path))
+    ended = incarnate("show", "--list", "--profiles", str(tmp_path))
     assert ended.code == 0
     lines = [line.split() for line in ended.out.splitlines()]
     assert [line[0] for line in lines] == [
+        "at",
         "bad",
         "batch",
+        "flux",
+        "htcondor",
+        "hyperqueue",
         "linux",
         "lsf",
+        "oar",
         "pbs",
         "sge",
         "site",
         "slurm",
+        "tcs",
         "torque",
+        "tsp",
     ]
-    assert lines[0][1:3] == ["(invalid:", "incarnate"]
-    assert lines[6][1:] == ["->", "linux", str(site)]
+    assert lines[1][1:3] == ["(invalid:", "incarnate"]
+    assert lines[11][1:] == ["->", "linux", str(site)]
 
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:
-    incarnate("deploy", "-p", str(site), "--run")
+    incarnate("render", "--deploy", "-p", str(site), "--run")
     (ours,) = home.glob(".gpe/bin/count.*.sh")
     old, recent = (ours.with_name(f"submit.{digit * 16}.sh") for digit in "01")
     left = ours.with_name(f"submit.{'2' * 16}.sh.Ab3dEf9h")  # by a deployment that was killed
@@ -159,24 +167,24 @@ def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, sit
     for path, days in ((ours, 30), (old, 8), (recent, 6), (left, 8), (others, 99)):
         path.touch()
         os.utime(path, (time.time() - days * 86400,) * 2)
-    assert incarnate("deploy", "-p", str(site), "--run", "--prune").code == 0
+    assert incarnate("render", "--deploy", "-p", str(site), "--run", "--prune").code == 0
     assert {path.name for path in ours.parent.glob("*.*")} >= {ours.name, recent.name, others.name}
     assert not old.exists()
     assert not left.exists()
 
 
 def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
-    printed = incarnate("deploy", "-p", str(site))
+    printed = incarnate("render", "--deploy", "-p", str(site))
     assert printed.code == 0
     subprocess.run(["sh", "-n"], input=printed.out, text=True, check=True)
     assert not (home / ".gpe").exists()
-    ended = incarnate("deploy", "-p", str(site), "--run")
-    assert (ended.code, ended.out, ended.err) == (0, "", "11 static scripts in place\n")
+    ended = incarnate("render", "--deploy", "-p", str(site), "--run")
+    assert (ended.code, ended.out, ended.err) == (0, "", "12 static scripts in place\n")
     (script,) = home.glob(".gpe/bin/count.*.sh")
     assert script.read_text().startswith("#!/bin/sh\nprintf")
     script.unlink()
     script.mkdir()
-    ended = incarnate("deploy", "-p", str(site), "--run")
+    ended = incarnate("render", "--deploy", "-p", str(site), "--run")
     assert ended.code != 0
     assert "is a directory" in ended.err
 
@@ -257,12 +265,12 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         ("incarnate LIST --profile linux --variation D", {"DIR"}),
         ("incarnate START --profile linux --application Exe", {"Executable", "Executable/1.0"}),
         ("incarnate START --profile nope --set W", set()),
-        ("incarnate fields GET", {"GET_JOB_STATUS"}),
-        ("incarnate trace STA", {"START"}),
-        ("incarnate trace START --profile to", {"torque"}),
-        ("incarnate trace START -p pbs --set WALL", {"WALLTIME="}),
-        ("incarnate trace START -p pbs --field WORK", {"WORKING_DIRECTORY"}),
-        ("incarnate trace LIST --profile linux --variation D", {"DIR"}),
+        ("incarnate show --fields GET", {"GET_JOB_STATUS"}),
+        ("incarnate render --trace STA", {"START"}),
+        ("incarnate START --trace --profile to", {"torque"}),
+        ("incarnate START --trace -p pbs --set WALL", {"WALLTIME="}),
+        ("incarnate START --trace -p pbs --field WORK", {"WORKING_DIRECTORY"}),
+        ("incarnate LIST --trace --profile linux --variation D", {"DIR"}),
         ("incarnate diff to", {"torque"}),
         ("incarnate diff torque sl", {"slurm"}),
         ("incarnate diff torque slurm STA", {"START"}),

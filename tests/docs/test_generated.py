@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import html
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import markdown
 import pytest
 import yaml
 
 import osprofile
-from manual import options, profiles, rules
+from manual import batch_systems, native_options, options, profiles, rules
 from manual.markdown import escape_text, format_block, format_code
 from manual_hooks import TABLE_MARKS, TEST_MARKS
 from osprofile.cli.common import list_verbs
+from osprofile.job_scripts.bsub import read_bsub
+from osprofile.job_scripts.command_line import Directive
+from osprofile.job_scripts.qsub import list_resources, read_qsub
+from osprofile.job_scripts.script_request import Given
+from osprofile.job_scripts.sge import read_sge
+from osprofile.jobs.fields import FIELDS
 from osprofile.lint.rules import RULES
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from osprofile.profile.model import Profile
@@ -183,6 +190,58 @@ def test_every_verb_has_its_page_and_its_table() -> None:
         assert page.name == "index.md" or f"]({page.name})" in index, page
     same = {"job resume": "job hold"}  # the same options: the page says so
     assert {same.get(verb, verb) for verb in list_verbs()} == placed
+
+
+WITHOUT_FIELD = {
+    *("attributes", "resources"),  # see their examples
+    *("here", "shell", "arguments", "wrap", "signal"),  # what is run, and where
+    *("join", "open_mode"),  # how files are written
+}
+"""The names of options that have neither a field nor are dropped or passed on."""
+
+
+@pytest.mark.parametrize("system", native_options.SYSTEMS, ids=lambda system: str(system.profile))
+def test_every_option_of_a_script_is_in_a_table(system: native_options.System) -> None:
+    fields = {row.name for row in FIELDS.values()}
+    shown = {flag for field in fields for flags in system.list_flags(field) for flag in flags.split(", ")}
+    others = {*system.list_dropped(), *system.list_passed(), *system.list_refused()}
+    for option in system.table:
+        assert {*option.flags} & (shown | others) or option.name in WITHOUT_FIELD, option
+    assert not shown & {*system.list_dropped()}
+
+
+@pytest.mark.parametrize(
+    ("examples", "read_directives"),
+    [
+        (native_options.QSUB_EXAMPLES, read_qsub),
+        (native_options.SGE_EXAMPLES, read_sge),
+        (native_options.BSUB_EXAMPLES, read_bsub),
+    ],
+    ids=["qsub", "sge", "bsub"],
+)
+def test_an_example_sets_its_field(examples: Mapping[str, Sequence[str]], read_directives: Any) -> None:  # noqa: ANN401
+    attributes = {row.name: attribute for attribute, row in FIELDS.items()}
+    for field, texts in examples.items():
+        for text in texts:
+            request = read_directives([Directive("", text.split())], Given())
+            assert request.attributes[attributes[field]], text
+
+
+def test_every_resource_of_qsub_has_an_example() -> None:
+    words = {
+        word for texts in native_options.QSUB_EXAMPLES.values() for text in texts for word in text.split()
+    }
+    assert {word.partition("=")[0] for word in words if "=" in word} == set(list_resources(""))
+
+
+def test_the_tables_of_a_few_fields() -> None:
+    page = batch_systems.format_effects_table(["GPUS", "CONTAINER"])
+    rows = {line.split(" | ")[0]: line for line in page.splitlines()}
+    assert html.unescape(rows["| [slurm](../profiles/slurm.md)"]).count("--gpus-per-node=2") == 1
+    assert "refused" in rows["| [linux](../profiles/linux.md)"]
+    assert "--gpus" in read(page).items[0][2]
+    assert "*job script*: " in page
+    assert "*variable*: " not in page
 
 
 def test_marks_are_left_out() -> None:

@@ -2,7 +2,7 @@
 
 `try` is a shell script that exits with 0 if all is as it should be; with `# slurm` in its first line it needs a real
 Slurm, and tests/lab runs it. Otherwise `ask` is a profile and a job's id, `bin` has stand-ins of the batch system's
-commands, and `want` is the state that `incarnate job status` must print.
+commands, and `want` is the state that `incarnate job list` must print.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_case(case: Path, tmp_path: Path) -> None:
         check_script(case, tmp_path)
         return
     profile, job_id = (case / "ask").read_text().split()
-    command = ["incarnate", "job", "status", "--profile", profile, job_id, "--json"]
+    command = ["incarnate", "job", "list", "--profile", profile, job_id, "--json"]
     ended = run(command, tmp_path, str(case / "bin"))
     (status,) = json.loads(ended.stdout)
     assert status["state"] == (case / "want").read_text().strip(), ended.stderr

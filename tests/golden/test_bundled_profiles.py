@@ -13,7 +13,7 @@ import pytest
 
 from osprofile.errors import ValueRefusedError
 from osprofile.golden.cases import load_cases
-from osprofile.golden.checker import CaseOutcome, check_cases, compare_case, incarnate_case
+from osprofile.golden.checker import CaseOutcome, check_cases, compare_case, incarnate_case, read_states_case
 from osprofile.golden.files import read_file
 from osprofile.golden.generator import HOSTILE_VALUES, generate_cases
 from osprofile.golden.writer import format_cases_file
@@ -34,7 +34,8 @@ CASES = {name: load_cases(str(DIRECTORY / name)) for name in BUNDLED.list_names(
 def test_golden(profile: str, case: str) -> None:
     cases = CASES[profile]
     golden, asked = cases.get_golden_path(case), cases.cases[case]
-    made = incarnate_case(BUNDLED.load(profile), asked)
+    loaded = BUNDLED.load(profile)
+    made = read_states_case(loaded, cases, asked) if asked.states else incarnate_case(loaded, asked)
     result = compare_case(asked, golden, made, read_file(golden))
     assert made.error is None
     assert (

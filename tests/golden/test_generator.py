@@ -44,6 +44,7 @@ def test_what_is_made(small: Profile) -> None:
         "USER_NAME": "alice",
         "WORKING_DIRECTORY": "/u/alice/20261121-094512-0011223344556677",
         "SSH:HOST": "login.example.org",
+        "SUDO:USER": "alice",
     }
     # a tag is tried where no value that is tried for all fields is allowed
     assert made["COUNT.default"].fields == made["COUNT.hostile"].fields == {"WHAT": "all"}

@@ -63,7 +63,8 @@ MISSING = {
         ("sort <data/in/x.txt >y", "", None),
         (
             "p.xml:5:6: <data> is not declared in template T, nor a global field\n    sort <data/in/x.txt >y\n         ^\n"
-            "    hint: known: PROFILE_NAME, SSH:CONTROL_PATH, SSH:HOST, SSH:PORT, USER_NAME, USPACE_ROOT, WORKING_DIRECTORY; "
+            "    hint: known: PROFILE_NAME, SSH:CONTROL_PATH, SSH:HOST, SSH:PORT, SUDO:USER, USER_GROUPS, USER_NAME, "
+            "USPACE_ROOT, WORKING_DIRECTORY; "
             "a shell's input redirection is written with a blank: < data"
         ),
     ),

@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from osprofile.errors import JobNotFoundError, TemplateNotFoundError, ValueRefusedError
 from osprofile.jobs.arrays import (
     MAX_TASKS,
-    ArrayTracker,
     count_tasks,
     format_counts,
+    get_outcome,
     parse_array,
     summarize_tasks,
 )
+from osprofile.jobs.live_job import LiveArray, LiveJob
 from osprofile.jobs.script_runner import ScriptRunner
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
+from osprofile.jobs.status_history import StatusHistory
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
@@ -198,21 +200,21 @@ def statuses_of(index: int) -> st.SearchStrategy[JobStatus]:
 def test_the_summary_of_changes_is_that_of_the_whole(changes: list[JobStatus], data: st.DataObject) -> None:
     """Whatever the order and the grouping of changes, nothing of an earlier status remains."""
     tasks = {f"9_{index}": JobStatus(f"9_{index}", JobState.UNKNOWN) for index in range(5)}
-    tracker = ArrayTracker()
-    tracker.watch("9", tasks.values(), 1.0)
-    tracker.take_events()
-    timestamps = [1.0]
+    lives = {task.job_id: LiveJob(StatusHistory(task)) for task in tasks.values()}
+    array = LiveArray(lives, Counter(map(get_outcome, tasks.values())), changed_at=1.0)
+    timestamps = [array.take_event("9").timestamp]
     for number, status in enumerate(changes):
-        tasks[status.job_id] = status
-        tracker.update_task(JobEvent(float(number % 3), status))
+        before, tasks[status.job_id] = tasks[status.job_id], status
+        lives[status.job_id].history.status = status
+        array.note_change(before, JobEvent(float(number % 3), status))
         if data.draw(st.booleans()):
-            (event,) = tracker.take_events()
+            event = array.take_event("9")
             assert event.status == summarize_tasks("9", tasks.values())
             timestamps.append(event.timestamp)
-    assert tracker.summarize("9") == summarize_tasks("9", tasks.values())
+    assert array.summarize("9") == summarize_tasks("9", tasks.values())
     assert sum(count_tasks(tasks.values()).values()) == 5
     assert timestamps == sorted(set(timestamps))
-    summary = tracker.summarize("9")
+    summary = array.summarize("9")
     has_ended = all(task.state in TERMINAL_STATES for task in tasks.values())
     assert summary.state in TERMINAL_STATES if has_ended else summary.state not in TERMINAL_STATES
     is_success = all((task.state, task.exit_code) == (JobState.DONE, 0) for task in tasks.values())
@@ -343,7 +345,7 @@ def test_real_tasks_with_mixed_ends(toy: Toy) -> None:
             assert (await target.wait(f"{array}_3")).exit_code == 3
             directory = await target.find_job_directory(array)
             assert await target.find_job_directory(f"{array}_3") == directory
-            names = [entry.name for entry in await target.list_directory(directory)]
+            names = [entry.name for entry in await target.files.list_directory(directory)]
             assert sorted(n for n in names if n.startswith("stdout")) == [f"stdout.{i}" for i in (0, 2, 3, 4)]
             assert len(toy.submissions) == 1
 
@@ -866,7 +868,7 @@ def test_mixed_ends_on_this_machine(load: Callable[[str], Profile]) -> None:
             tasks = await target.task_statuses(array)
             ends = {i: (s.state.value, s.exit_code, s.signal) for i, s in tasks.items()}
             assert ends == {index: tuple(end) for index, (_, *end) in ENDS.items()}
-            await target.delete_path(await target.find_job_directory(array))
+            await target.files.delete_path(await target.find_job_directory(array))
 
     asyncio.run(main())
 
@@ -881,7 +883,7 @@ def test_an_array_is_removed_on_this_machine(load: Callable[[str], Profile]) -> 
             assert (await target.wait(array)).state is JobState.REMOVED
             states = {status.state for status in (await target.task_statuses(array)).values()}
             assert states == {JobState.REMOVED}
-            await target.delete_path(await target.find_job_directory(array))
+            await target.files.delete_path(await target.find_job_directory(array))
 
     asyncio.run(main())
 
@@ -910,6 +912,6 @@ def test_an_array_that_waits_as_a_whole_on_this_machine(load: Callable[[str], Pr
             await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
             await target.abort(array)
             assert (await target.wait(array)).state is JobState.REMOVED
-            await target.delete_path(directory)
+            await target.files.delete_path(directory)
 
     asyncio.run(asyncio.wait_for(main(), 60))

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import ScriptFailedError
-from osprofile.jobs import store, submission_owner
+from osprofile.jobs import record_file, submission_owner
 from osprofile.jobs.clock import Clock
-from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON
+from osprofile.jobs.live_job import UNKNOWN_JOB_REASON
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -418,7 +418,7 @@ def test_an_answer_from_before_an_id_came_round_again(machine: Machine, max_age:
 def test_an_end_that_could_not_be_recorded_is_recorded_later(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, again: str
 ) -> None:
-    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(record_file, "LOCK_TIMEOUT", 0.1)
 
     async def main() -> None:
         job, other = await machine.submit(), await machine.submit()
@@ -446,7 +446,7 @@ def test_an_end_that_could_not_be_recorded_is_recorded_later(
 def test_an_end_that_could_not_be_recorded_is_not_the_end_of_the_next_job_of_that_id(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.1)
+    monkeypatch.setattr(record_file, "LOCK_TIMEOUT", 0.1)
 
     async def main() -> None:
         job = await machine.submit()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import osprofile
 from osprofile.jobs.end_files import EndFileWatcher
+from osprofile.jobs.poll_schedule import PollSchedule
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.jobs.timing import PollBackoff, Timing
+from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import shell
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def test_the_end_of_a_job_is_known_long_before_the_next_poll(
 
 def test_polls_stay_frequent_while_somebody_waits() -> None:
     """For a hundredth of the time since the last change; and a query takes no more than its share of the time."""
-    backoff = PollBackoff(Timing(min_poll_interval=1, max_poll_interval=60))
+    backoff = PollSchedule(Timing(min_poll_interval=1, max_poll_interval=60))
     assert backoff.next_delay(1000.0, None, is_awaited=True) == 1
     for seconds, delay in ((0, 1), (90, 1), (600, 6), (9000, 60)):
         for _ in range(20):

@@ -11,7 +11,7 @@ import pytest
 
 from osprofile.errors import InvalidProfileError
 from osprofile.jobs import event_log as module
-from osprofile.jobs import poller
+from osprofile.jobs import live_job
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -125,9 +125,9 @@ def test_a_log_that_names_the_array_for_its_tasks(toy: Toy, make_log: Callable[.
             log.write_event(array, 2)
             log.write_event(array, 8)
             log.write_event(f"{array}_2", 2)
-            while target.monitor.get_status(f"{array}_1").state is not D:  # noqa: ASYNC110
+            while target.jobs.get_status(f"{array}_1").state is not D:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            assert target.monitor.get_status(array).state in {Q, R}
+            assert target.jobs.get_status(array).state in {Q, R}
             toy.state(f"{array}_2", "END 0")
             log.write_event(f"{array}_2", 8, 9)  # the batch system knows better
             assert (await waiting).reason == "1 of 2 tasks ended with 0; exit 4: 1"
@@ -158,7 +158,7 @@ def test_an_end_that_the_batch_system_cannot_be_asked_for(
     toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often its query fails, the log's word is not taken before the batch system answers."""
-    monkeypatch.setattr(poller, "_END_POLL_INTERVAL", 0.05)
+    monkeypatch.setattr(live_job, "_END_QUERY_INTERVAL", 0.05)
     log = make_log()
 
     async def main() -> None:
@@ -181,7 +181,7 @@ def test_the_end_of_a_run_after_which_a_job_runs_again(
     toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slurm, for one, writes down such ends as it does a job's own."""
-    monkeypatch.setattr(poller, "_END_POLL_INTERVAL", 0.05)
+    monkeypatch.setattr(live_job, "_END_QUERY_INTERVAL", 0.05)
     log = make_log()
 
     async def main() -> None:
@@ -198,7 +198,7 @@ def test_the_end_of_a_run_after_which_a_job_runs_again(
             event = await anext(events)
             assert (event.job_id, event.state) == (queued, Q)
             await asyncio.sleep(1)
-            assert target.monitor.get_status(running).state is R
+            assert target.jobs.get_status(running).state is R
             for job in (queued, running):
                 toy.state(job, "END 5")
                 log.write_event(job, 8, 5)
@@ -217,7 +217,7 @@ def test_events_before_the_submission_has_returned(make_log: Callable[..., Log])
             events = target.events()
             log.write_event("1", 1)
             log.write_event("1", 2)
-            while target.monitor.oldest_early_timestamp is None:  # noqa: ASYNC110
+            while target._watcher.tracker.early_events.find_oldest_timestamp(time.time()) is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             await asyncio.sleep(0.2)
             assert await target.submit(shell("true")) == "1"
@@ -266,7 +266,7 @@ def test_what_happened_while_nobody_listened(toy: Toy, make_log: Callable[..., L
             await wait_until_reliable(target)
             job = await target.submit(shell("true"))
             log.write_event(job, 1)
-            while target.monitor.get_status(job).state is not Q:  # noqa: ASYNC110
+            while target.jobs.get_status(job).state is not Q:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             return job
 

@@ -29,8 +29,8 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs import process, store
-from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON
+from osprofile.jobs import process, record_file
+from osprofile.jobs.live_job import UNKNOWN_JOB_REASON
 from osprofile.jobs.shell import get_shell_command, run_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
@@ -261,19 +261,19 @@ def test_questions(
             assert {s.state for s in before.values()} <= {JobState.QUEUED, JobState.RUNNING}
             events = target.events()
             if error is ScriptTimeoutError:
-                target._scripts._time_limit = 1
+                target._shell._time_limit = 1
             site.replace_command(site.query_command, text)
             with pytest.raises(error, match=words) as caught:
                 await target.statuses()
             assert str(caught.value).startswith("GET_JOB_STATUS")
             while not caplog.records:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            assert {j: target.monitor.get_status(j).state for j in (job, other)} == {
+            assert {j: target.jobs.get_status(j).state for j in (job, other)} == {
                 j: s.state for j, s in before.items()
             }
             assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None, None]
             site.restore_commands()
-            target._scripts._time_limit = 30
+            target._shell._time_limit = 30
             site.end(job)
             event = await anext(events)
             assert (event.job_id, event.state, event.status.exit_code) == (job, JobState.DONE, 3)
@@ -295,12 +295,12 @@ def test_an_empty_answer(site: FaultySite) -> None:
             events = target.events()
             site.replace_command(site.query_command, "#!/bin/sh\n")
             (found,) = (await target.statuses()).values()
-            expected = target.monitor.get_status(job)  # it may have begun since `before`
+            expected = target.jobs.get_status(job)  # it may have begun since `before`
             assert found == expected._replace(reason=UNKNOWN_JOB_REASON)
             assert found.state in {before[job].state, JobState.RUNNING}
             while target.query_count < 6:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            assert target.monitor.get_status(job) == expected
+            assert target.jobs.get_status(job) == expected
             site.restore_commands()
             site.end(job)
             event = await anext(events)
@@ -330,10 +330,11 @@ def test_an_unknown_word_and_a_broken_line(
             site.end(good)
             assert (await target.wait(good)).exit_code == 3
             known = await target.statuses()
-            assert (known[strange].state, known[strange].native_state) == (JobState.UNKNOWN, "PURPLE")
+            assert (known[strange].state, known[strange].native_state) == (JobState.QUEUED, "PURPLE")
+            assert known[strange].unknown_word
             assert known[broken].state is JobState.QUEUED
             now = await target.status(strange)
-            assert (now.state, now.native_state) == (JobState.UNKNOWN, "PURPLE")
+            assert (now.state, now.native_state, now.unknown_word) == (JobState.QUEUED, "PURPLE", True)
             site.restore_commands()
             for job in (strange, broken):
                 site.end(job)
@@ -439,7 +440,9 @@ def test_submissions(site: FaultySite, fault: str) -> None:
             error = ScriptFailedError if is_known else OutcomeUnknownError
             with pytest.raises(error, match=words) as caught:
                 await target.submit(JOB)
-            assert str(caught.value).startswith("START failed")
+            is_refused = is_known and text == STRIKE
+            assert (" refused the job: " in str(caught.value)) == is_refused
+            assert str(caught.value).startswith("START failed") != is_refused
             assert site.jobs == [site.jobs[0]]
             assert len(target.store.list_interrupted_submissions(target.name)) == (not is_known)
             site.end(job)  # the other job goes on
@@ -468,7 +471,7 @@ def test_a_submission_that_hangs(site: FaultySite) -> None:
             with pytest.raises(asyncio.CancelledError):
                 await hanging
         async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
-            target._scripts._time_limit = 1
+            target._shell._time_limit = 1
             with pytest.raises(OutcomeUnknownError, match="START: did not end within 1 s"):
                 await target.submit(JOB, key="k")
             assert [r.key for r in target.store.list_interrupted_submissions(target.name)] == ["k"]
@@ -555,7 +558,7 @@ def lock_database(path: str) -> sqlite3.Connection:
 
 @pytest.fixture
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(record_file, "LOCK_TIMEOUT", 0.05)
     return str(tmp_path / "jobs.db")
 
 

@@ -54,15 +54,15 @@ def test_there_and_back(
     async def main() -> None:
         async with linux as target:
             path = tmp_path / "new" / "it"
-            await target.upload_file(io.BytesIO(data), str(path), 0o640)
+            await target.files.upload_file(io.BytesIO(data), str(path), 0o640)
             assert path.read_bytes() == data
             assert path.stat().st_mode & 0o7777 == 0o640
             assert path.parent.stat().st_mode & 0o7777 == 0o700
-            await target.upload_file(io.BytesIO(b"shorter"), str(path))
+            await target.files.upload_file(io.BytesIO(b"shorter"), str(path))
             assert (path.read_bytes(), path.stat().st_mode & 0o7777) == (b"shorter", 0o600)
-            await target.upload_file(io.BytesIO(data), str(path))
+            await target.files.upload_file(io.BytesIO(data), str(path))
             with tempfile.TemporaryFile() as file:
-                await target.download_file(str(path), file.fileno())
+                await target.files.download_file(str(path), file.fileno())
                 file.seek(0)
                 assert file.read() == data
             assert [p.name for p in path.parent.iterdir()] == ["it"]
@@ -75,10 +75,10 @@ def test_hostile_names(linux: TargetSystem, tmp_path: Path) -> None:
         async with linux as target:
             for number, name in enumerate(VALUES):
                 path = tmp_path / str(number) / name.replace("/", "_")
-                await target.upload_file(io.BytesIO(name.encode()), str(path))
+                await target.files.upload_file(io.BytesIO(name.encode()), str(path))
                 assert path.read_bytes() == name.encode()
                 with tempfile.TemporaryFile() as file:
-                    await target.download_file(str(path), file.fileno())
+                    await target.files.download_file(str(path), file.fileno())
                     file.seek(0)
                     assert file.read() == name.encode()
 
@@ -94,13 +94,13 @@ def test_what_cannot_be_written_or_read(linux: TargetSystem, tmp_path: Path) -> 
         async with linux as target:
             for path in (tmp_path / "directory", tmp_path / "file" / "below"):
                 with pytest.raises(ScriptFailedError, match=f"writing {path} failed"):
-                    await target.upload_file(io.BytesIO(BYTES), str(path))
+                    await target.files.upload_file(io.BytesIO(BYTES), str(path))
             with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
-                await target.download_file(str(tmp_path / "none"), file.fileno())
+                await target.files.download_file(str(tmp_path / "none"), file.fileno())
             for name in ("pipe", "directory", "none"):  # nobody writes to the pipe
                 with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
                     async with asyncio.timeout(60):
-                        await target.download_file(str(tmp_path / name), file.fileno(), 0, 9)
+                        await target.files.download_file(str(tmp_path / name), file.fileno(), 0, 9)
 
     asyncio.run(main())
     assert list_names(tmp_path) == ["directory", "file", "home", "pipe"]
@@ -126,7 +126,7 @@ def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
     async def main() -> None:
         async with TargetSystem(Repository().load_file(str(tmp_path / "small.xml"))) as target:
             with pytest.raises(ScriptFailedError, match=r"writing .*/it failed"):
-                await target.upload_file(io.BytesIO(BYTES), str(tmp_path / "it"))
+                await target.files.upload_file(io.BytesIO(BYTES), str(tmp_path / "it"))
 
     asyncio.run(main())
     assert list_names(tmp_path) == ["it", "small.xml"]
@@ -168,7 +168,11 @@ def test_signals(linux: TargetSystem) -> None:
     asyncio.run(main())
 
 
-def test_a_profile_that_sends_no_signals() -> None:
+def test_a_profile_that_sends_no_signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qstat").write_text("#!/bin/sh\nexit 1\n")
+    (tmp_path / "qstat").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
     async def main() -> None:
         async with TargetSystem(osprofile.load("sge"), timing=QUICK) as target:
             with pytest.raises(ScriptFailedError, match="cannot send signal 10 to a job"):
@@ -227,12 +231,12 @@ def test_a_part_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     async def main() -> bytes:
         data, position = b"", None
         async with TargetSystem(osprofile.load("linux"), timing=QUICK) as target:
-            while (part := await target.read_file_part(str(tmp_path / "file"), position)) and part.data:
+            while (part := await target.files.read_file_part(str(tmp_path / "file"), position)) and part.data:
                 assert len(part.data) <= 1000
                 data, position = data + part.data, part.position
-            assert await target.read_file_part(str(tmp_path / "no such file")) is None
+            assert await target.files.read_file_part(str(tmp_path / "no such file")) is None
             with pytest.raises(ScriptFailedError, match="No such file"):
-                await target.read_file_part(str(tmp_path / "none" / "file"))
+                await target.files.read_file_part(str(tmp_path / "none" / "file"))
         return data
 
     part = BYTES[:20_000]

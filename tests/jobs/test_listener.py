@@ -153,15 +153,17 @@ def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
 
 
 def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path) -> None:
-    """It is the time of the oldest event that waits for a registration, or else of the last event."""
+    """It is the time of the oldest event that waits for a registration, or else of the last event that is not of the future."""
     checkpoint = tmp_path / "checkpoint"
-    script = f"echo $2 >> {tmp_path}/since; printf '001;50;17;1;0\\n001;70;18;1;0\\n'; cat"
+    script = (
+        f"echo $2 >> {tmp_path}/since; printf '001;50;17;1;0\\n001;9999999999;17;2;0\\n001;70;18;1;0\\n'; cat"
+    )
 
     def read_timestamps() -> list[str]:
         path = tmp_path / "since"
         return path.read_text().split() if path.exists() else []
 
-    async def run_until_two(registered: str) -> None:
+    async def run_until_all(registered: str) -> None:
         received: list[JobEvent] = []
         monitor = JobMonitor(lambda _event, _key: None)
         if registered:
@@ -180,15 +182,18 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
             get_oldest_early_timestamp=lambda: monitor.oldest_early_timestamp,
         )
         async with running(listener):
-            await wait_until(lambda: len(received) == 2)
+            await wait_until(lambda: len(received) == 3)
 
-    asyncio.run(run_until_two(""))
+    asyncio.run(run_until_all(""))
     assert (read_timestamps(), checkpoint.read_text()) == (["3"], "50\n")
-    asyncio.run(run_until_two("17"))
+    asyncio.run(run_until_all("17"))
     assert (read_timestamps(), checkpoint.read_text()) == (["3", "50"], "70\n")
     checkpoint.write_text("what\n")
-    asyncio.run(run_until_two("18"))
+    asyncio.run(run_until_all("18"))
     assert read_timestamps() == ["3", "50", "3"]
+    checkpoint.write_text("9999999999\n")
+    asyncio.run(run_until_all("18"))
+    assert int(read_timestamps()[-1]) <= time.time()
     assert os.listdir(tmp_path).count("checkpoint") == len(
         [n for n in os.listdir(tmp_path) if "checkpoint" in n]
     )
@@ -201,7 +206,7 @@ def test_a_monitor_s_own_listener_reads_early_events_again(tmp_path: Path) -> No
 
     async def main() -> None:
         async with running(monitor.open_listener(words, checkpoint_path=str(checkpoint))):
-            await wait_until(lambda: "17" in monitor._early_events and "18" in monitor._early_events)
+            await wait_until(lambda: {"17", "18"} <= monitor._early_events._jobs.keys())
 
     monitor.feed_event(JobEvent(40.0, JobStatus("16", JobState.QUEUED)))
     asyncio.run(main())

@@ -132,10 +132,10 @@ def test_a_part_of_a_file(toy: Toy, tmp_path: Path) -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
             for begin, count in ((0, 10), (10, 1), (255_990, 100), (256_000, 5), (300_000, 5), (3, 0)):
                 with (tmp_path / "part").open("w+b") as file:
-                    await target.download_file(str(source), file.fileno(), begin, count)
+                    await target.files.download_file(str(source), file.fileno(), begin, count)
                     file.seek(0)
                     assert file.read() == data[begin : begin + count]
             with pytest.raises(ScriptFailedError, match="No such file"):
-                await target.download_file(f"{source}.not", 1, 0, 5)
+                await target.files.download_file(f"{source}.not", 1, 0, 5)
 
     asyncio.run(work())

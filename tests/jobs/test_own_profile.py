@@ -40,9 +40,9 @@ def test_a_job_from_start_to_end(toy: Toy) -> None:
             assert (status.state, status.exit_code, status.native_state) == (JobState.DONE, 7, "END")
             record = target.store.find_job("toy", job)
             assert record is not None
-            (entry,) = [e for e in await target.list_directory(record.directory) if e.name == "stdout"]
+            (entry,) = [e for e in await target.files.list_directory(record.directory) if e.name == "stdout"]
             assert entry.size == len("a 'b'\n")
-            await target.delete_path(record.directory)
+            await target.files.delete_path(record.directory)
 
     asyncio.run(main())
 

@@ -113,6 +113,21 @@ def test_lines(make_profile: Callable[[str], Profile]) -> None:
     assert again["3"].state is R
 
 
+def test_words_without_a_tag(make_profile: Callable[[str], Profile]) -> None:
+    """The tag * gives them a state that has not ended; a state with a tag knows each of its substates."""
+    tag = '<idb:Tag name="T">FAILED/LIMIT</idb:Tag>'
+    profile = make_profile(STATUS.replace(tag, '<idb:Tag name="*">QUEUED</idb:Tag>'))
+    found = script_output.StatusOutputReader(profile).read_statuses("1 R\n2 F/no\n3 purple x3\n4 T/a\n")
+    assert {j: (s.state, s.native_state, s.exit_code, s.unknown_word) for j, s in found.items()} == {
+        "1": (R, "R", None, False),
+        "2": (F, "F/no", None, False),
+        "3": (JobState.QUEUED, "purple", None, True),
+        "4": (JobState.QUEUED, "T/a", None, True),
+    }
+    with pytest.raises(InvalidProfileError, match="which is not a state that has not ended"):
+        script_output.StatusOutputReader(make_profile(STATUS.replace('name="T"', 'name="*"')))
+
+
 def test_text_without_jobs(make_profile: Callable[[str], Profile]) -> None:
     reader = script_output.StatusOutputReader(make_profile(STATUS))
     assert reader.read_statuses("") == {}

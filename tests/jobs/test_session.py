@@ -60,7 +60,6 @@ def test_a_job(session: JobSession) -> None:
     status = job.wait()
     assert (status.job_id, status.state, status.exit_code) == (job.id, JobState.DONE, 3)
     assert (job.stdout(), job.stderr()) == ("out\n", "err\n")
-    assert session.read_stdout(job.id) == b"out\n"
     assert job.status() == status
     assert session.get_job(job.id) == job
     assert {job, Job(session, job.id)} == {job}
@@ -79,10 +78,10 @@ def test_control(toy: Toy, session: JobSession) -> None:
     job.resume()
     assert job.status().state is JobState.QUEUED
     assert session.list_jobs() == [job]
-    job.abort()
+    job.cancel()
     assert job.wait().state is JobState.REMOVED
     with pytest.raises(ScriptFailedError):
-        job.abort()
+        job.cancel()
 
 
 def test_a_key(session: JobSession) -> None:
@@ -103,13 +102,12 @@ def test_a_job_is_found_by_its_key(session: JobSession) -> None:
 
 def test_a_job_may_be_given_in_place_of_its_id(session: JobSession, tmp_path: Path) -> None:
     job = session.submit(shell("echo hello; exit 4"))
-    assert session.wait(job, NEVER).exit_code == 4
-    assert session.get_job(job) == job
-    for call in (session.status, session.query_usage, session.watch, session.read_stdout):
+    assert session.wait_any([job], NEVER).exit_code == 4
+    assert session.get_job(job) == session.get_job(job.id) == job
+    for call in (session.watch, session.get_cached_status):
         assert call(job) == call(job.id)
-    assert session.find_job_directory(job) == job.directory()
     assert session.statuses([job]).keys() == {job.id}
-    calls = (session.wait, session.status, session.abort, session.hold, session.get_cached_status)
+    calls = (session.watch, session.get_cached_status)
     for wrong in (None, 7, b"7"):
         for call in (
             *calls,
@@ -119,7 +117,7 @@ def test_a_job_may_be_given_in_place_of_its_id(session: JobSession, tmp_path: Pa
             with pytest.raises(TypeError, match=rf"^{wrong!r} is neither a Job nor the id of one"):
                 call(wrong)  # type: ignore[arg-type]
     with JobSession("linux", store=str(tmp_path / "jobs.db")) as other:
-        for call in (other.wait, other.abort, other.get_job, lambda job: other.wait_any([job])):
+        for call in (other.watch, other.get_job, lambda job: other.wait_any([job])):
             with pytest.raises(
                 ValueError, match=rf"^job {job.id} is on {session.name}, and this session is for "
             ):
@@ -128,9 +126,10 @@ def test_a_job_may_be_given_in_place_of_its_id(session: JobSession, tmp_path: Pa
 
 def test_an_id_of_another_form_is_that_of_no_job(tmp_path: Path) -> None:
     with JobSession("linux", store=str(tmp_path / "jobs.db")) as session:
-        for call in (session.status, session.wait, session.hold, session.abort, session.query_usage):
+        job = session.get_job("99")
+        for call in (job.status, job.wait, job.hold, job.cancel, job.usage):
             with pytest.raises(JobNotFoundError, match="there is no job 99"):
-                call("99")
+                call()
         assert session.statuses(["99"]) == {}
 
 
@@ -154,7 +153,7 @@ def test_an_array(session: JobSession) -> None:
     assert job.wait().state is JobState.FAILED
     tasks = job.task_statuses()
     assert {index: task.exit_code for index, task in tasks.items()} == {1: 0, 2: 1}
-    assert session.read_stdout(tasks[2].job_id) == b"2\n"
+    assert session.get_job(tasks[2].job_id).stdout() == "2\n"
     with pytest.raises(JobNotFoundError, match="is an array"):
         job.stdout()
 
@@ -173,11 +172,11 @@ def test_output_of_jobs(session: JobSession, tmp_path: Path) -> None:
     odd = tmp_path / "it's $(touch x) -n.txt"
     job = session.submit(shell("printf '\\377'; sleep 0", stdout=str(odd), stderr="-e"))
     job.wait()
-    assert (session.read_stdout(job.id), job.stdout(), job.stderr()) == (b"\xff", "�", "")
+    assert (job.stdout(), job.stderr()) == ("�", "")
     odd.unlink()
     assert job.stdout() == ""
     with pytest.raises(JobNotFoundError, match="no stdout in the record"):
-        session.read_stdout("999")
+        session.get_job("999").stdout()
 
 
 def test_output_that_is_no_file(session: JobSession) -> None:
@@ -218,7 +217,7 @@ def test_submit_many_tells_what_was_submitted(session: JobSession) -> None:
     assert (list(error.errors), error.job_ids[1]) == ([1], None)
     assert error.message.startswith("1 of 3 jobs were not submitted; job 2: ")
     ids = [job_id for job_id in error.job_ids if job_id]
-    assert [session.wait(job_id).exit_code for job_id in ids] == [1, 2]
+    assert [session.get_job(job_id).wait().exit_code for job_id in ids] == [1, 2]
 
 
 def test_submit_many_submits_nothing_if_a_job_is_refused(session: JobSession) -> None:
@@ -373,15 +372,16 @@ def test_a_timeout_leaves_the_job_alone(session: JobSession) -> None:
 
 def test_an_unknown_job(session: JobSession) -> None:
     job = session.submit(shell("sleep 100"))
-    for wait in (session.wait, session.status, session.watch):
+    unknown = session.get_job("987654")
+    for wait in (unknown.wait, unknown.status, lambda: session.watch(unknown)):
         with pytest.raises(JobNotFoundError):
-            wait("987654")
+            wait()
     with pytest.raises(JobNotFoundError):
         session.wait_all([job, "987654"])
     assert session.get_cached_status("987654") is None
     assert session.statuses(["987654"]) == {}
     assert session.statuses()[job.id].state in {JobState.QUEUED, JobState.RUNNING}
-    job.abort()
+    job.cancel()
 
 
 def test_what_the_class_has_no_method_for(session: JobSession) -> None:
@@ -420,7 +420,7 @@ def test_listeners(session: JobSession, caplog: pytest.LogCaptureFixture) -> Non
         raise ValueError(message)
 
     def ask(event: JobEvent) -> None:  # a listener may call the session
-        names.append(f"{threading.current_thread().name} {session.status(event.job_id).job_id}")
+        names.append(f"{threading.current_thread().name} {session.get_job(event.job_id).status().job_id}")
 
     for listener in (fail, told.append, ask):
         session.add_listener(listener)
@@ -520,7 +520,7 @@ def test_closing_ends_the_waiting_of_other_threads(toy: Toy, tmp_path: Path) -> 
     assert not thread.is_alive()
     assert isinstance(raised[0], RuntimeError)
     with JobSession(toy.profile, store=str(tmp_path / "jobs.db")) as other:
-        other.abort(job.id)
+        other.get_job(job.id).cancel()
 
 
 def test_a_call_inside_the_loop_is_refused(session: JobSession) -> None:
@@ -587,7 +587,9 @@ def test_the_end_of_a_program(tmp_path: Path) -> None:
     pathlib.Path("id").write_text(session.submit(job("sleep 1; exit 9")).id)
     """
     run_program(tmp_path, text)  # what it prints may be of two threads at once
-    ended = run_program(tmp_path, f"print(session.wait({(tmp_path / 'id').read_text()!r}).exit_code)")
+    ended = run_program(
+        tmp_path, f"print(session.get_job({(tmp_path / 'id').read_text()!r}).wait().exit_code)"
+    )
     assert ended == "9\n"
 
 
@@ -596,7 +598,7 @@ def test_the_end_of_a_program_while_another_thread_waits(tmp_path: Path) -> None
     waiting = threading.Thread(target=session.submit(job("sleep 30")).wait, daemon=True)
     waiting.start()
     time.sleep(0.2)
-    session.list_jobs()[0].abort()
+    session.list_jobs()[0].cancel()
     print("end")
     """
     assert run_program(tmp_path, text) == "end\n"

@@ -148,7 +148,7 @@ def test_nothing_runs_of_a_request_that_did_not_arrive_whole(shell: str, tmp_pat
         assert os.listdir(tmp_path) == [], length
     done = subprocess.run(words_of(shell), input=request, capture_output=True, check=True)
     assert sorted(os.listdir(tmp_path)) == ["one", "two"]
-    assert done.stdout == b"osprofile-x\n\nosprofile-x 0\n"
+    assert done.stdout == b"osprofile-x\n\nosprofile-x 0\nosprofile-x free\n"
 
 
 def test_a_script_over_its_time_limit_is_ended(tmp_path: Path) -> None:
@@ -263,21 +263,28 @@ def test_an_idle_shell_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert sorted(log.read_text().split()) == ["begin"] * 4 + ["end"] * 4
 
 
-def test_words_of_the_login_and_of_processes_that_were_left() -> None:
-    """They are no output of a script, and hold nothing up."""
-    login = "echo 'Welcome!'; printf 'no line' >&2; exec sh -s"
+@pytest.mark.parametrize("shell", SHELLS)
+def test_words_of_the_login_and_of_processes_that_were_left(shell: str, tmp_path: Path) -> None:
+    """They are in no answer: a shell whose output a process still holds runs no other script."""
+    login = f'echo x >> {tmp_path}/begun; echo "Welcome!"; printf "no line" >&2; exec "$@"'
+    noise = "( while :; do echo late; echo late >&2; sleep 0.01; done ) &"
 
     async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-c", login, "sh", "-s"])
-        left = await run_one(pool, "( sleep 0.2; echo late; exec sleep 600 ) & echo $!; echo out")
-        pid, out = left.stdout.decode().split()
-        assert (out, left.stderr) == ("out", b"")
-        await asyncio.sleep(0.4)
+        pool = ShellSessionPool(lambda: ["sh", "-c", login, "sh", *words_of(shell)])
+        left = await run_one(pool, f"{noise} echo out $!")
+        pid = int(left.stdout.split()[left.stdout.split().index(b"out") + 1])
+        for _ in range(3):
+            assert await run_one(pool, "sleep 0.05; echo next") == ProcessResult(0, b"next\n")
+        os.kill(pid, signal.SIGTERM)
+        # what holds nothing of the shell's holds nobody up
+        quiet_command = "setsid -f sh -c 'echo $$; exec sleep 600 > /dev/null 2>&1 3>&-'"
+        quiet = await run_one(pool, f"echo $({quiet_command})")
         assert await run_one(pool, "echo next") == ProcessResult(0, b"next\n")
-        os.kill(int(pid), signal.SIGTERM)
+        os.kill(int(quiet.stdout), signal.SIGTERM)
         await pool.close()
 
     run(main())
+    assert (tmp_path / "begun").read_text() == "x\n" * 2
 
 
 def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Path) -> None:
@@ -290,3 +297,26 @@ def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Path) ->
 
     run(main())
     os.kill(pid_of(tmp_path / "pid"), signal.SIGKILL)
+
+
+def test_a_shell_of_another_user_cannot_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pipes are closed; the time limit that the script itself has ends it."""
+
+    def refuse(_group: int, _number: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(shell_session.os, "killpg", refuse)
+    monkeypatch.setattr(shell_session, "_CLOSE_TIME", 0.1)
+
+    async def test() -> ShellSession:
+        session = await ShellSession.open(["sh", "-s"], "sh")
+        with pytest.raises(ScriptTimeoutError):
+            await session.run(wrap_script(f"until [ -e {tmp_path}/end ]; do sleep 0.05; done"), 0.1)
+        await session.close()
+        assert session.is_open
+        (tmp_path / "end").touch()
+        while session.is_open:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        return session
+
+    assert not asyncio.run(test()).is_open

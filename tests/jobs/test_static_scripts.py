@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.errors import ScriptFailedError
+from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.shell import build_self_contained_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
@@ -139,6 +143,16 @@ def test_where_they_cannot_be_deployed_nothing_is_done(programs: Profile, toy: T
         assert len(toy.submissions) == 1
 
     asyncio.run(main())
+
+
+def test_a_self_contained_script_does_nothing_where_it_cannot_be_deployed(programs: Profile) -> None:
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/nowhere"}
+    script = build_self_contained_script(incarnate(programs, "START", context=context))
+    home = {**os.environ, "HOME": "/dev/null"}
+    done = subprocess.run(["sh", "-s"], input=script, capture_output=True, text=True, env=home, check=False)
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr.count("\n") == 1
+    assert "/dev/null" in done.stderr
 
 
 def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) -> None:

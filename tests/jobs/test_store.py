@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import StoreError, SubmissionBusyError
+from osprofile.jobs import record_file, submission_owner
 from osprofile.jobs import store as module
-from osprofile.jobs import submission_owner
-from osprofile.jobs.grace_period import MissingPeriod
+from osprofile.jobs.live_job import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
+from osprofile.jobs.record_file import SCHEMA_VERSION
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.jobs.store import SCHEMA_VERSION, JobDetails, Store, default_store_path
+from osprofile.jobs.store import JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, shell
@@ -309,7 +310,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(record_file, "LOCK_TIMEOUT", 0.05)
     path = str(tmp_path / "s")
     store, other = Store(path), sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -325,7 +326,7 @@ def test_a_new_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with monkeypatch.context() as patch:
-        patch.setattr(module, "LOCK_TIMEOUT", 0.05)
+        patch.setattr(record_file, "LOCK_TIMEOUT", 0.05)
         with pytest.raises(StoreError, match="locked"):
             Store(path)
     with ThreadPoolExecutor() as executor:
@@ -362,7 +363,7 @@ def test_network_file_systems(tmp_path: Path, path: str, expected: bool) -> None
 
 
 def test_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "is_on_network_mount", lambda _path: True)
+    monkeypatch.setattr(record_file, "is_on_network_mount", lambda _path: True)
     store = Store(str(tmp_path / "s"))
     store.begin_submission("t", "/d", script="")
     assert os.listdir(tmp_path) == ["s"]
@@ -449,14 +450,30 @@ def test_many_processes_with_two_records_each(tmp_path: Path) -> None:
     assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
+def test_the_jobs_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path / "s"))
+    path = f"{tmp_path}/it's \udce9.csv"
+    assert store.find_job_file(path) is None
+    store.set_job_file(path, "t", ["old"])
+    store.set_job_file(path, "u", ["k-1", "\udce9'"])
+    monkeypatch.chdir(tmp_path)
+    assert store.find_job_file("./it's \udce9.csv") == ("u", ["k-1", "\udce9'"])
+    for number in range(100):
+        store.set_job_file(f"{tmp_path}/{number}", "t", ["k"])
+    assert store.find_job_file(path) is None
+    assert store.find_job_file(f"{tmp_path}/0") == ("t", ["k"])
+
+
 def test_the_request_and_the_states_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path / "s"))
     request = {"EXECUTABLE": "/bin/date", "ENVIRONMENT": "export A='x\ny'\n", "X": "\x1b \u65e5'\""}
-    begun = store.begin_submission("t", "/d", script="s", request=request, application="A/1")
-    assert store.read_details(begun.number) == JobDetails(request, "A/1")
+    begun = store.begin_submission(
+        "t", "/d", script="s", request=request, application="A/1", context={"USER_NAME": "it's"}
+    )
+    assert store.read_details(begun.number) == JobDetails(request, "A/1", context={"USER_NAME": "it's"})
     store.record_job_id(begun.number, "17", {1: "17_1"})
     (task,) = store.list_tasks("t", "17")
-    assert store.read_details(task.number) == JobDetails(request, "A/1")
+    assert store.read_details(task.number) == store.read_details(begun.number)
     monkeypatch.setattr(time, "time", lambda: 50.0)
     for state, moments in (
         (JobState.QUEUED, {}), (JobState.HELD, {}), (JobState.HELD, {}), (JobState.RUNNING, {"started": 60.0}),

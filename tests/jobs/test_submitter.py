@@ -338,7 +338,7 @@ def test_find_job_has_its_own_time_limit(toy: Toy, context: dict[str, str]) -> N
                     await target.submit(JOB, key="k")
                 assert list_cut_keys(target) == ["k"]
             go.touch()
-            target._scripts._time_limit = 30
+            target._shell._time_limit = 30
             await check_key(toy, target)
 
     asyncio.run(main())

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import OutcomeUnknownError, ScriptError
 from osprofile.incarnation.context import add_target_fields
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.session import JobSession
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK
 
 if TYPE_CHECKING:
@@ -57,3 +61,33 @@ def test_the_profiles_host(
 def test_a_profile_without_these_fields(load: Callable[[str], Profile]) -> None:
     assert add_target_fields(load(""), {}) == {}
     assert add_target_fields(load(""), {"SSH:HOST": "h", "X": "y"}) == {"SSH:HOST": "h", "X": "y"}
+
+
+@pytest.mark.parametrize(("host", "name"), [("me@h", "made@me@h"), ("h:2222", "made@h:2222"), (None, "made")])
+def test_the_host_of_a_session(load: Callable[[str], Profile], host: str | None, name: str) -> None:
+    with JobSession(load(""), {"USER_NAME": "me"}, host=host, store=":memory:") as session:
+        assert session.name == name
+
+
+def test_another_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Scripts run by sudo; one that refuses is not taken for a script that knows no job, or has refused one."""
+    sudo = tmp_path / "sudo"
+    sudo.write_text('#!/bin/sh\necho "$*" >> "$0.log"; shift 5; exec "$@"\n')
+    sudo.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    async def main() -> None:
+        async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
+            assert (target.user_name, target.name) == ("bob", "linux")
+            entries = await target.files.list_directory(str(tmp_path))
+            assert {entry.name for entry in entries} >= {"sudo", "sudo.log"}
+        sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
+        async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
+            for call in (target.status("1-1-00000000"), target.submit(JobDescription(executable="true"))):
+                with pytest.raises(ScriptError, match="a password is required") as error:
+                    await call
+                assert not isinstance(error.value, OutcomeUnknownError)
+
+    asyncio.run(main())
+    assert {*sudo.with_suffix(".log").read_text().splitlines()} == {"-n -H -u bob -- sh -s"}

@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import find_tag
+from tests.profiles.conftest import Target, find_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from osprofile.incarnation.static_scripts import StaticScriptFile
     from osprofile.profile.model import Profile
 
 USER = os.environ.get("LAB_USER", "griduser")
@@ -166,6 +169,23 @@ class Job:
         """Give what Slurm itself knows about the job."""
         text = subprocess.check_output(["scontrol", "-o", "show", "job", self.id], text=True)
         return dict(word.partition("=")[::2] for word in text.split())[attribute]
+
+
+class User(Target):
+    """Scripts run as the user, who is not root."""
+
+    def shell_of(self, script: str) -> subprocess.CompletedProcess[str]:
+        command = ["runuser", "-l", USER, "-c", self.environment.get("SHELL", "exec sh -s")]
+        return subprocess.run(command, input=script, capture_output=True, text=True, check=False, timeout=60)
+
+    def sh(self, script: str) -> subprocess.CompletedProcess[str]:
+        return self.shell_of(wrap_script(script).decode())
+
+    def deploy(self, programs: Iterable[StaticScriptFile]) -> None:
+        missing = [p for p in programs if not Path(p.path.replace('"$HOME"', str(self.home))).exists()]
+        if missing:
+            done = self.shell_of(deployment_script(missing))
+            assert done.returncode == 0, done
 
 
 @pytest.fixture(scope="session")

@@ -172,7 +172,7 @@ def check_calls(profile: str, submit: str, query: str, others: tuple[str, ...], 
             assert status.state is JobState.FAILED, status
             polls = target.query_count
             tasks = await target.task_statuses(array)
-            await target.delete_path(await target.find_job_directory(array))
+            await target.files.delete_path(await target.find_job_directory(array))
             return polls, {index: task.exit_code for index, task in tasks.items()}
 
     def count(name: str) -> int:

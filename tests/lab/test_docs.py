@@ -7,6 +7,7 @@ ones show what a job of the reader's own profile has printed.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs import pages
-from tests.docs.running import Home
+from tests.docs.running import BIN, Home
+from tests.docs.test_pages import read_picture
 from tests.lab.conftest import USER
 
 if TYPE_CHECKING:
@@ -76,3 +78,20 @@ def test_its_blocks_run_with_a_real_slurm(page: str, home: Home) -> None:
 
 def test_the_tutorial_is_among_them() -> None:
     assert TUTORIAL in PAGES
+
+
+def test_the_picture_shows_what_the_demo_prints(site: Path, tmp_path: Path) -> None:  # noqa: ARG001
+    done = subprocess.run(
+        ["sh", str(pages.ROOT / "docs" / "demo" / "demo.sh"), "mycluster"],
+        env=os.environ | {"HOME": str(tmp_path), "PATH": f"{BIN}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    picture = re.sub(
+        r"\s|(?<=defined on )\S+:", "", " ".join(read_picture(pages.ROOT / "docs/images/demo.svg"))
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("likely cause: ", "incarnate: "))]
+    assert len(lines) == 2
+    for line in lines:
+        assert re.sub(r"\s|(?<=defined on )\S+:", "", line) in picture

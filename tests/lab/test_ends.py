@@ -59,7 +59,7 @@ OTHERWISE = {("torque", "over the time limit"): ("FAILED", None, 15, False)}
 
 async def until_running(events: AsyncIterator[object], target: TargetSystem, jobs: list[str]) -> None:
     """Wait until jobs run; as many events are enough as there are jobs."""
-    while any(target.monitor.get_status(job).state is not JobState.RUNNING for job in jobs):
+    while any(target.jobs.get_status(job).state is not JobState.RUNNING for job in jobs):
         await anext(events)
 
 
@@ -127,7 +127,7 @@ def test_ends(site: Path, profile: str, partition: str, monkeypatch: pytest.Monk
         async with TargetSystem(resolved, {"USER_NAME": USER}, timing=timing) as target:
             ended = await asyncio.wait_for(run(target, None if profile == "linux" else partition), 400)
             for record in target.store.list_all_jobs():
-                await target.delete_path(record.directory)
+                await target.files.delete_path(record.directory)
         return {
             name: Counter((s.state.value, s.exit_code, s.signal, s.limit_exceeded) for s in statuses)
             for name, statuses in ended.items()

@@ -6,14 +6,10 @@ import os
 import pwd
 import shutil
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.lab.conftest import USER
+from tests.lab.conftest import NODE, USER, call
 from tests.profiles.conftest import exports, quoted
-from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,11 +48,24 @@ def known(profile: str, job: str) -> bool:
     return os.path.lexists(f"{pwd.getpwnam(USER).pw_dir}/.gpe/jobs/{profile}/{job}")
 
 
-@pytest.mark.parametrize(("text", "number"), [("kill -s KILL $$", 9), ("kill -s TERM $$", 15)])
-def test_a_killed_payload_is_a_failure(lab: Lab, text: str, number: int) -> None:
-    job = lab.start(**script(text))
-    assert job.wait("FAILED").signal == number
-    assert job.read(".gpe_exit_status") == f"{128 + number}\n"
+def test_a_directory_that_the_node_does_not_see(lab_of: Callable[[str], Lab]) -> None:
+    """While the job runs, its directory is not there, as on a cluster whose nodes do not share it."""
+    job = lab_of("slurm").start(NODES="2", **script("true"))  # the lab has one node: it waits
+    directory, away = job.directory, job.directory.with_name(f"{job.directory.name}.away")
+    directory.rename(away)
+    try:
+        call("scontrol", "update", f"JobId={job.id}", "NumNodes=1")
+        end = time.monotonic() + 60
+        while job.slurm("JobState") in {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert not directory.exists()
+    finally:
+        away.rename(directory)
+    status = job.status()
+    words = f"reason=the job could not enter its working directory {directory} on {NODE}, or not write there: does the node see it?"
+    assert (status.state, status.line.endswith(words)) == ("FAILED/NODE", True), status
+    assert not (directory / "stdout").exists()
 
 
 def test_resources_reach_the_batch_system(lab: Lab) -> None:
@@ -80,19 +89,6 @@ def test_resources_reach_the_batch_system(lab: Lab) -> None:
     assert job.read("stdout") == "60\n2\n"
 
 
-def test_a_waiting_job_is_held_resumed_and_aborted(lab: Lab) -> None:
-    job = lab.start(NODES="2")  # the lab has one
-    assert job.status().state == "QUEUED"
-    assert lab.ok("HOLD", JOB_ID=job.id) == ""
-    assert job.status().state == "HELD"
-    assert lab.statuses()[job.id].state == "HELD"
-    assert lab.ok("RESUME", JOB_ID=job.id) == ""
-    assert job.status().state == "QUEUED"
-    assert lab.ok("ABORT", JOB_ID=job.id) == ""
-    assert job.wait("REMOVED")
-    assert not (job.directory / "stdout").exists()
-
-
 def test_a_running_job_cannot_be_held(lab: Lab) -> None:
     job = lab.start(**script("sleep 60"))
     job.wait("RUNNING")
@@ -111,53 +107,8 @@ def test_a_job_that_ignores_term_is_aborted_too(lab: Lab) -> None:
     assert job.wait("REMOVED")
 
 
-def test_hostile_values_reach_the_payload(lab: Lab, directory: Path, tmp_path: Path) -> None:
-    me = pwd.getpwnam(USER)
-    payload = tmp_path / "payload"
-    payload.write_text(PAYLOAD)
-    directory.mkdir(parents=True, mode=0o700)
-    (directory / "a * 'b' %j").write_text(PAYLOAD)
-    (directory / "a * 'b' %j").chmod(0o755)
-    value = "|".join(CARRIED)
-    (directory / "in %A\n'").write_text(value)
-    for path in (directory.parent, directory, *directory.iterdir()):
-        os.chown(path, me.pw_uid, me.pw_gid)
-    job = lab.start(
-        "--context",
-        f"WORKING_DIRECTORY={directory}",
-        EXECUTABLE="./a * 'b' %j",
-        ARGUMENTS=quoted(*CARRIED),
-        ENVIRONMENT=exports(HOSTILE=value),
-        STDIN="in %A\n'",
-        STDOUT="%j-\u2028",
-        STDERR="-e $(id)\r",
-    )
-    assert "exit=0" in job.wait("DONE").line
-    got = (directory / "got.arguments").read_bytes().split(b"\0")
-    assert got == [text.encode() for text in ("./a * 'b' %j", *CARRIED, "")]
-    assert (directory / "got.environment").read_bytes() == value.encode()
-    assert (directory / "got.stdin").read_bytes() == value.encode()
-    assert (directory / "%j-\u2028").read_text() == "out\n"
-    assert (directory / "-e $(id)\r").read_text() == "err\n"
-
-
-def test_starts_at_the_same_time_submit_one_job(lab: Lab, directory: Path) -> None:
-    option = ("--context", f"WORKING_DIRECTORY={directory}")
-    with ThreadPoolExecutor(3) as pool:
-        jobs = [*pool.map(lambda _: lab.start(*option, **script("echo run >> log")), range(3))]
-    assert len({job.id for job in jobs}) == 1
-    jobs[0].wait("DONE")
-    assert jobs[0].read("log") == "run\n"
-    assert lab.start(*option).id == jobs[0].id
-
-
 def test_a_failed_submission_says_what_slurm_says(lab: Lab) -> None:
     assert "Invalid partition name specified" in lab.fails("START", QUEUE="nowhere")
-
-
-@pytest.mark.parametrize("verb", ["GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"])
-def test_an_unknown_job_is_an_error(lab: Lab, verb: str) -> None:
-    assert lab.fails(verb, JOB_ID="999999").strip()
 
 
 def test_a_part_of_an_id_is_another_job(lab: Lab) -> None:
@@ -220,18 +171,3 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     assert f"the job of {first.directory} is {first.id}\n" in shown.read("stderr")
     copy.unlink()
     shutil.rmtree(shown.directory)
-
-
-def test_a_running_job_gets_a_signal(lab_of: Callable[[str], Lab]) -> None:
-    lab = lab_of("slurm")
-    text = "trap 'exit 5' USR1; echo ready; while :; do sleep 0.05; done"
-    caught, killed = (lab.start(**script(text)) for _ in range(2))
-    for job in (caught, killed):
-        job.wait("RUNNING")
-        while not (job.directory / "stdout").exists() or job.read("stdout") != "ready\n":
-            time.sleep(0.05)
-    assert lab.ok("SIGNAL", JOB_ID=caught.id, SIGNAL="10") == ""
-    assert lab.ok("SIGNAL", JOB_ID=killed.id, SIGNAL="12") == ""
-    assert "exit=5" in caught.wait("DONE").line
-    assert killed.wait("FAILED").signal == 12
-    assert "only running jobs can get signals" in lab.fails("SIGNAL", JOB_ID=caught.id, SIGNAL="10")

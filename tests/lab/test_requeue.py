@@ -98,7 +98,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
             status = await asyncio.wait_for(target.wait(job), 90)
             await asyncio.sleep(0)
             collector.cancel()
-            await target.delete_path(await target.find_job_directory(job))
+            await target.files.delete_path(await target.find_job_directory(job))
             return [event for event in events if event.job_id == job], status
 
     events, status = asyncio.run(main())

@@ -16,8 +16,7 @@ from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
 from tests.lab.conftest import ENDED, SHELLS, USER
 from tests.lab.test_jobs import known, script
-from tests.profiles.conftest import exports, quoted
-from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
+from tests.profiles.conftest import exports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -317,45 +316,6 @@ def test_the_users_defaults_for_qsub_do_not_disturb(sge: Lab, sge_request: Calla
     assert "exit=3" in job.wait("DONE").line
 
 
-def test_hostile_values_reach_the_payload(sge: Lab, directory: Path) -> None:
-    me = pwd.getpwnam(USER)
-    directory.mkdir(parents=True, mode=0o700)
-    (directory / "a * 'b' $JOB_ID").write_text(PAYLOAD)
-    (directory / "a * 'b' $JOB_ID").chmod(0o755)
-    values = [*CARRIED, "$JOB_ID", "$TASK_ID"]
-    value = "|".join(values)
-    (directory / "in\n'").write_text(value)
-    for path in (directory.parent, directory, *directory.iterdir()):
-        os.chown(path, me.pw_uid, me.pw_gid)
-    job = sge.start(
-        "--context",
-        f"WORKING_DIRECTORY={directory}",
-        EXECUTABLE="./a * 'b' $JOB_ID",
-        ARGUMENTS=quoted(*values),
-        ENVIRONMENT=exports(HOSTILE=value),
-        STDIN="in\n'",
-        STDOUT="$JOB_ID-\u2028",
-        STDERR="-e $(id)\r",
-    )
-    assert "exit=0" in job.wait("DONE").line
-    got = (directory / "got.arguments").read_bytes().split(b"\0")
-    assert got == [text.encode() for text in ("./a * 'b' $JOB_ID", *values, "")]
-    assert (directory / "got.environment").read_bytes() == value.encode()
-    assert (directory / "got.stdin").read_bytes() == value.encode()
-    assert (directory / "$JOB_ID-\u2028").read_text() == "out\n"
-    assert (directory / "-e $(id)\r").read_text() == "err\n"
-
-
-def test_starts_at_the_same_time_submit_one_job(sge: Lab, directory: Path) -> None:
-    option = ("--context", f"WORKING_DIRECTORY={directory}")
-    with ThreadPoolExecutor(3) as pool:
-        jobs = [*pool.map(lambda _: sge.start(*option, **script("echo run >> log")), range(3))]
-    assert len({job.id for job in jobs}) == 1
-    jobs[0].wait("DONE")
-    assert jobs[0].read("log") == "run\n"
-    assert sge.start(*option).id == jobs[0].id
-
-
 def test_a_job_whose_answer_was_lost_is_found_again(sge: Lab, directory: Path) -> None:
     option = ("--context", f"WORKING_DIRECTORY={directory}")
     others = [sge.start(**WAITS)]
@@ -385,13 +345,6 @@ def test_an_unknown_job_is_an_error(sge: Lab) -> None:
     for verb in ("HOLD", "RESUME", "ABORT"):
         assert NO_JOB.format("999999") in sge.fails(verb, JOB_ID="999999")
     assert "job id 999999 not found" in sge.fails("GET_JOB_STATUS", JOB_ID="999999")
-
-
-def test_a_part_of_an_id_is_another_job(sge: Lab) -> None:
-    job = sge.start(**WAITS)
-    assert "not found" in sge.fails("GET_JOB_STATUS", JOB_ID=job.id[:-1])
-    assert "not found" in sge.fails("GET_JOB_STATUS", JOB_ID=job.id[1:].lstrip("0") or "1")
-    sge.ok("ABORT", JOB_ID=job.id)
 
 
 def test_what_was_deleted_behind_our_back(sge: Lab) -> None:

@@ -16,6 +16,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import uuid
 from dataclasses import dataclass
@@ -232,11 +233,11 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
             assert record.directory.startswith(f"/var/tmp/{USER}/")
             output = read(record.directory, "stdout")
             assert output.splitlines() == [USER, record.directory]
-            entries = {e.name: (e.type, e.size) for e in await target.list_directory(record.directory)}
+            entries = {e.name: (e.type, e.size) for e in await target.files.list_directory(record.directory)}
             assert entries["stdout"] == ("f", len(output))
-            assert (await target.stat_file(f"{record.directory}/stdout")).size == len(output)
-            await target.delete_path(f"{record.directory}/stdout")
-            assert "stdout" not in {e.name for e in await target.list_directory(record.directory)}
+            assert (await target.files.stat_file(f"{record.directory}/stdout")).size == len(output)
+            await target.files.delete_path(f"{record.directory}/stdout")
+            assert "stdout" not in {e.name for e in await target.files.list_directory(record.directory)}
             with pytest.raises(ValueRefusedError, match="WORKING_DIRECTORY"):
                 await target.submit(shell("true", working_directory="/var/tmp/../x"))
             with pytest.raises(ScriptFailedError, match=r"already ended"):
@@ -309,7 +310,7 @@ def test_hostile_values(target_of: Callable[..., TargetSystem]) -> None:
                 )
             )
             assert (await target.wait(job)).exit_code == 0
-            entries = {entry.name for entry in await target.list_directory(str(directory))}
+            entries = {entry.name for entry in await target.files.list_directory(str(directory))}
             assert entries >= {"a * 'b' %j", "in %A\n'", "%j-\u2028", "-e $(id)\r"}
 
     run(main())
@@ -396,7 +397,7 @@ def test_a_server_that_is_down_for_a_while(
                 await target.statuses()
             with pytest.raises(OutcomeUnknownError, match="Connection refused"):
                 await target.hold(job)
-            assert target.monitor.get_status(job).state is JobState.RUNNING
+            assert target.jobs.get_status(job).state is JobState.RUNNING
             go.touch()
             server.start()
             event = await anext(events)
@@ -429,7 +430,7 @@ def test_keys_that_do_not_fit(
             with pytest.raises(OutcomeUnknownError, match=words):
                 await target.submit(shell("exit 8"), key="k")
             with pytest.raises(OutcomeUnknownError, match=words):
-                await target.list_directory("/")
+                await target.files.list_directory("/")
             server.client()
             server.known_hosts("host_key")
             (found,) = await target.recover_submissions()
@@ -437,3 +438,72 @@ def test_keys_that_do_not_fit(
             assert (await target.wait(found.job_id)).exit_code == 8
 
     run(main())
+
+
+def test_files(target_of: Callable[..., TargetSystem], server: Server, tmp_path: Path) -> None:
+    """Inputs, an interrupted copy of them, and what is fetched."""
+    large = tmp_path / "large"
+    large.write_bytes(bytes(range(256)) * 400_000)
+    names = ["it's $(id)\n*", "-n", os.fsdecode(b"\xff")]
+    (tmp_path / "in").mkdir()
+    for name in names:
+        (tmp_path / "in" / name).write_text(name, "utf-8", "surrogateescape")
+    job = shell("cp -R in out; ln -s /etc out/etc; wc -c < large", inputs=[str(tmp_path / "in"), str(large)])
+
+    async def main() -> None:
+        async with target_of() as target:
+            going = asyncio.ensure_future(target.submit(job, key="k"))
+            while not list(Path("/var/tmp", USER).glob("*/.gpe/inputs.*/files/large")):  # noqa: ASYNC240
+                assert not going.done()
+                await asyncio.sleep(0.005)
+            server.stop()
+            with pytest.raises(OutcomeUnknownError, match=r"the connection failed.*; nothing was submitted"):
+                await going
+            server.start()
+            (record,) = target.store.list_interrupted_submissions(target.name)
+            assert "large" not in os.listdir(record.directory)
+            job_id = await target.submit(job, key="k")
+            assert (await target.wait(job_id)).exit_code == 0
+            assert await target.read_stdout(job_id) == b"102400000\n"
+            assert await target.find_job_directory(job_id) == record.directory
+            fetched = await target.fetch(job_id, ["out", "stdout"], str(tmp_path / "got"))
+            assert {file.path.removeprefix(f"{tmp_path}/got/") for file in fetched} == {
+                "stdout",
+                *(f"out/{name}" for name in names),
+            }
+            await target.files.upload(str(tmp_path / "in"), f"{record.directory}/new/it")
+            await target.files.download(f"{record.directory}/new/it", str(tmp_path / "back"))
+        for place in ("got/out", "back"):
+            assert sorted(os.listdir(tmp_path / place)) == sorted(names)
+
+    run(main())
+
+
+def test_a_profile_for_an_account_on_a_cluster(server: Server, site: Path, tmp_path: Path) -> None:
+    """As a newcomer has it: an alias of ssh's configuration, and then only the name of the profile."""
+    assert site, "the lab is up"
+    wrapper = tmp_path / "bin" / "ssh"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\nexec /usr/bin/ssh -F {server.here}/config "$@"\n')
+    wrapper.chmod(0o755)
+    environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{wrapper.parent}:{os.environ['PATH']}"}
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "OSPROFILE_STORE"):
+        environment.pop(name, None)
+
+    def incarnate(*words: str) -> str:
+        command = [sys.executable, "-m", "osprofile", *words]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    made = incarnate(
+        "new", "mine", "--extends", "slurm", "--host", "cluster", "--workspace", f"/var/tmp/{USER}", "--try"
+    )
+    assert f"mine@{USER}@cluster: the login works, and /var/tmp/{USER} can be written" in made
+    assert "which sees the workspace" in made
+    (tmp_path / ".config/osprofile/config.toml").write_text('default = "mine"\n')
+    job = incarnate("job", "submit", "sh", "-c", "id -un; uname -n").strip()
+    incarnate("job", "wait", job)
+    assert incarnate("job", "output", job).splitlines() == [USER, os.uname().nodename]

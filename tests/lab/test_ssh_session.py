@@ -61,10 +61,10 @@ def test_scripts_share_connections(target_of: Callable[..., TargetSystem], serve
             use_port(server, proxy.port)
             async with target_of(**CLUSTER) as target:
                 for _ in range(3):
-                    await target.list_directory("/var/tmp")
+                    await target.files.list_directory("/var/tmp")
                 assert proxy.connection_count == 1
                 for _ in range(2):
-                    await asyncio.gather(*(target.list_directory("/var/tmp") for _ in range(8)))
+                    await asyncio.gather(*(target.files.list_directory("/var/tmp") for _ in range(8)))
                 assert 1 < proxy.connection_count <= 8
 
     run(main())
@@ -91,7 +91,7 @@ async def submit_cut(
         assert first in {None, second}
         status = await target.wait(second)
         assert (status.state, status.exit_code) == (JobState.DONE, 3)
-        output = await target.list_directory(directory)
+        output = await target.files.list_directory(directory)
     assert [entry.size for entry in output if entry.name == "log"] == [2]
     return sizes, first is None
 
@@ -160,4 +160,4 @@ def test_a_login_by_hand_serves_all_scripts(server: Server, tmp_path: Path) -> N
     assert "log in once with: incarnate login HOST" in text
     assert code == 125
     code, text = incarnate("login", "cluster")
-    assert (code, "the login failed (exit status 255 of ssh" in text) == (1, True), text
+    assert (code, "the login failed: ssh exited with status 255" in text) == (1, True), text

@@ -356,3 +356,19 @@ def test_fifty_jobs(tsp: Spooler) -> None:
         status = told[job.id]
         got = {"DONE": (status.state, status.exit, status.signal), "FAILED": (status.state, status.signal)}
         assert got.get(status.state, (status.state,)) == expected[text], (text, status)
+
+
+def test_the_bundled_profile(tsp: Spooler) -> None:
+    """It is that of the page, with a label, slots and a dependency."""
+    tsp.profile = Repository([PROFILES], use_standard_path=False).load("tsp")
+    failed = tsp.start(**script("exit 3"), JOB_NAME="big")
+    skipped = tsp.start(**script("touch ran"), DEPENDENCY=f"afterok:{failed.id}")
+    assert failed.wait("DONE").exit == 3
+    assert skipped.wait("REMOVED/DEPENDENCY")
+    after = tsp.start(**script("sleep 600"), DEPENDENCY=f"afterok:{tsp.start(**script(':')).id}")
+    after.wait("RUNNING")
+    assert "2 slots are asked for, and the server has 1" in tsp.fails("START", CPUS="2")
+    assert "[big]sh" in tsp.tsp("-l")
+    assert tsp.ok("ABORT", JOB_ID=after.id) == ""
+    assert after.wait().state == "REMOVED"
+    assert not (skipped.directory / "ran").exists()

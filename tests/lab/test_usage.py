@@ -68,7 +68,7 @@ def test_what_jobs_took(site: Path, profile: str) -> None:
                     assert (ended.state, ended.exit_code) == (JobState.DONE, 0), ended
                     usage = await target.query_usage(job)
                     assert await target.status(job) == usage, "it is recorded"
-                    await target.delete_path(await target.find_job_directory(job))
+                    await target.files.delete_path(await target.find_job_directory(job))
                     return usage
 
             return await asyncio.gather(*(run() for _ in range(EACH)))
@@ -91,7 +91,7 @@ def test_how_long_a_job_ran(site: Path, profile: str) -> None:
                 assert status.started is not None
                 assert status.ended - status.started == pytest.approx(status.elapsed, abs=2)  # whole seconds
             usage = await target.query_usage(job)
-            await target.delete_path(await target.find_job_directory(job))
+            await target.files.delete_path(await target.find_job_directory(job))
             return usage
 
     status = asyncio.run(main())
@@ -112,7 +112,7 @@ def test_what_a_running_job_takes(site: Path, profile: str) -> None:
                     await asyncio.sleep(0.3)
             await target.abort(job)
             assert (await target.wait(job)).cause is EndCause.USER
-            await target.delete_path(await target.find_job_directory(job))
+            await target.files.delete_path(await target.find_job_directory(job))
             return usage
 
     usage = asyncio.run(main())
@@ -193,7 +193,7 @@ def test_why_a_job_ended(site: Path, tmp_path: Path, profile: str, how: str) -> 
                 await asyncio.sleep(1)
                 await case.act(target, job)
             status = await asyncio.wait_for(target.wait(job), 200)
-            await target.delete_path(await target.find_job_directory(job))
+            await target.files.delete_path(await target.find_job_directory(job))
             return status
 
     status = asyncio.run(main())
@@ -210,7 +210,7 @@ def test_a_condition_that_never_holds(site: Path, profile: str) -> None:
             second = await target.submit(shell("true", after_ok=(first,)))
             status = await asyncio.wait_for(target.wait(second), 60)
             for job in (first, second):
-                await target.delete_path(await target.find_job_directory(job))
+                await target.files.delete_path(await target.find_job_directory(job))
             return status
 
     status = asyncio.run(main())

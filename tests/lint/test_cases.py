@@ -390,6 +390,22 @@ CASES = [
         [("OSP403", 1, 1), ("OSP402", 3, 73), ("OSP405", 3, 73), ("OSP404", 7, 70)],
     ),
     (
+        "an end for any other word, and a node's",
+        format_variations(
+            "GET_JOB_STATUS",
+            {"": "x", "ALL": "x"},
+            format_fixed_field("STATUS_PATTERN", "(?<id>.)(?<state>.)"),
+            '<idb:Field name="STATE" isSettable="false"><idb:Tag name="*">LOST</idb:Tag></idb:Field>',
+        )
+        + format_template(
+            "x",
+            format_fixed_field("NODE_PATTERN", "(?<name>.)(?<state>.)"),
+            '<idb:Field name="NODE_STATE" isSettable="false"><idb:Tag name="*">DOWN</idb:Tag></idb:Field>',
+            name="LIST_NODES",
+        ),
+        [("OSP404", 5, 64)],
+    ),
+    (
         "a group for a back-reference",
         format_variations(
             "LIST",

@@ -64,9 +64,9 @@ def test_ways_to_write_a_code(word: str) -> None:
     ("word", "message", "hint"),
     [
         ("OSP699", "there is no code 'OSP699'", "did you mean OSP6"),
-        ("99", "there is no code '99'", "incarnate explain lists them"),
-        ("", "there is no code ''", "incarnate explain lists them"),
-        ("\x1b[31m", r"there is no code '\x1b[31m'", "incarnate explain lists them"),
+        ("99", "there is no code '99'", "incarnate lint --explain lists them"),
+        ("", "there is no code ''", "incarnate lint --explain lists them"),
+        ("\x1b[31m", r"there is no code '\x1b[31m'", "incarnate lint --explain lists them"),
         ("SC2086", "SC2086 is not a code of this linter", "it belongs to shellcheck: see https://www.shellcheck.net/wiki/SC2086"),
     ],
 )  # fmt: skip

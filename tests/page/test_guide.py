@@ -351,3 +351,41 @@ def test_patterns_and_places_are_on_demand(name: str) -> None:
     assert not re.search(r"profile\.xml:\d|SH_|#SBATCH|#PBS", unfolded)
     for origin in [o for s in page.settings for o in s.origins]:
         assert origin.place in whole
+
+
+def test_the_limits_of_each_queue() -> None:
+    site = load(
+        '<idb:Template><idb:Field name="QUEUE" ext:pattern="debug|gpu|any"><idb:Default>debug</idb:Default></idb:Field>'
+        '<idb:Field name="WALLTIME" ext:type="integer"><idb:Max>604800</idb:Max><idb:Default/></idb:Field>'
+        '<idb:Field name="GPUS" ext:type="integer"><idb:Default/></idb:Field>'
+        '<idb:Field name="WALLTIME" ext:for="QUEUE=debug"><idb:Max>1800</idb:Max><idb:Default>600</idb:Default></idb:Field>'
+        '<idb:Field name="GPUS" ext:for="QUEUE=debug"><idb:Max>0</idb:Max></idb:Field>'
+        '<idb:Field name="GPUS" ext:for="QUEUE=gpu"><idb:Min>1</idb:Min><idb:Max>4</idb:Max></idb:Field>'
+        '<idb:Field name="USER_GROUPS" ext:for="QUEUE=gpu" ext:pattern="ai|staff"/></idb:Template>'
+        '<idb:Template name="START"><idb:Invocation><idb:Body>run &lt;QUEUE> &lt;WALLTIME> &lt;GPUS></idb:Body>'
+        "</idb:Invocation></idb:Template>"
+    )
+    text = read_text(render_page(collect_page(site)))
+    table = text.partition("The queues ")[2]
+    assert table.startswith(
+        "Queue Option Limits Note "
+        "debug --queue debug run time at most 30 minutes, 10 minutes if not given; no GPUs the default "
+        "gpu --queue gpu 1 to 4 GPUs on each node; for the groups ai and staff "
+        "any --queue any auto --queue auto the first of those with limits that the job fits"
+    )
+    assert "For queue debug run time at most 30 minutes" in text
+    assert (
+        "incarnate job submit -p p --queue debug --walltime 30m" in text
+    )  # the example is one that the queue accepts
+
+
+def test_the_site_and_its_contact() -> None:
+    fields = (
+        '<idb:Field name="SITE_NAME" isSettable="false"><idb:Value>Example &amp; Sons</idb:Value></idb:Field>'
+        '<idb:Field name="SITE_CONTACT" isSettable="false"><idb:Value>Ask &lt;hpc@example.org></idb:Value></idb:Field>'
+    )
+    page = render_page(collect_page(load(f"<idb:Template>{fields}</idb:Template>")))
+    assert "<title>Running jobs on Example &amp; Sons</title>" in page
+    header = html.unescape(re.sub("<[^>]+>", " ", page.partition("<header>")[2].partition("</header>")[0]))
+    assert " Running jobs on Example & Sons " in header
+    assert "Ask <hpc@example.org>" in header

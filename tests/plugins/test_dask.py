@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import operator
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask
 import dask.config
 import pytest
 from distributed import Client, Security
@@ -158,12 +160,12 @@ def test_workers_are_jobs(mark: str, work: Path) -> None:
         assert {job.id for job in cluster.session.list_jobs()} == job_ids
         assert len(job_ids) == 2
         assert "Start worker at" in str(cluster.get_logs())
-        assert b"Start worker at" in cluster.session.read_stderr(min(job_ids))
+        assert "Start worker at" in cluster.session.get_job(min(job_ids)).stderr()
         cluster.scale(jobs=1)
         wait_until(lambda: len(cluster.workers) == 1)
         wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
         (rest,) = (job.job_id for job in cluster.workers.values())
-        wait_until(lambda: cluster.session.status(min(job_ids - {rest})).state.is_terminal)
+        wait_until(lambda: cluster.session.get_job(min(job_ids - {rest})).status().state.is_terminal)
         assert find_processes(mark)
     assert list_processes(mark) == []
     with osprofile.JobSession("linux") as session:
@@ -217,7 +219,7 @@ def test_a_cluster_that_is_closed_during_a_submission(work: Path, mark: str) -> 
     closing.join()
     assert list_processes(mark) == []
     with osprofile.JobSession("other") as session:
-        assert session.status(ids[0]).state is osprofile.JobState.REMOVED
+        assert session.get_job(ids[0]).status().state is osprofile.JobState.REMOVED
     with pytest.raises(RuntimeError, match="the cluster is closed"):
         jobs.submit(description, "w")
 
@@ -393,11 +395,11 @@ def run_and_read(**settings: Any) -> str:  # noqa: ANN401
         await job
         jobs = job._owned_jobs
         assert jobs is not None
-        status = await asyncio.to_thread(jobs.session.wait, job.job_id)
-        output = await asyncio.to_thread(jobs.session.read_stdout, job.job_id)
+        status = await asyncio.to_thread(jobs.session.get_job(job.job_id).wait)
+        output: str = await asyncio.to_thread(jobs.session.get_job(job.job_id).stdout)
         await job.close()
         assert (status.state, status.exit_code) == (osprofile.JobState.DONE, 0)
-        return output.decode()
+        return output
 
     return asyncio.run(run())
 
@@ -527,3 +529,11 @@ def test_the_example_of_the_page() -> None:
     assert EXAMPLE.read_text() in PAGE.read_text()
     done = subprocess.run([sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1229\n"), done.stderr
+
+
+def test_a_graph_by_functions_as_jobs(tmp_path: Path) -> None:
+    with osprofile.Executor("linux", store=str(tmp_path / "functions.db"), max_workers=2) as executor:
+        three = dask.delayed(operator.add)(1, 2)
+        graph = dask.delayed(operator.mul)(three, 10)
+        assert dask.compute(graph, three, scheduler=executor) == (30, 3)
+    executor.session.close()

@@ -26,7 +26,12 @@ def environment(tmp_path: Path) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "output"), [("blocking.py", "[55, 5050, 500500]\n"), ("asynchronous.py", "[0, 3, 255]\n")]
+    ("name", "output"),
+    [
+        ("blocking.py", "[55, 5050, 500500]\n"),
+        ("asynchronous.py", "[0, 3, 255]\n"),
+        ("functions.py", "[168, 135, 127]\n1229\n"),
+    ],
 )
 def test_a_program(name: str, output: str, environment: Mapping[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
@@ -53,3 +58,4 @@ def test_a_notebook(environment: Mapping[str, str], tmp_path: Path, monkeypatch:
     assert outputs[1][0]["text"] == "DONE 3 hello\n\n"
     assert outputs[2][0]["data"]["text/plain"] == "[1, 0]"
     assert outputs[3][0]["text"] == "REMOVED\n"
+    assert outputs[4][0]["data"]["text/plain"] == "[4.0, ZeroDivisionError('division by zero')]"

@@ -197,7 +197,7 @@ def test_hold_cancel_and_cancel_again(make: Make, mark: str, caplog: pytest.LogC
     job_id, ended_id = provider.submit("sleep 1000", 1), provider.submit("true", 1)
     wait_for(provider, job_id, lambda status: status.state is JobState.RUNNING)
     assert wait_for_end(provider, ended_id).state is JobState.COMPLETED
-    provider._get_session().hold(job_id)
+    provider._get_session().get_job(job_id).hold()
     wait_for(provider, job_id, lambda status: status.state is JobState.HELD)
     assert find_processes(mark)
     assert provider.cancel([job_id, ended_id, "1-1-00000000", "-x"]) == [True, True, False, False]

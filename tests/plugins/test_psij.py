@@ -424,7 +424,7 @@ def test_a_second_session_finds_a_job_again(executor: JobExecutor) -> None:
     job = make_job("-c", "sleep 1; exit 6")
     executor.submit(job)
     with osprofile.JobSession("linux") as session:
-        assert session.wait(job.native_id).exit_code == 6
+        assert session.get_job(job.native_id).wait().exit_code == 6
 
 
 def test_attach_with_another_record(executor: JobExecutor, monkeypatch: pytest.MonkeyPatch) -> None:

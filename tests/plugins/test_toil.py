@@ -196,7 +196,7 @@ def test_the_wall_time_is_a_limit(make: Make, mark: str) -> None:
 def test_a_job_that_another_program_removes_is_killed(make: Make, mark: str) -> None:
     batch_system = make()
     job_id = batch_system.issueBatchJob("sleep 1000", describe())
-    batch_system._session.abort(get_native_id(batch_system, job_id))
+    batch_system._session.get_job(get_native_id(batch_system, job_id)).cancel()
     end = wait_for_end(batch_system)
     assert (end.jobID, end.exitStatus, end.exitReason) == (
         job_id,
@@ -461,7 +461,7 @@ def test_held_jobs_do_not_run_and_are_told(make: Make) -> None:
     batch_system = make()
     job_id = batch_system.issueBatchJob("sleep 1000", describe())
     wait_until(batch_system.getRunningBatchJobIDs)
-    batch_system._session.hold(get_native_id(batch_system, job_id))
+    batch_system._session.get_job(get_native_id(batch_system, job_id)).hold()
     wait_until(lambda: not batch_system.getRunningBatchJobIDs())
     assert "1 job is HELD" in str(batch_system.getSchedulingStatusMessage())
 

@@ -229,6 +229,9 @@ def test_a_name_that_no_profile_may_have() -> None:
 @example("]]>'\\''<X/a/b>")
 @example("{id}{options}")
 @example("-")
+@example("0.")
+@example("j[^0]")
+@example("j[ -z]")
 def test_any_text_is_a_word_or_refused(text: str) -> None:
     """As a command, an answer, a line, a pattern or a prefix: a clean profile, or an error. No third."""
     for fact in ("submit", "answer", "id_pattern", "list_jobs", "line", "hold", "directive_prefix", "own_id"):

@@ -19,6 +19,7 @@ from osprofile.lint import lint_file
 from osprofile.profile.repository import Repository
 from tests.docs import pages
 from tests.profiles.conftest import PROFILES, quoted
+from tests.profiles.systems import make_system
 from tests.profiles.test_sizes import TEXT
 
 if TYPE_CHECKING:
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
     from pytest_regressions.file_regression import FileRegressionFixture
 
     from tests.profiles.conftest import Job, Target
+
+
+@pytest.fixture
+def shell() -> str:
+    return "dash"
+
 
 ONE = """\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
@@ -93,6 +100,45 @@ def test_a_command_that_is_not_defined_is_named(
     assert f"one does not define {name}\n" in done.stderr
 
 
+LISTED = """\
+  <idb:Template>
+    <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>j#[0-9]+@toy:1</idb:Value></idb:Field>
+    <idb:Field name="STATE" isSettable="false">
+      <idb:Tag name="R">RUNNING</idb:Tag><idb:Tag name="exited">DONE</idb:Tag><idb:Tag name="*">QUEUED</idb:Tag>
+    </idb:Field>
+  </idb:Template>
+  <idb:Template name="COMMANDS">"""
+
+
+def test_several_jobs_are_one_query(tmp_path: Path, target_of: Callable[..., Target]) -> None:
+    """The list leaves out what has ended: the jobs' own records are asked for together."""
+    document = ONE.replace('  <idb:Template name="COMMANDS">', LISTED, 1).format(
+        commands='gpe_list() { echo >> "$HOME/asked"; cat "$HOME/list"; }'
+    )
+    (tmp_path / "profiles/one").mkdir(parents=True)
+    (tmp_path / "profiles/one/profile.xml").write_text(document)
+    target = target_of("linux")
+    target.profile = Repository([tmp_path / "profiles", PROFILES], use_standard_path=False).load("one")
+    (target.home / "list").write_text("ID STATE\nj#1@toy:1 R host=n1\nj#5@toy:1 ODD\nj#1@toy:12 R\n")
+    for number, code in ((2, 3), (3, 137)):
+        link = target.home / f".gpe/jobs/one/j#{number}@toy:1"
+        (link / ".gpe").mkdir(parents=True)
+        (link / ".gpe_exit_status").write_text(f"{code}\n")
+    ids = " ".join(f"j#{number}@toy:1" for number in (3, 1, 2, 4, 5))
+    found = target.statuses("SEVERAL", JOB_IDS=ids)
+    assert {job_id: (s.state, s.exit, s.signal) for job_id, s in found.items()} == {
+        "j#3@toy:1": ("FAILED", None, 9),
+        "j#1@toy:1": ("RUNNING", None, None),
+        "j#2@toy:1": ("DONE", 3, None),
+        "j#5@toy:1": ("QUEUED", None, None),
+    }
+    assert (target.home / "asked").read_text() == "\n"
+    one = target.statuses("SEVERAL", JOB_IDS="j#2@toy:1 j#4@toy:1")
+    assert one == {"j#2@toy:1": found["j#2@toy:1"]} == target.statuses("", JOB_ID="j#2@toy:1")
+    assert target.statuses() == {name: found[name] for name in ("j#1@toy:1", "j#5@toy:1")}
+    assert "unknown job j#4@toy:1" in target.fails("GET_JOB_STATUS", "SEVERAL", JOB_IDS="j#4@toy:1")
+
+
 @pytest.mark.parametrize("name", ["WALLTIME", "MEMORY"])
 def test_a_limit_that_nobody_enforces_is_refused(name: str, tmp_path: Path) -> None:
     folder = make_page_profile("new-batch-system", "tsp", tmp_path)
@@ -109,11 +155,12 @@ SAMPLES = {
     "START_TIME": "2030-01-01T00:00", "NOTIFY": "me", "NOTIFY_EVENTS": "end", "DEPENDENCY": "afterok:1", "ARRAY": "1-2",
     "REQUEUE": "true", "CONTAINER": "image.sif", "NODE_FILE": "nodes", "TMP_DIR": "/tmp", "OPTIONS": "-n",
     "ENVIRONMENT": "export X='y'\n", "EXECUTABLE": "/bin/sh", "ARGUMENTS": "-u",
+    "STDOUT_NAME": "out-%j-%%", "STDERR_NAME": "err-%N", "APPEND_OUTPUT": "true",
 }  # fmt: skip
 """A value of each field of a job."""
 CARRIED_BY_TSP = {
     "JOB_NAME", "STDIN", "STDOUT", "STDERR", "DIRECTORY", "PROCESSES", "CPUS", "CPUTIME", "CONTAINER", "NODE_FILE",
-    "TMP_DIR", "ENVIRONMENT", "EXECUTABLE", "ARGUMENTS",
+    "TMP_DIR", "ENVIRONMENT", "EXECUTABLE", "ARGUMENTS", "STDOUT_NAME", "STDERR_NAME", "APPEND_OUTPUT",
 }  # fmt: skip
 """What the job's own shell does, or tells the program; task-spooler has none of the others."""
 REPORT = """\
@@ -147,6 +194,8 @@ def check_fields_of_tsp(tsp: Target, run: Callable[[Job], object]) -> None:
         "mine", "2", "3:3", "600", "/", "y", "of stdin", str(scratch), "a 'b'", host, host,
     ]  # fmt: skip
     assert job.read("err") == "words\n"
+    assert (directory / "out").readlink() == Path(f"out-{job.id}-%")
+    assert (directory / "err").readlink() == Path(f"err-{host.partition('.')[0]}")
     assert job.read("nodes") == f"{host}\n" * 2
     assert [*scratch.iterdir()] == []
     assert (tsp.home / "words").read_text().startswith("exec\n--bind\n")
@@ -178,52 +227,13 @@ def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None
     check_fields_of_tsp(target, run)
 
 
-FLUX = r"""#!/bin/sh
-# what flux-core's documentation shows; the jobs are in the file jobs beside it, one a line: ID STATUS URGENCY CODE
-cd "$(dirname "$0")" || exit
-set_words() { # ID STATUS URGENCY CODE
-  awk -v id="$1" '$1 == id { found = 1 } END { exit !found }' jobs || { echo "flux-job: unknown job id" >&2; exit 1; }
-  awk -v id="$1" -v new="$*" '{ print $1 == id ? new : $0 }' jobs > jobs.new && mv jobs.new jobs
-}
-case "$1 $2" in
-"batch "*)
-  [ ! -e refuse ] || { cat refuse >&2; exit 1; }
-  id=f11234$(($(wc -l < jobs) + 1))
-  echo "$id SCHED 16" >> jobs
-  cp "$2" "script.$id"
-  [ -n "$FLUX_F58_FORCE_ASCII" ] || id=$(printf '\306\222%s' "${id#f}")
-  echo "$id" ;;
-"jobs -a")
-  [ ! -e away ] || { echo "flux-jobs: ERROR: Unable to connect to Flux" >&2; exit 1; }
-  [ "$3 $4 $5 $6 $7" = "-n -c 10000 -o {id.f58} {status}/{urgency} {returncode}" ] || exit 2
-  [ -n "$FLUX_F58_FORCE_ASCII" ] || exit 3
-  awk '{ print $1 " " $2 "/" $3 " " $4 }' jobs ;;
-"job urgency")
-  case $4 in hold) urgency=0 ;; default) urgency=16 ;; *) exit 2 ;; esac
-  awk -v id="$3" '$1 == id && $2 != "SCHED" { exit 1 }' jobs ||
-    { echo "flux-job: $3: urgency cannot be changed in RUN state" >&2; exit 1; }
-  set_words "$3" SCHED "$urgency" ;;
-"job id") [ "$3 $4" = "--to=f58 $FLUX_STANDIN_JOB" ] && echo "$4" ;;
-"getattr jobid") echo "$FLUX_STANDIN_JOB" ;;
-"cancel "*)
-  [ ! -e late ] || { sh ./late; echo "flux-job: $2: job is inactive" >&2; exit 1; }
-  set_words "$2" CANCELED 16 -128 ;;
-*) exit 2 ;;
-esac
-"""
-
-
 @pytest.fixture
-def flux(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
-    """Give the page's profile, with a stand-in for the command."""
-    folder = make_page_profile("flux", "flux", tmp_path / "profiles")
-    commands = tmp_path / "commands"
-    commands.mkdir()
-    (commands / "flux").write_text(FLUX)
-    (commands / "flux").chmod(0o755)
-    (commands / "jobs").touch()
-    target = target_of("linux", commands)
-    target.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("flux")
+def flux(request: pytest.FixtureRequest, tmp_path: Path, target_of: Callable[..., Target]) -> Target:
+    """Give the bundled profile, or that of the page, with a stand-in for the command."""
+    target = make_system("flux", target_of, tmp_path / "commands").target
+    if getattr(request, "param", "") == "page":
+        folder = make_page_profile("flux", "flux", tmp_path / "profiles")
+        target.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("flux")
     return target
 
 
@@ -240,6 +250,7 @@ def run(flux: Target, job: Job) -> int:
     return subprocess.run(["sh", str(script)], env=environment, cwd=job.directory, check=False).returncode
 
 
+@pytest.mark.parametrize("flux", ["page"], indirect=True)
 def test_flux_a_job_from_start_to_end(flux: Target) -> None:
     job = flux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 3'))
     assert job.id == "f112341"
@@ -268,7 +279,7 @@ def test_flux_a_job_from_start_to_end(flux: Target) -> None:
         ("FAILED 16 137", "FAILED", None),
         ("TIMEOUT 16 142", "FAILED/TIME", None),
         ("CANCELED 16 -128", "REMOVED", None),
-        ("SOMETHING 16", "UNKNOWN", None),
+        ("SOMETHING 16", "QUEUED", None),
     ],
 )
 def test_flux_states(flux: Target, words: str, state: str, code: int | None) -> None:
@@ -278,25 +289,6 @@ def test_flux_states(flux: Target, words: str, state: str, code: int | None) -> 
     status = job.status()
     assert (status.state, status.exit if state == "DONE" else None) == (state, code)
     assert flux.statuses()[job.id] == status
-
-
-def test_flux_holds_releases_and_cancels(flux: Target) -> None:
-    job = flux.start()
-    assert flux.ok("HOLD", JOB_ID=job.id) == ""
-    assert job.status().state == "HELD"
-    assert flux.ok("RESUME", JOB_ID=job.id) == ""
-    assert job.status().state == "QUEUED"
-    assert flux.ok("ABORT", JOB_ID=job.id) == ""
-    assert job.status().state == "REMOVED"
-    running = flux.start()
-    tell(flux, running.id, "RUN 16")
-    assert "urgency cannot be changed" in flux.fails("HOLD", JOB_ID=running.id)
-    # a cancelled job may have ended by itself meanwhile: its record says that it was removed
-    assert flux.ok("ABORT", JOB_ID=running.id) == ""
-    assert run(flux, running) == 143
-    tell(flux, running.id, "FAILED 16 143")
-    assert not (running.directory / ".gpe_exit_status").exists()
-    assert running.status().state == "REMOVED"
 
 
 @pytest.mark.parametrize("has_begun", [False, True])
@@ -319,18 +311,19 @@ def test_flux_a_job_that_ends_while_it_is_cancelled(flux: Target, has_begun: boo
         assert job.status().state == "REMOVED"
 
 
-def test_flux_refusals_and_absence(flux: Target) -> None:
-    (flux.path[0] / "refuse").write_text("flux-batch: ERROR: Number of slots not specified\n")
-    assert "Number of slots" in flux.fails("START")
-    (flux.path[0] / "refuse").unlink()
-    job = flux.start()
-    assert "unknown job f9SEBrbSJ" in flux.fails("GET_JOB_STATUS", JOB_ID="f9SEBrbSJ")
-    (flux.path[0] / "away").touch()
-    done = flux.run("GET_JOB_STATUS", JOB_ID=job.id)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Unable to connect" in done.stderr
-    assert "Unable to connect" in flux.fails("ABORT", JOB_ID=job.id)
-    assert not (job.directory / ".gpe/removed").exists()
+def test_flux_fields(flux: Target) -> None:
+    fields = {"PROCESSES": "4", "NODES": "2", "CPUS": "3", "WALLTIME": "90", "QUEUE": "q", "JOB_NAME": "n"}
+    job = flux.start(**fields, DEPENDENCY="afterok:f112345:f9SEBrbSJ,afterany:fM7Zq9AKH")
+    script = (flux.path[0] / f"script.{job.id}").read_text()
+    assert re.findall("#FLUX: (.*)", script) == [
+        "--output=none", "--nslots=4", "--nodes=2", "--cores-per-slot=3", "--time-limit=90s", "--queue=q", "--job-name=n",
+    ]  # fmt: skip
+    assert (flux.path[0] / "options").read_text().splitlines() == [
+        "--dependency=afterok:f112345", "--dependency=afterok:f9SEBrbSJ", "--dependency=afterany:fM7Zq9AKH",
+    ]  # fmt: skip
+    for name in ("NODE_FILE", "MEMORY"):
+        with pytest.raises(ValueRefusedError):
+            flux.script("START", **{name: "5"})
 
 
 def test_flux_scripts(tmp_path: Path, file_regression: FileRegressionFixture) -> None:

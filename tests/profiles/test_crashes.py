@@ -18,7 +18,7 @@ import pytest
 
 from osprofile.jobs.shell import wrap_script
 from tests.hunting import rounds
-from tests.profiles.conftest import quoted
+from tests.profiles.conftest import DASH, quoted
 from tests.profiles.test_pbs import OPENPBS, Server
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def cut_off(target: Target, shims: Path, step: int, when: str) -> Path | None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@DASH
 def test_linux(target_of: Callable[..., Target], shims: Path, when: str) -> None:
     linux = target_of("linux")
     for step in range(1, LAST):
@@ -198,7 +198,7 @@ def check(pbs: Target, server: Server, directory: Path) -> None:
     shutil.rmtree(server.job(job))
 
 
-@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@DASH
 def test_a_killed_client_does_not_cut_the_submission(
     target_of: Callable[..., Target], tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
-from tests.profiles.conftest import exports, quoted
+from tests.profiles.conftest import DASH, exports, quoted
 from tests.profiles.test_arrays import all_ended, wait_for
 from tests.profiles.test_hostile_values import REFUSED, VALUES
 from tests.profiles.test_linux import script, until
@@ -149,7 +149,7 @@ def test_files_of_tasks_below_dev_shm_are_files(linux: Target) -> None:
         assert {path.name for path in Path(place).iterdir()} == names
 
 
-@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@DASH
 def test_hostile_values(linux: Target, tmp_path: Path) -> None:
     """Each is the name of a file, or of a directory, or is refused by name; nothing else is made."""
     for value in VALUES:

@@ -89,7 +89,7 @@ def test_a_script_that_is_cut_runs_nothing(target_of: Callable[..., Target]) -> 
     assert linux.start(linux.root / "cut").wait().exit == 0
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", SHELLS, indirect=True)
 def test_times_of_each_shell(shell: str) -> None:
     """What `times` prints, read as hundredths of a second; 0m08.09s is no octal number."""
     table = {
@@ -101,6 +101,6 @@ def test_times_of_each_shell(shell: str) -> None:
         "0m1s": "",
         "user": "",
     }
-    read = f'. {PROFILES}/linux/job.sh; for t; do gpe_w=; gpe_parse_time "$t" || gpe_w=; echo "$gpe_w"; done'
+    read = f'. {PROFILES}/linux/job.sh; for t; do gpe_hundredths=; gpe_parse_time "$t" || gpe_hundredths=; echo "$gpe_hundredths"; done'
     done = subprocess.run([shell, "-c", read, shell, *table], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [*table.values()]

@@ -22,7 +22,7 @@ from osprofile.incarnation.incarnate import incarnate, storage_path
 from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import ENDED, PROFILES, Job, exports, quoted
+from tests.profiles.conftest import DASH, ENDED, PROFILES, Job, exports, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -584,7 +584,7 @@ def test_starts_at_the_same_time_start_one_job(linux: Target) -> None:
     ["relative", "/", "//tmp/x", "/tmp//x", "/tmp/../x", "/tmp/..", "/tmp/a\nb", "/tmp/a\n", "/tmp/."],
 )
 @pytest.mark.parametrize("template", ["START", "FIND_JOB"])
-@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@DASH
 def test_a_strange_working_directory_is_refused(linux: Target, template: str, directory: str) -> None:
     with pytest.raises(IncarnationError) as caught:
         incarnate(linux.profile, template, context={"WORKING_DIRECTORY": directory})
@@ -764,6 +764,11 @@ def test_storages() -> None:
 FULL_DISK = """
 mount -t tmpfs -o size=$1k tmpfs "$2" || exit
 id=$(sh "$3/start") 2> /dev/null || exit 0
+state=running
+while [ "$state" != "${state#*running}" ] && [ ! -e "$2/job/ran" ]; do # until it has begun, or cannot
+  sleep 0.1
+  state=$(sed "s/JOB-ID/$id/" "$3/status" | sh)
+done
 dd if=/dev/zero of="$2/fill" bs=4096 2> /dev/null
 : > "$2/job/go"
 for i in 1 2 3 4 5 6 7 8 9 10; do

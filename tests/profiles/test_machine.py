@@ -57,6 +57,21 @@ n14 wondrous
 """
 
 
+# Slurm 22.05, observed, and its manual's other words. Two kinds of nodes in `short`.
+SINFO_PARTITIONS = """debug*|up|infinite|1:00:00|1-infinite|all|1000000|gpu:fake:4
+short|up|10:00|5:00|2-8|all|256000|(null)
+short|up|10:00|5:00|2-8|all|512000|gpu:a100:4(S:0,2),gpu:v100:2(IDX:0-1),nvme:1
+long|down|30-00:00:00|n/a|1|ai,staff|64000|(null)
+old|drain|2-03:00:00|n/a|1-infinite|all|64000+|gpu
+none|inact|infinite|n/a|1-infinite|all|1|(null)
+"""
+
+
+def limits(target: Target) -> dict[str, str]:
+    found = MachineOutputReader(target.profile).read_queues(target.ok("LIST_QUEUES"))
+    return {queue.name: " ".join(map("".join, queue.limits)) for queue in found}
+
+
 def test_slurm(target_of: Callable[..., Target], commands: Commands) -> None:
     target = target_of("slurm", commands.directory)
     commands.set("sinfo", SINFO_NODES)
@@ -76,13 +91,20 @@ def test_slurm(target_of: Callable[..., Target], commands: Commands) -> None:
         "n13": ("UP", "completing"),
         "n14": ("UNKNOWN", "wondrous"),
     }
-    commands.set("sinfo", "debug* up\nshort up\nlong down\nold drain\nnone inact\n")
+    commands.set("sinfo", SINFO_PARTITIONS)
     assert queues(target) == {
         "debug": ("OPEN", "up", True),
         "short": ("OPEN", "up", False),
         "long": ("STOPPED", "down", False),
         "old": ("STOPPED", "drain", False),
         "none": ("STOPPED", "inact", False),
+    }
+    assert limits(target) == {
+        "debug": "WALLTIME=3600 MEMORY<=1000000 GPUS<=4",
+        "short": "WALLTIME<=600 WALLTIME=300 NODES>=2 NODES<=8 MEMORY<=512000 GPUS<=6",
+        "long": "WALLTIME<=2592000 NODES<=1 USER_GROUPS=ai|staff MEMORY<=64000 GPUS<=0",
+        "old": "WALLTIME<=183600 MEMORY<=64000 GPUS<=1",
+        "none": "GPUS<=0",
     }
     commands.set("sinfo", "")
     assert (nodes(target), queues(target)) == ({}, {})
@@ -164,6 +186,16 @@ OPENPBS_QUEUES = """Queue: workq
 
 Queue: a_queue_with_a_long_name
     queue_type = Execution
+    resources_max.walltime = 720:00:00
+    resources_max.nodect = 4
+    resources_max.mem = 64gb
+    resources_max.ngpus = 0
+    resources_max.ncpus = 128
+    resources_min.nodect = 2
+    resources_min.walltime = 90
+    resources_default.walltime = 01:30
+    acl_group_enable = True
+    acl_groups = ai,staff
     enabled = True
     started = False
 
@@ -198,6 +230,8 @@ def test_queues_of_pbs(target_of: Callable[..., Target], commands: Commands, pro
         "closed": ("STOPPED", "disabled", False),
         "debug": ("OPEN", "enabled", False),
     }
+    told = "WALLTIME<=2592000 NODES<=4 MEMORY<=65536 GPUS<=0 NODES>=2 WALLTIME>=90 WALLTIME=90 USER_GROUPS=ai|staff"
+    assert limits(target) == {"workq": "", "a_queue_with_a_long_name": told, "closed": "", "debug": ""}
     commands.set("qstat", "", "qstat: cannot connect to server pbs0 (errno=15010)\n", 162)
     assert target.run("LIST_QUEUES").returncode == 162
     commands.set("qstat", "")

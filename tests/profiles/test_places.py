@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import Job, quoted
+from tests.profiles.conftest import DASH, Job, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def line(place: Path) -> str:
     return f" {stat.filemode(status.st_mode)} {owner} {group} {place.name}{target}\n"
 
 
-@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@DASH
 def test_find_job_believes_and_writes_nothing_that_others_may_change(linux: Target, tmp_path: Path) -> None:
     directory = linux.directory()
     (directory / ".gpe").mkdir(parents=True)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import PROFILES
+from tests.profiles.conftest import DASH, PROFILES
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = DASH
 
 ARRAYS = {
     "1234": "1234_7",

@@ -14,13 +14,15 @@ import pytest
 from osprofile.errors import IncarnationError
 from osprofile.jobs.shell import wrap_script
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import CUT, PROFILES, quoted
+from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.profiles.conftest import Target
+
+pytestmark = DASH
 
 STAND_IN = """#!/bin/sh
 echo x >> "$STAND_INS/{name}.calls"
@@ -149,6 +151,18 @@ def test_a_job_of_a_submission_that_was_given_up_runs_nothing(slurm: Target, com
     assert not (directory / "ran").exists()
     assert run_job(slurm, directory, "8") == 0
     assert (directory / "ran").exists()
+
+
+def test_start_takes_no_id_that_a_job_is_about_to_remove(slurm: Target, commands: Slurm) -> None:
+    directory = slurm.directory()
+    commands.set("sbatch", "timed out\n", 1)
+    slurm.run("START", directory=directory)
+    assert slurm.find(directory) == ""
+    commands.set("sbatch", "8\n")
+    (directory / ".gpe/id").write_text("7\n")  # the job that was given up begins just now
+    removal = subprocess.Popen(["sh", "-c", "sleep 0.1; rm .gpe/id"], cwd=directory)
+    assert slurm.start(directory).id == "8"
+    assert removal.wait() == 0
 
 
 def test_a_job_of_a_submission_that_failed_begins_before_it_is_looked_for(

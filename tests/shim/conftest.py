@@ -58,10 +58,11 @@ class Place:
             **extra,
         }
 
-    def write_stand_ins(self, system: str, profile: str = "here") -> None:
+    def write_stand_ins(self, system: str, profile: str = "here", ignore: str = "") -> None:
         """Write the stand-ins of a batch system, for another profile if they are there already."""
         words = ["shim", str(self.root / "bin"), "--as", system, "-p", profile]
         words += ["--profiles", str(self.root / "profiles"), "--store", self.store]
+        words += ["--ignore", ignore] if ignore else []
         assert run_command_line(words) == 0
 
     def start(

@@ -18,7 +18,8 @@ def test_output_that_cannot_be_written(place: Place) -> None:
         ended = place.shell(f"{command} > /dev/full")
         assert ended.code == code
         assert (
-            f"job {number} was submitted, but nobody was told: standard output cannot be written" in ended.err
+            f"job {number} was submitted, but its id could not be printed: standard output cannot be written"
+            in ended.err
         )
         assert "bug" not in ended.err
     ended = place.shell("sbatch job.sh >&-")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from osprofile.job_scripts.command_line import UsageError
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import slurm
-from osprofile.shim.command_line import UsageError
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
 from tests.shim.conftest import wait_until
@@ -273,10 +273,10 @@ def test_forms_of_output_names(place: Place) -> None:
         (["--licenses=a"], "option --licenses is not supported"),
         (["-n", "0"], "-n: '0' is not a number"),
         (["-N", "1-4"], "-N: '1-4' is not supported"),
-        (["--mem=0"], "--mem: '0' is not a size"),
+        (["--mem=0"], "--mem '0': field MEMORY"),
         (["--gres=tape:1"], "--gres: 'tape:1' is not supported"),
         (["-t", "soon"], "-t: 'soon' is not a time"),
-        (["--signal=USR2@30"], "--signal: 'USR2@30' is not supported"),
+        (["--signal=USR2@x"], "--signal: 'USR2@x' is not supported"),
         (["--signal=B:NONSENSE"], "--signal: 'B:NONSENSE' is not supported"),
         (["--mail-type=ARRAY_TASKS"], "--mail-type: 'ARRAY_TASKS' is not supported"),
         (["--export="], "--export: '' is not supported"),
@@ -304,8 +304,8 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
     [
         ("squeue", ["--json"]), ("squeue", ["-o", "%$"]), ("squeue", ["-O", "nonsense"]), ("squeue", ["-o", "%i", "-O", "jobid"]),
         ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
-        ("squeue", ["1"]), ("squeue", ["-A", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--hurry", "1"]),
-        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "MaxVMSize"]), ("sacct", ["-j", "1.step"]), ("sacct", ["1"]),
+        ("squeue", ["1"]), ("squeue", ["-w", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--interactive", "1"]),
+        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "Nonsense"]), ("sacct", ["-j", "1.step"]), ("sacct", ["1"]),
         ("sacct", ["-S", "now-2days"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
     ],
 )  # fmt: skip
@@ -322,7 +322,7 @@ def test_directives_and_the_environment_are_refused_by_their_names(place: Place)
     place.script("#!/bin/sh\n#SBATCH -J a b\ntrue\n")
     assert "line 2 of the script: 'b' is not an option" in place.run("sbatch", "job.sh").err
     place.script("#!/bin/sh\n#SBATCH -J 'a\ntrue\n")
-    assert "line 2: the quote ' is not closed" in place.run("sbatch", "job.sh").err
+    assert "line 2 of the script: the quote ' is not closed" in place.run("sbatch", "job.sh").err
     place.script("#!/bin/sh\n#SBATCH hetjob\ntrue\n")
     assert "heterogeneous" in place.run("sbatch", "job.sh").err
     ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_NO_KILL": "x"})
@@ -440,7 +440,7 @@ def test_columns_of_squeue(place: Place) -> None:
         "-c3",
         "--mem=2G",
         "-t",
-        "1:00",
+        "9:00",
         "--wrap",
         "sleep 1000",
     )
@@ -449,12 +449,12 @@ def test_columns_of_squeue(place: Place) -> None:
     columns = "%D|%C|%Z|%k|%a|%Q|%m|%l|%b|%c|%h|%n|%q|%v|%w|%E|%f|%z|%P|%r"
     empty = "(null)|(null)|(null)|(null)|(null)|*:*:*|here|None"
     assert place.ok("squeue", "-h", "-o", columns).splitlines() == [
-        f"1|6|{place.work}|(null)|(null)|1|2G|1:00|N/A|3|OK||{empty}",
+        f"1|6|{place.work}|(null)|(null)|1|2G|9:00|N/A|3|OK||{empty}",
         f"1|1|{place.work}|(null)|(null)|1|1500M|UNLIMITED|N/A|1|OK||{empty}",
     ]
     (host,) = place.ok("squeue", "-h", "-j1", "-o", "%B").splitlines()
     assert place.ok("squeue", "-h", "-j1", "-o", "%N %R") == f"{host} {host}\n"
-    assert re.fullmatch(r"0:[0-5]\d\n", place.ok("squeue", "-h", "-j1", "-o", "%L"))
+    assert re.fullmatch(r"[0-8]:[0-5]\d\n", place.ok("squeue", "-h", "-j1", "-o", "%L"))
     assert place.ok("squeue", "-h", "-j2", "-o", "%L") == "UNLIMITED\n"
     header, line = (text.split() for text in place.ok("squeue", "-j", "1").splitlines())
     assert header == ["JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"]

@@ -47,7 +47,7 @@ def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
 def test_target_system(seed: int) -> None:
     with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
         plans = {
-            user: site.write_plan(user, rounds(60, 4), 10, seed, tasks=rounds(600, 30)) for user in USERS
+            user: site.write_plan(user, rounds(30, 4), 10, seed, tasks=rounds(300, 30)) for user in USERS
         }
         assert [*executor.map(lambda user: follow(site, user), USERS)] == [0, 0, 0]
         truth = site.ask(truth=True)
@@ -65,7 +65,7 @@ def test_target_system(seed: int) -> None:
 def test_blah(seed: int) -> None:
     participants = [name for user in USERS for name in (f"blah of {user}", f"client of {user}")]
     with run_site(USERS, participants=participants, **harsh(seed, 15)) as site:
-        plans = {user: site.write_plan(user, rounds(60, 4), 10, seed) for user in USERS}
+        plans = {user: site.write_plan(user, rounds(30, 4), 10, seed) for user in USERS}
         clients = [BlahClient(site, user, plan) for user, plan in plans.items()]
 
         async def run() -> None:

@@ -22,6 +22,7 @@ from osprofile.errors import NotSettableError, UnknownFieldError, ValueRefusedEr
 from osprofile.incarnation.field_rules import END_WORD_PATTERN, is_special_field
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
+from osprofile.jobs.fields import FIELDS
 from osprofile.jobs.shell import build_self_contained_script
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "STDOUT": ("output",),
     "STDERR": ("errors",),
     "DIRECTORY": ("/data",),
-    "QUEUE": ("long",),
+    "QUEUE": ("long", "b"),
     "PROJECT": ("physics",),
     "NODES": ("2", "1"),
     "PROCESSES": ("4",),
@@ -65,7 +66,7 @@ SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "START_TIME": ("2030-01-31T08:30",),
     "NOTIFY": ("me@example.org",),
     "NOTIFY_EVENTS": ("begin,end",),
-    "DEPENDENCY": ("afterok:12", "afterok:12-345-0123abcd"),
+    "DEPENDENCY": ("afterok:12", "afterok:12-345-0123abcd", "afterany:12", "afterok:f12"),
     "ARRAY": ("1-9:2%4", "1-9%4", "1-9"),
     "REQUEUE": ("true",),
     "CONTAINER": ("debian.sif",),
@@ -101,6 +102,13 @@ DURATIONS: Final = {
 
 MAX_NAMES: Final = 3
 """The most variables or pieces of shell code that a cell names."""
+
+_CELL_WORDS: Final = {
+    "refused": "*refused*: the profile does not take the option, and says so.",
+    "job script": "*job script*: the script that runs the program does it.",
+    "variable": "*variable*: nothing is reserved; the program finds the value in a variable `GPE_...`.",
+}
+"""What the words in the cells of a short table mean."""
 
 _ASSIGNMENT: Final = re.compile(r"\b([A-Za-z_]\w*)=(?:'(?:[^']|'\\'')*'|\"[^\"]*\"|\S*)")
 _DIRECTIVE: Final = re.compile(r"#[A-Z$]")
@@ -312,7 +320,7 @@ def _run_start(text: str, profile: str) -> tuple[str, ...]:
             stand_in.chmod(0o755)
         for dependency in SAMPLES["DEPENDENCY"]:  # jobs of this profile, which have ended
             job = home / ".gpe" / "jobs" / profile / dependency.partition(":")[2]
-            job.mkdir(parents=True)
+            job.mkdir(parents=True, exist_ok=True)
             (job / ".gpe_exit_status").write_text("0\n")
         environment = {"HOME": name, "PATH": f"{home}/bin:{os.environ.get('PATH', os.defpath)}"}
         script = text.replace(WORKING_DIRECTORY, f"{home}/job")
@@ -327,7 +335,7 @@ def _run_start(text: str, profile: str) -> tuple[str, ...]:
         return tuple(word.replace(name, "") for word in last.split("\037")[:-1])
 
 
-# The page
+# The page, and tables of a few fields
 
 
 def format_batch_systems_page() -> str:
@@ -393,6 +401,21 @@ def find_owner(profile: Profile, template: str) -> str:
         return "none"
     owner = next(d.name for d in profile.documents if template in d.templates)
     return "own" if owner == profile.name else owner
+
+
+def format_effects_table(fields: Sequence[str]) -> str:
+    """Return the table of what each bundled profile makes of some options: a row for each batch system."""
+    loaded = [load_profile(name) for name in list_batch_systems()]
+    options = {row.name: row.flags[0] for row in FIELDS.values() if row.flags}
+    columns = [
+        [cell.replace(format_code(field), format_code(options[field])), *cells]
+        for field in fields
+        for cell, *cells in [_format_row(field, loaded, "refused")]
+    ]
+    names = [f"[{profile.name}](../profiles/{profile.name}.md)" for profile in loaded]
+    head, *rows = zip(["profile", *names], *columns, strict=True)
+    table = format_table(head, rows)
+    return f"{table}\n{' '.join(text for word, text in _CELL_WORDS.items() if word in table)}\n"
 
 
 def _format_row(field: str, profiles: Sequence[Profile], refused: str) -> list[str]:

@@ -28,7 +28,7 @@ GROUP_TITLES = {
 RULES_HEAD = """\
 # The rules of `incarnate lint`
 
-Each rule has a code, an explanation, and a wrong and a right example; `incarnate explain CODE` prints the same. An example
+Each rule has a code, an explanation, and a wrong and a right example; `incarnate lint --explain CODE` prints the same. An example
 that is not a whole document is part of a profile that extends a complete one. See [`incarnate lint`](commands/lint.md).
 
 """

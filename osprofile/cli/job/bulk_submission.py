@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
 from osprofile.cli.job.job_file import STANDARD_INPUT, JobFileError, LineError, read_job_file
+from osprofile.cli.job.placeholders import list_placeholders
 from osprofile.cli.job.program import runs_scripts_here
 from osprofile.cli.job.progress import show_bar
-from osprofile.cli.job.session import (
-    CommandSession,
-    ErrorReporter,
-    JobReference,
-    print_warnings_once,
-    run_cancellable,
-)
+from osprofile.cli.job.reruns import format_indices
+from osprofile.cli.job.session import CommandSession, ErrorReporter, print_warnings_once, run_cancellable
 from osprofile.cli.job.submission import (
+    SubmitMode,
+    announce_inputs,
     generate_key,
     name_option,
     open_target,
@@ -27,11 +28,12 @@ from osprofile.cli.job.submission import (
 )
 from osprofile.errors import IncarnationError, OSProfileError, SubmissionsFailedError, format_message
 from osprofile.jobs.array_builder import combine_into_array, format_task
+from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.text import pluralize, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from osprofile.cli.job.job_file import JobLine
     from osprofile.cli.job.session import TargetSelection
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 
 _MAX_ERRORS: Final = 20
 """Errors of a file that are printed; the others are counted."""
+_MAX_LISTED_LINES: Final = 60
+"""Characters of the numbers of lines that have the same error."""
+_NUMBER: Final = re.compile(r"[0-9a-f-]*[0-9][0-9a-f-]*")
 _PREPARATION_SHARE: Final = 0.25
 """Of the check of a job, what is done before the target system checks it."""
 _TASK_FIELDS: Final = frozenset(FIELD_BY_ATTRIBUTE[a] for a in ("executable", "arguments", "environment"))
@@ -54,6 +59,7 @@ def submit_job_file(
     key: str | None,
     wait: bool,
     json: bool,
+    mode: SubmitMode,
 ) -> int:
     """Submit a job for each line of a file, print the ids in the order of the lines, and with `wait` wait for all.
 
@@ -61,7 +67,7 @@ def submit_job_file(
     """
     name = STANDARD_INPUT if path == "-" else path
     try:
-        lines = read_job_file(path)
+        lines = read_job_file(path, list_placeholders(description.arguments))
     except JobFileError as error:
         _print_errors(name, error.errors)
         return common.PASS_THROUGH_ERROR if wait else error.exit_code
@@ -72,6 +78,7 @@ def submit_job_file(
         return common.PASS_THROUGH_ERROR if wait else common.UsageError.exit_code
     is_new = not key and any(line.key is None for line in lines)
     submission = _BulkSubmission(name, lines, keys, prefix, is_silent=json)
+    submission.mode = mode
     work = _submit_jobs(selection, submission, description, announces=is_new, wait=wait, json=json)
     with print_warnings_once():
         return run_cancellable(work)
@@ -86,11 +93,14 @@ def submit_as_array(
     key: str | None,
     wait: bool,
     json: bool,
+    mode: SubmitMode,
 ) -> int:
     """Submit one array with a task for each line of a file, print its id, and with `wait` wait for its end."""
     name = STANDARD_INPUT if path == "-" else path
 
-    def combine(prepare: Callable[[JobDescription], JobDescription]) -> JobDescription | None:
+    async def combine(
+        prepare: Callable[[JobDescription], Awaitable[JobDescription]],
+    ) -> JobDescription | None:
         jobs: list[JobDescription] = []
         errors: list[LineError] = []
         prepared: dict[str | None, JobDescription] = {}  # by their programs; most lines have the same
@@ -98,10 +108,12 @@ def submit_as_array(
             job = line.apply_to(description)
             try:
                 if job.executable not in prepared:
-                    prepared[job.executable] = prepare(replace(job, arguments=(), environment={}))
-                common = prepared[job.executable]
-                arguments = [*common.arguments, *job.arguments]
-                jobs.append(replace(common, arguments=arguments, environment=job.environment))
+                    prepared[job.executable] = await prepare(replace(job, arguments=(), environment={}))
+                shared = prepared[job.executable]
+                _refuse_array(shared, line)
+                arguments = [*shared.arguments, *job.arguments]
+                environment = {**shared.environment, **job.environment}
+                jobs.append(replace(shared, arguments=arguments, environment=environment))
                 format_task(jobs[-1])
             except OSProfileError as error:
                 if isinstance(error, IncarnationError):
@@ -110,20 +122,32 @@ def submit_as_array(
         if errors:
             _print_errors(name, errors)
             return None
-        return combine_into_array(jobs, at_once=at_once)
+        inputs = list(dict.fromkeys(path for job in prepared.values() for path in job.inputs))
+        return combine_into_array([replace(job, inputs=inputs) for job in jobs], at_once=at_once)
 
     try:
-        lines = _read_tasks(path)
+        lines = _read_tasks(path, list_placeholders(description.arguments))
     except JobFileError as error:
         _print_errors(name, error.errors)
         return common.PASS_THROUGH_ERROR if wait else error.exit_code
     with print_warnings_once():
-        return submit_job(selection, description, key=key, wait=wait, json=json, combine=combine)
+        file = None if path == "-" else path
+        return submit_job(
+            selection, description, key=key, wait=wait, json=json, mode=mode, combine=combine, file=file
+        )
 
 
-def _read_tasks(path: str) -> list[JobLine]:
+def _refuse_array(prepared: JobDescription, line: JobLine) -> None:
+    """Raise `UsageError` if the directives of a line's script ask for an array."""
+    if prepared.array is not None and "ARRAY" not in line.columns:
+        message = f"the script asks for an array ({prepared.array}), and --from has its own jobs"
+        hint = "remove that directive, or give --ignore-directives"
+        raise common.UsageError(message, hint=hint)
+
+
+def _read_tasks(path: str, placeholders: Mapping[str, str]) -> list[JobLine]:
     """Return the lines of a file whose jobs can be tasks of one array; raise what `read_job_file` raises."""
-    lines = read_job_file(path)
+    lines = read_job_file(path, placeholders)
     if errors := [error for line in lines if (error := _check_task(line)) is not None]:
         raise JobFileError(errors)
     return lines
@@ -168,6 +192,9 @@ async def _submit_jobs(
             jobs = await _check_jobs(session, target, selection, submission, description)
             if jobs is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
+            if submission.name != STANDARD_INPUT:
+                session.store.set_job_file(submission.name, target.name, submission.keys)
+            announce_inputs(target, zip(jobs, submission.keys, strict=True))
             if announces:
                 common.print_message(f"incarnate: {submission.describe_start()}")
             with show_bar("submitting", len(jobs), prints_ids=not json) as submission.on_progress:
@@ -177,7 +204,7 @@ async def _submit_jobs(
         except SubmissionsFailedError as error:
             common.print_message(f"incarnate: {submission.describe_failure(error)}")
         except asyncio.CancelledError:
-            common.print_message(submission.describe_interruption(session, target))
+            common.print_message(submission.describe_interruption(target))
             raise
         ids = [r if isinstance(r, str) else None for _, r in sorted(submission.results.items())]
         references = [JobReference(job_id, target) for job_id in ids if job_id is not None]
@@ -204,7 +231,12 @@ async def _check_jobs(
         for position, (line, key) in enumerate(zip(submission.lines, submission.keys, strict=True)):
             jobs.append(line.apply_to(base))
             try:
-                jobs[-1] = prepare_description(session, target, jobs[-1], key, is_local=is_local)
+                jobs[-1] = await prepare_description(
+                    session, target, jobs[-1], key, submission.mode, is_local=is_local
+                )
+                if jobs[-1].fetch and "fetch_to" not in line.attributes:
+                    jobs[-1] = replace(jobs[-1], fetch_to=_name_directory(jobs[-1].fetch_to, key))
+                _refuse_array(jobs[-1], line)
             except OSProfileError as error:
                 errors[position] = error
             advance(_PREPARATION_SHARE)
@@ -227,25 +259,47 @@ async def _check_jobs(
     return None
 
 
+def _name_directory(parent: str | None, key: str) -> str:
+    """Return the directory into which the files of a job are fetched: that of its key."""
+    return os.path.join(parent or "", key.replace("/", "_").replace(".", "_", key.startswith(".")))
+
+
 def _name_column(error: IncarnationError, line: JobLine, base: JobDescription) -> None:
     """Begin the message of an error about a field with the column, else the option, that gave the value."""
     column = line.columns.get(error.field or "")
     if column is None:
-        name_option(error, base)
+        name_option(error, base, {})
     elif column != error.field:
         error.message = f"{quote_name(column)}: {error.message}"
 
 
 def _print_errors(name: str, errors: Sequence[LineError]) -> None:
-    """Print errors of lines, with their places; a hint that was just printed is not repeated."""
+    """Print errors of lines, with their places; one that several lines have is printed once, as is a hint."""
+    groups: dict[str, list[LineError]] = {}
+    for error in errors:
+        groups.setdefault(_find_kind(error.message), []).append(error)
     last_hint = ""
-    for line, message, hint in errors[:_MAX_ERRORS]:
-        common.print_message(
-            format_message(f"{name}:{line}: {message}", hint="" if hint == last_hint else hint)
-        )
+    for group in list(groups.values())[:_MAX_ERRORS]:
+        line, message, hint = group[0]
+        others = f" (also in {_format_lines([error.line for error in group[1:]])})" if group[1:] else ""
+        shown_hint = "" if hint == last_hint else hint
+        common.print_message(format_message(f"{name}:{line}: {message}{others}", hint=shown_hint))
         last_hint = hint
-    shown = f", the first {_MAX_ERRORS} of them above" if len(errors) > _MAX_ERRORS else ""
+    shown = f", the first {_MAX_ERRORS} kinds of them above" if len(groups) > _MAX_ERRORS else ""
     common.print_message(f"incarnate: {pluralize(len(errors), 'error')}{shown}: nothing was submitted")
+
+
+def _find_kind(message: str) -> str:
+    """Return what the messages of the same error have in common: all but the numbers in them, as of directories."""
+    return _NUMBER.sub("0", " ".join(message.split()))
+
+
+def _format_lines(numbers: Sequence[int]) -> str:
+    """Return how a message names lines: `line 7`, or `29 lines: 3-31`."""
+    listed = format_indices(numbers)
+    if len(listed) > _MAX_LISTED_LINES:
+        listed = f"{listed[:_MAX_LISTED_LINES].rpartition(',')[0]}, ..."
+    return f"line {numbers[0]}" if len(numbers) == 1 else f"{len(numbers)} lines: {listed}"
 
 
 @final
@@ -258,19 +312,22 @@ class _BulkSubmission:
     keys: Sequence[str]
     prefix: str
     is_silent: bool
+    mode: SubmitMode = field(default_factory=SubmitMode)
     on_progress: Callable[[float], object] | None = None
     results: dict[int, str | OSProfileError] = field(default_factory=dict)
     _printed: int = 0
-    _error_count: int = 0
+    _lines_by_error: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """By the kind of an error, the lines that have it."""
 
     def take_result(self, position: int, result: str | OSProfileError) -> None:
         """Print an error, and the ids that are known of all lines up to one."""
         self.results[position] = result
         if isinstance(result, OSProfileError):
-            self._error_count += 1
-            if self._error_count <= _MAX_ERRORS:
-                text = " ".join(f"{result.message}".split())
-                common.print_message(format_message(f"{self.name}:{self.lines[position].number}: {text}"))
+            number, text = self.lines[position].number, " ".join(result.message.split())
+            same = self._lines_by_error[_find_kind(text)]
+            same.append(number)
+            if len(same) == 1 and len(self._lines_by_error) <= _MAX_ERRORS:
+                common.print_message(format_message(f"{self.name}:{number}: {text}"))
         while (next_result := self.results.get(self._printed)) is not None:
             if isinstance(next_result, str) and not self.is_silent:
                 common.print_result(next_result)
@@ -285,13 +342,19 @@ class _BulkSubmission:
 
     def describe_failure(self, error: SubmissionsFailedError) -> str:
         """Return what is told if submissions have failed."""
-        shown = f", the first {_MAX_ERRORS} errors above" if self._error_count > _MAX_ERRORS else ""
+        groups = list(self._lines_by_error.values())
+        shown = f", the first {_MAX_ERRORS} kinds of errors above" if len(groups) > _MAX_ERRORS else ""
+        repeated = [
+            f"the error of line {same[0]} is also that of {_format_lines(sorted(same[1:]))}"
+            for same in groups[:_MAX_ERRORS]
+            if same[1:]
+        ]
         hint = f"{self._format_repetition()} tries only these again, and submits no job twice"
-        return format_message(f"{error.summary}{shown}", hint=hint)
+        return format_message("; ".join([f"{error.summary}{shown}", *repeated]), hint=hint)
 
-    def describe_interruption(self, session: CommandSession, target: TargetSystem) -> str:
+    def describe_interruption(self, target: TargetSystem) -> str:
         """Return what is told after an interrupt: what is submitted, as far as is known, and how to go on."""
-        records = [session.store.find_by_key(target.name, key) for key in self.keys]
+        records = [target.find_by_key(key) for key in self.keys]
         submitted = sum(record is not None and record.is_submitted for record in records)
         begun = sum(record is not None for record in records) - submitted
         message = f"incarnate: interrupted: {submitted} of {pluralize(len(self.lines), 'job')} are submitted"

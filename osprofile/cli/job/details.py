@@ -17,14 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
+from osprofile.cli.job.diagnosis import Diagnosis, diagnose
+from osprofile.cli.job.request_text import format_request
 from osprofile.cli.job.rows import SUBMITTING, JobRow
-from osprofile.cli.job.session import (
-    CommandSession,
-    ErrorReporter,
-    JobReference,
-    print_warning,
-    run_cancellable,
-)
+from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.cli.terminal import supports_colours
 from osprofile.errors import (
     IncarnationError,
@@ -42,9 +38,10 @@ from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 from osprofile.text import escape_unprintable, format_size, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.client import JobReference
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
@@ -55,29 +52,24 @@ _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 
 
-def show_jobs(selection: TargetSelection, words: Sequence[str], *, script: bool, json: bool) -> int:
+@cancellable
+async def show_jobs(selection: TargetSelection, words: Sequence[str], *, script: bool, json: bool) -> int:
     """Print what is known of jobs, or of submissions by their working directories.
 
     With `script`, print the scripts that were submitted, as they are.
     """
-    return run_cancellable(_show_jobs(selection, words, prints_script=script, json=json))
-
-
-async def _show_jobs(
-    selection: TargetSelection, words: Sequence[str], *, prints_script: bool, json: bool
-) -> int:
     failures = ErrorReporter()
     shown: list[_Job] = []
     async with CommandSession(selection, record_needed=False) as session:
-        for word in words:
+        for word in session.expand_patterns(words):
             try:
-                if prints_script:
+                if script:
                     await _print_script(session, word)
                 else:
                     shown.append(await _find_job(session, word, failures))
             except OSProfileError as error:
                 failures.report_error(error, "")
-        if json and not prints_script:
+        if json and not script:
             common.print_json([_encode_job(session, job) for job in shown])
         elif shown:
             common.print_result("\n\n".join("\n".join(_format_job(session, job)) for job in shown))
@@ -92,22 +84,28 @@ class _Job(NamedTuple):
     details: JobDetails
     directory: str
     """The working directory; that of the array for a task; empty if it is not known."""
+    diagnosis: Diagnosis
+    """Why it failed."""
 
 
 async def _find_job(session: CommandSession, word: str, failures: ErrorReporter) -> _Job:
     record = _find_unsubmitted(session, word)
+    diagnosis = Diagnosis()
     if record is not None:
-        row, directory = session.row_from_cut_record(record), record.directory
+        row, directory = session.build_interrupted_row(record), record.directory
         if record.has_live_owner:
             row = JobRow(record.target, record.status, record, SUBMITTING)
     else:
-        row, directory = await _find_submitted(session, word, failures)
+        row, directory, target = await _find_submitted(session, word, failures)
+        diagnosis = await diagnose(target, row)
     details = session.store.read_details(row.record.number) if row.record else JobDetails()
-    return _Job(row, details, directory)
+    return _Job(row, details, directory, diagnosis)
 
 
-async def _find_submitted(session: CommandSession, word: str, failures: ErrorReporter) -> tuple[JobRow, str]:
-    """Return the row and the working directory of a job, as recorded if its profile cannot be used any more."""
+async def _find_submitted(
+    session: CommandSession, word: str, failures: ErrorReporter
+) -> tuple[JobRow, str, TargetSystem | None]:
+    """Return the row, the working directory and the target of a job; without one if its profile cannot be used any more."""
     try:
         job = session.find_job(word)
     except OSProfileError as error:
@@ -115,14 +113,14 @@ async def _find_submitted(session: CommandSession, word: str, failures: ErrorRep
             raise
         _report_silence(record, error, failures)
         directory = _find_recorded_directory(session, record)
-        return session.build_row(record.target, record.status, record), directory
+        return session.build_row(record.target, record.status, record), directory, None
     row = await _query_row(session, job, failures)
-    return row, await _find_directory(job.target, row)
+    return row, await _find_directory(job.target, row), job.target
 
 
 def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorReporter) -> None:
     """Print in one line why a target system does not answer; an error if the end is not recorded."""
-    told = f"{record.target} cannot be asked: {' '.join(error.message.split())}"
+    told = f"{record.target} does not answer: {' '.join(error.message.split())}"
     if record.status.state.is_terminal:
         print_warning(told)
     else:
@@ -145,7 +143,7 @@ def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
 
 async def _query_row(session: CommandSession, job: JobReference, failures: ErrorReporter) -> JobRow:
     """Return the row of a job, with what is recorded of it if the target system does not answer."""
-    record = session.store.find_job(job.target.name, job.job_id)
+    record = job.record
     has_ended = record is not None and record.status.state.is_terminal
     if record is not None and has_ended and record.status.cpu_time is not None:
         return session.build_row(job.target.name, record.status, record)
@@ -191,14 +189,14 @@ async def _print_script(session: CommandSession, word: str) -> None:
         return
     job = session.find_job(word)
     path = os.path.join(await job.target.find_job_directory(job.job_id), _SCRIPT_FILE)
-    part = await job.target.read_file_part(path)
+    part = await job.target.files.read_file_part(path)
     if part is None:
         message = f"the script of job {quote_name(job.job_id)}, {path}, is not there"
         raise TargetError(message, hint="it was deleted")
     while part is not None and part.data:
         sys.stdout.buffer.write(part.data)
         sys.stdout.buffer.flush()
-        part = await job.target.read_file_part(path, part.position)
+        part = await job.target.files.read_file_part(path, part.position)
 
 
 # What is known
@@ -206,7 +204,7 @@ async def _print_script(session: CommandSession, word: str) -> None:
 
 def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
     """Return the paths of the job's standard streams by name, as far as they are recorded."""
-    row, details, directory = job
+    row, details, directory, _ = job
     files = {}
     record = row.record
     whole = None if record is None else session.store.find_whole_job(record)
@@ -262,8 +260,8 @@ def _find_dependencies(session: CommandSession, row: JobRow, details: JobDetails
 
 
 def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
-    """Return a job for JSON: what `job status` prints of it, and the rest."""
-    row, details, directory = job
+    """Return a job for JSON: what `job list` prints of it, and the rest."""
+    row, details, directory, diagnosis = job
     status, record = row.status, row.record
     files = _find_files(session, job)
     return {
@@ -274,10 +272,15 @@ def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
         "stdin": files.get("stdin"),
         "stdout": files.get("stdout"),
         "stderr": files.get("stderr"),
+        "inputs": list(details.files.inputs.values()),
+        "fetch": list(details.files.fetch),
+        "fetch_to": details.files.fetch_to or None,
         "application": details.application,
         "fields": dict(details.request) if details.request is not None else None,
         "dependencies": _find_dependencies(session, row, details),
         "history": [{"state": state, "time": moment} for state, moment in _list_states(row, details)],
+        "error_lines": list(diagnosis.lines),
+        "likely_cause": diagnosis.cause or None,
     }
 
 
@@ -290,7 +293,7 @@ def _find_queue(status: JobStatus, details: JobDetails) -> str:
 
 def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
     """Yield the lines of the text."""
-    row, details, directory = job
+    row, details, directory, diagnosis = job
     name = row.status.job_id or directory
     yield f"job {escape_unprintable(name)}"
     coloured = supports_colours(sys.stdout)
@@ -300,18 +303,23 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
             if label == "state" and coloured:
                 shown = rows.apply_state_style(row, shown)
             yield f"  {label:<{_LABEL_WIDTH}}{shown}"
-    yield from _format_request(details)
+    yield from format_request(details)
     states = _list_states(row, details)
     yield "states, when they were seen"
     for state, moment in states:
         yield f"  {_format_time(moment)}  {state}"
     if not states:
         yield "  (not recorded)"
+    if diagnosis.lines:
+        yield "error output, the last lines"
+        yield from (f"  {escape_unprintable(line)}".rstrip() for line in diagnosis.lines)
+    if diagnosis.cause:
+        yield f"likely cause: {escape_unprintable(diagnosis.cause)}"
 
 
 def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]:
     """Yield labels and values; an empty value is not known."""
-    row, details, directory = job
+    row, details, directory, _ = job
     status, record = row.status, row.record
     profile, context = parse_target_name(row.target)
     word = status.native_state
@@ -343,6 +351,9 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
         yield attribute.replace("_", " "), _describe_dependency(found)
     yield "directory", directory
     yield from _find_files(session, job).items()
+    yield "inputs", " ".join(map(shlex.quote, details.files.inputs.values()))
+    yield "fetch", " ".join(map(shlex.quote, details.files.fetch))
+    yield "fetch to", details.files.fetch_to
     yield "application", details.application or ""
 
 
@@ -350,7 +361,8 @@ def _find_reason(row: JobRow, tasks: str) -> tuple[str, str]:
     """Return a label and the reason of the state; nothing if it only repeats the numbers of an array's tasks."""
     is_repeated = bool(row.tasks) and (row.reason == tasks or row.reason != row.status.reason)
     reason = "" if is_repeated else " ".join(row.reason.split())
-    if row.submission_state or row.status.state not in {JobState.QUEUED, JobState.HELD}:
+    is_waiting = row.status.state in {JobState.QUEUED, JobState.HELD} and not row.status.unknown_word
+    if row.submission_state or not is_waiting:
         return "reason", reason
     return "waits" if reason.startswith("not before ") else "waits for", reason.removeprefix("waits for ")
 
@@ -401,54 +413,6 @@ def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
         yield "processor time", _format_duration(status.cpu_time)
     if status.max_memory is not None:
         yield "largest memory", format_size(status.max_memory)
-
-
-def _format_request(details: JobDetails) -> Iterator[str]:
-    """Yield the fields as submitted, and the variables of ENVIRONMENT."""
-    yield "fields as submitted"
-    if details.request is None:
-        yield "  (not recorded)"
-        return
-    variables = _split_exports(details.request.get("ENVIRONMENT", ""))
-    shown = {n: v for n, v in details.request.items() if n != "ENVIRONMENT" or variables is None}
-    yield from _format_assignments(shown)
-    if variables:
-        yield "environment"
-        yield from _format_assignments(variables)
-
-
-def _format_assignments(values: Mapping[str, str]) -> Iterable[str]:
-    return (f"  {escape_unprintable(name)}={_quote_assigned(value)}" for name, value in values.items())
-
-
-def _split_exports(text: str) -> dict[str, str] | None:
-    """Return the variables that a value of ENVIRONMENT sets; None if it does anything else."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return None
-    if words[::2] != ["export"] * len(words[1::2]):
-        return None
-    pairs = [word.partition("=") for word in words[1::2]]
-    return {name: value for name, _, value in pairs} if all(equals for _, equals, _ in pairs) else None
-
-
-def _quote_assigned(value: str) -> str:
-    """Return a value on one line: as it is, or as bash's $'...' if it has control characters or blanks at an end."""
-    if value.isprintable() and value == value.strip() and not value.startswith("$'"):
-        return value
-    return f"$'{''.join(map(_escape_character, value))}'"
-
-
-def _escape_character(character: str) -> str:
-    if character in "\\'":
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
-    return named or (f"\\x{ord(character):02x}" if character.isascii() else f"\\U{ord(character):08x}")
 
 
 def _format_time(moment: float) -> str:

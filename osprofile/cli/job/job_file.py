@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli.common import UsageError
+from osprofile.cli.job.placeholders import check_columns, check_values, fill_arguments
 from osprofile.cli.job.quantities import parse_amount
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, FIELDS, JobDescription, Kind
 from osprofile.text import quote_name, quote_path, quote_value, suggest_names
@@ -24,6 +25,8 @@ STANDARD_INPUT: Final = "standard input"
 """How messages name the file `-`."""
 _KEY: Final = "key"
 _ENVIRONMENT: Final = "environment"
+_PLACEHOLDER: Final = "placeholder"
+_NO_PLACEHOLDERS: Final[Mapping[str, str]] = {}
 _VARIABLE_PREFIX: Final = "env:"
 _ATTRIBUTES: Final = FIELDS.keys() - {"fields", _ENVIRONMENT}
 _FIELD_NAME: Final = re.compile(r"[A-Z][A-Z0-9_:.]*\Z")
@@ -57,7 +60,8 @@ class JobFileError(UsageError):
 class JobLine:
     """What a line of a file gives for its job: values of attributes, fields of the profile, variables, and a key.
 
-    `columns` has the name of the column, or key of the JSON object, for each field that has a value.
+    `columns` has the name of the column, or key of the JSON object, for each field that has a value. `placeholders` has
+    the values of the columns that placeholders name.
     """
 
     number: int
@@ -66,11 +70,12 @@ class JobLine:
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     key: str | None = None
     columns: dict[str, str] = dataclasses.field(default_factory=dict)
+    placeholders: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def apply_to(self, base: JobDescription) -> JobDescription:
         """Return the job's description: that of all jobs, with this line's values in place of its own.
 
-        Arguments come behind those of all jobs, and variables are added to theirs.
+        Arguments come behind those of all jobs, whose placeholders are filled in; variables are added to theirs.
         """
         # A value replaces that of all jobs, whether it came from an option or from --set.
         changes: dict[str, Any] = {
@@ -80,15 +85,16 @@ class JobLine:
         }
         environment = changes.get(_ENVIRONMENT, base.environment)
         changes |= self.attributes
-        if "arguments" in self.attributes:
-            changes["arguments"] = [*base.arguments, *self.attributes["arguments"]]
+        if "ARGUMENTS" not in self.fields:
+            filled = fill_arguments(base.arguments, self.placeholders)
+            changes["arguments"] = [*filled, *self.attributes.get("arguments", ())]
         changes[_ENVIRONMENT] = {**environment, **self.environment}
         changes["fields"] = {n: v for n, v in base.fields.items() if n not in self.columns} | self.fields
         return dataclasses.replace(base, **changes)
 
 
-def read_job_file(path: str) -> list[JobLine]:
-    """Return the jobs of a file, at least one; `-` is standard input.
+def read_job_file(path: str, placeholders: Mapping[str, str] = _NO_PLACEHOLDERS) -> list[JobLine]:
+    """Return the jobs of a file, at least one; `-` is standard input. `placeholders`: see `list_placeholders`.
 
     Raises `JobFileError` for a malformed file, and `UsageError` for one that cannot be read.
     """
@@ -108,10 +114,12 @@ def read_job_file(path: str) -> list[JobLine]:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         hint = "give the path of a file that you can read"
         raise UsageError(f"--from {quote_path(path)}: {reason}", hint=hint) from None
-    return parse_jobs(data, is_json=is_json)
+    return parse_jobs(data, is_json=is_json, placeholders=placeholders)
 
 
-def parse_jobs(data: bytes, *, is_json: bool | None = None) -> list[JobLine]:
+def parse_jobs(
+    data: bytes, *, is_json: bool | None = None, placeholders: Mapping[str, str] = _NO_PLACEHOLDERS
+) -> list[JobLine]:
     """Return the jobs of a file's content, at least one. Raises `JobFileError`.
 
     With `is_json` None, it is JSON lines if the first character that is no blank is a `{`, else CSV.
@@ -123,7 +131,7 @@ def parse_jobs(data: bytes, *, is_json: bool | None = None) -> list[JobLine]:
         raise JobFileError([LineError(line, "this is not UTF-8", "save the file as UTF-8")]) from None
     if is_json is None:
         is_json = text.lstrip()[:1] == "{"
-    reader = _Reader()
+    reader = _Reader(placeholders)
     if is_json:
         reader.read_json_lines(text)
     else:
@@ -160,7 +168,8 @@ class _Column(NamedTuple):
 class _Reader:
     """Collects the jobs of a file, and what is wrong in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, placeholders: Mapping[str, str]) -> None:
+        self._placeholders = placeholders
         self.lines: list[JobLine] = []
         self.errors: list[LineError] = []
         self._known: dict[tuple[str, str], int] = {}
@@ -207,14 +216,18 @@ class _Reader:
             self.errors.append(LineError(number, "there is no job", f"write {what}, as in: name,arguments"))
 
     def _read_header(self, number: int, row: Sequence[str]) -> list[_Column] | None:
-        columns = []
+        columns: list[_Column] = []
+        with self._collect_error(number):
+            check_columns(self._placeholders, map(str.strip, row))
+        if self.errors:  # what a misspelled placeholder leaves unused is no error of its own
+            return None
         for position, cell in enumerate(row, 1):
             if not cell.strip():
                 hint = "name it, or delete the comma"
                 self.errors.append(LineError(number, f"column {position} has no name", hint))
                 continue
             with self._collect_error(number):
-                columns.append(_parse_column(cell.strip()))
+                columns.append(self._parse_column(cell.strip()))
         with self._collect_error(number):
             _check_columns(columns)
         return None if self.errors else columns
@@ -226,7 +239,8 @@ class _Reader:
                 continue
             with self._collect_error(number):
                 pairs = _parse_object(content)
-                columns = [_parse_column(name, in_json=True) for name in pairs]
+                check_columns(self._placeholders, pairs, "name")
+                columns = [self._parse_column(name, in_json=True) for name in pairs]
                 values = zip(columns, pairs.values(), strict=True)
                 given = [(c, v) for c, value in values if value is not None for c, v in _unfold(c, value)]
                 _check_columns([column for column, _ in given])
@@ -239,15 +253,29 @@ class _Reader:
             self.errors.append(LineError(max(number, 1), message, hint))
 
     def _add_line(self, number: int, values: Iterator[tuple[_Column, object]] | Sequence[Any]) -> None:
-        line = JobLine(number)
+        line, old_count = JobLine(number), len(self.errors)
         for column, value in values:
             with self._collect_error(number):
                 _set_value(line, column, value)
+                if column.text in self._placeholders:
+                    line.placeholders[column.text] = _parse_plain(column.text, value)
+        if len(self.errors) == old_count:
+            with self._collect_error(number):
+                check_values(self._placeholders, line.placeholders)
         for what, text in ((_KEY, line.key), ("working_directory", line.attributes.get("working_directory"))):
             if text is not None and self._known.setdefault((what, text), number) != number:
                 message = f"{what} {quote_value(text)} is also that of line {self._known[what, text]}"
                 self.errors.append(LineError(number, message, "give each job its own, or leave it out"))
         self.lines.append(line)
+
+    def _parse_column(self, text: str, *, in_json: bool = False) -> _Column:
+        """Return what a column is for: that of a placeholder alone need not mean anything else."""
+        try:
+            return _parse_column(text, in_json=in_json)
+        except UsageError:
+            if text not in self._placeholders:
+                raise
+            return _Column(text, _PLACEHOLDER, text)
 
     def _collect_error(self, number: int) -> _ErrorCollector:
         return _ErrorCollector(self.errors, number)
@@ -364,7 +392,7 @@ def _set_value(line: JobLine, column: _Column, value: object) -> None:
         _check_text(column.text, column.name)
         line.environment[column.name] = _parse_plain(column.text, value)
         line.columns.setdefault(FIELD_BY_ATTRIBUTE[_ENVIRONMENT], column.text)
-    else:
+    elif column.kind == _KEY:
         line.key = _parse_text(column.text, value) or None
 
 

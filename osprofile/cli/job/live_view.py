@@ -1,4 +1,4 @@
-"""What `incarnate job watch` does: a table that follows the states of jobs, or a line for each change.
+"""What `incarnate job list --watch` does: a table that follows the states of jobs, or a line for each change.
 
 The states come from the events of the target systems, which query their jobs anyway: the view asks for
 nothing itself. On a terminal, it has a screen of its own, which is gone at the end.
@@ -15,21 +15,24 @@ import sys
 import termios
 import time
 import tty
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
-from osprofile.cli.job.progress import REFRESH_INTERVAL, is_capable_terminal, make_console, summarize_rest
-from osprofile.cli.job.rows import COLUMNS, JobRow, choose_style, format_cells, replace_controls
-from osprofile.cli.job.session import (
-    CommandSession,
-    ErrorReporter,
-    JobReference,
-    find_jobs,
-    run_cancellable,
+from osprofile.cli.job.diagnosis import explain_failure
+from osprofile.cli.job.operations import has_failed
+from osprofile.cli.job.progress import (
+    REASON_INTERVAL,
+    REFRESH_INTERVAL,
+    is_capable_terminal,
+    make_console,
+    summarize_rest,
 )
+from osprofile.cli.job.rows import COLUMNS, JobRow, choose_style, format_cells, replace_controls
+from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.errors import OSProfileError
+from osprofile.jobs.client import JobReference
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
@@ -61,12 +64,9 @@ _CUT_WIDTHS: Final = (8, 0)
 """What each of them keeps at least, as long as that is enough; a column without width is left out."""
 
 
-def watch_jobs(selection: TargetSelection, job_ids: Sequence[str]) -> int:
+@cancellable
+async def watch_jobs(selection: TargetSelection, job_ids: Sequence[str]) -> int:
     """Show the states of jobs, by default of all recorded live ones, until they have ended or q is pressed."""
-    return run_cancellable(_watch_jobs(selection, job_ids))
-
-
-async def _watch_jobs(selection: TargetSelection, job_ids: Sequence[str]) -> int:
     failures = ErrorReporter()
     is_live = is_capable_terminal(sys.stdout)
     stop = asyncio.Event()
@@ -79,11 +79,13 @@ async def _watch_jobs(selection: TargetSelection, job_ids: Sequence[str]) -> int
             await view.watch_recorded_jobs(failures)
         if not view.statuses:
             if not job_ids:
-                common.print_message("incarnate: no job to watch: all that are recorded have ended")
+                common.print_message("incarnate: no job to watch: all recorded jobs have ended")
             return failures.exit_code
         work: list[Awaitable[object]] = [stop.wait(), view.wait_for_all()]
         if not job_ids:
             work.append(_look_for_jobs(view, failures))
+        if not is_live:
+            work.append(view.print_new_reasons())
         async with _show_table(view, stop) if is_live else contextlib.nullcontext():
             await _await_first(work, view.readers)
         if is_live:
@@ -124,6 +126,7 @@ class _JobView:
         self.changed = asyncio.Event()
         self._records: dict[JobReference, JobRecord | None] = {}
         self._folded_at: dict[JobReference, float] = {}
+        self._printed_reasons: defaultdict[JobReference, set[str]] = defaultdict(set)
         self._streams: dict[str, EventStream] = {}
         self._all_ended = asyncio.Event()
         self._live_count = 0
@@ -152,7 +155,7 @@ class _JobView:
         job = JobReference(status.job_id, job.target)
         if job in self.statuses:
             return
-        self._records[job] = self._session.store.find_job(job.target.name, job.job_id)
+        self._records[job] = job.record
         self._live_count += 1
         self._all_ended.clear()
         self._update(job, status, time.time())
@@ -180,9 +183,29 @@ class _JobView:
             self._all_ended.set()
 
     def _print_line(self, job: JobReference, status: JobStatus, moment: float) -> None:
+        self._printed_reasons[job].add(status.reason)
         outcome, reason = rows.format_outcome(status), replace_controls(self._build_row(job).reason)
+        if has_failed(status) and (cause := explain_failure(status, target=job.target.name)):
+            reason = f"{reason}; likely cause: {cause}" if reason else f"likely cause: {cause}"
         words = [time.strftime(_TIME_FORMAT, time.localtime(moment)), replace_controls(job.job_id)]
         common.print_result(" ".join(filter(None, [*words, status.state.value, outcome, reason])))
+
+    async def print_new_reasons(self) -> None:
+        """Print why jobs wait, each reason of a job once: a reason alone is no event."""
+        while True:
+            for job, old in self.statuses.items():
+                status = None if old.state.is_terminal else job.target.get_cached_status(job.job_id)
+                record = self._records[job]
+                if (
+                    status is not None
+                    and status.state is old.state
+                    and status.state in {JobState.QUEUED, JobState.HELD}
+                    and status.reason not in {"", *self._printed_reasons[job]}
+                    and not (record is not None and record.array)  # the numbers of its tasks
+                ):
+                    self.statuses[job] = status
+                    self._print_line(job, status, time.time())
+            await asyncio.sleep(REASON_INTERVAL)
 
     async def wait_for_all(self) -> None:
         """Wait until all jobs have ended."""

@@ -1,13 +1,13 @@
-"""What `incarnate job status`, `list`, `hold`, `resume` and `cancel` do."""
+"""What `incarnate job list`, `hold`, `resume` and `cancel` do."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shlex
 import sys
 import time
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -17,24 +17,22 @@ from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import (
     CommandSession,
     ErrorReporter,
-    JobReference,
+    cancellable,
     find_jobs,
-    gather_results,
-    run_cancellable,
+    look_up_jobs,
 )
 from osprofile.errors import (
-    IncarnationError,
-    JobNotFoundError,
     NotFoundError,
     OSProfileError,
     ScriptFailedError,
 )
+from osprofile.jobs.client import JobReference, gather_results, query_jobs
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.text import pluralize, quote_name
+from osprofile.text import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
@@ -44,47 +42,11 @@ _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "ca
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
 _OUTPUT_HINT: Final = "incarnate job output ID prints what a job has written"
-_FAILURE_HINT: Final = f"{_OUTPUT_HINT}, incarnate job show ID everything about it"
+_FAILURE_HINT: Final = (
+    f"{_OUTPUT_HINT}, incarnate job show ID why it failed; incarnate job rerun ID runs it again"
+)
 _FEW_JOBS: Final = 3
 """So many jobs are listed for somebody who may not know yet how to see their output."""
-
-StatusResults = dict[JobReference, "JobStatus | OSProfileError"]
-
-
-def show_status(selection: TargetSelection, job_ids: Sequence[str], *, tasks: bool, json: bool) -> int:
-    """Query and print the states of jobs; with `tasks`, also those of the tasks of arrays."""
-    return run_cancellable(_show_status(selection, job_ids, unfolds=tasks, json=json))
-
-
-def list_jobs(
-    selection: TargetSelection, job_ids: Sequence[str], *, include_old: bool, tasks: bool, json: bool
-) -> int:
-    """Print the recorded jobs, with their states as queried now.
-
-    `job_ids` selects jobs; with `tasks`, or for those that are named, the tasks of arrays are printed.
-    """
-    return run_cancellable(
-        _list_jobs(selection, job_ids, include_old=include_old, unfolds=tasks or bool(job_ids), json=json)
-    )
-
-
-def control_jobs(verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
-    """Hold, resume or cancel jobs; with `json`, print their states afterwards."""
-    return run_cancellable(_control_jobs(_ACTIONS[verb], selection, job_ids, json=json))
-
-
-async def _show_status(
-    selection: TargetSelection, job_ids: Sequence[str], *, unfolds: bool, json: bool
-) -> int:
-    failures = ErrorReporter()
-    async with CommandSession(selection, record_needed=False) as session:
-        jobs = find_jobs(session, job_ids, failures)
-        job_rows = await _query_rows(session, jobs, failures)
-        if unfolds:
-            job_rows = await _add_unrecorded_tasks(job_rows, {job.target.name: job.target for job in jobs})
-        if job_rows or json:
-            _print_rows(job_rows, unfolds=unfolds, json=json)
-    return failures.exit_code
 
 
 async def _add_unrecorded_tasks(
@@ -101,54 +63,52 @@ async def _add_unrecorded_tasks(
     return unfolded
 
 
-async def _control_jobs(
-    action: Callable[[TargetSystem, str], Awaitable[None]],
-    selection: TargetSelection,
-    job_ids: Sequence[str],
-    *,
-    json: bool,
-) -> int:
+@cancellable
+async def control_jobs(verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
+    """Hold, resume or cancel jobs; with `json`, print their states afterwards."""
+    action = _ACTIONS[verb]
     failures = ErrorReporter()
     async with CommandSession(selection, record_needed=False) as session:
         jobs = find_jobs(session, job_ids, failures)
         results = await gather_results(jobs, lambda job: action(job.target, job.job_id))
-        for job, result in zip(jobs, results, strict=True):
-            if isinstance(result, OSProfileError):
-                _add_hint(session, job, result)
-                _keep_own_words(job, result)
-                failures.report_job_error(job, result)
+        errors = [(job, r) for job, r in zip(jobs, results, strict=True) if isinstance(r, OSProfileError)]
+        for job, error in errors:
+            _add_hint(session, job, error)
+            _keep_own_words(job, error)
+        failures.report_job_errors((job.job_id, error) for job, error in errors)
         if json:
-            rows.print_rows(await _query_rows(session, jobs, failures), json=True)
+            job_rows = await _query_rows(session, jobs, failures)
+            rows.print_rows(list(job_rows.values()), json=True)
     return failures.exit_code
 
 
 async def _query_rows(
     session: CommandSession, jobs: Sequence[JobReference], failures: ErrorReporter
-) -> list[JobRow]:
-    """Query the states of jobs and return their rows; report errors."""
-    results = await _query_states(session, jobs)
-    job_rows = []
+) -> dict[JobReference, JobRow]:
+    """Query the states of jobs and return their rows, whose ids are the full ones; report errors."""
+    results = await query_jobs(jobs)
+    job_rows, errors = {}, []
     for job in jobs:
         result, name = results[job], job.target.name
         if isinstance(result, OSProfileError):
             _add_hint(session, job, result)
-            failures.report_job_error(job, result)
+            errors.append((job.job_id, result))
         else:
-            job_rows.append(session.build_row(name, result))
+            job_rows[job] = session.build_row(name, result)
+    failures.report_job_errors(errors)
     return job_rows
 
 
-def _print_rows(job_rows: Sequence[JobRow], *, unfolds: bool, json: bool) -> None:
-    """Print rows, with `unfolds` those of tasks, too; in JSON, an array always contains its tasks."""
-    unfolded = [row for job_row in job_rows for row in job_row.unfold()]
-    rows.print_rows(unfolded if unfolds and not json else job_rows, json=json)
+def _unfold_rows(job_rows: Sequence[JobRow], *, unfolds: bool) -> Sequence[JobRow]:
+    """Return rows, with `unfolds` those of tasks, too; in JSON, an array contains its tasks anyway."""
+    return [row for job_row in job_rows for row in job_row.unfold()] if unfolds else job_rows
 
 
 def _keep_own_words(job: JobReference, error: OSProfileError) -> None:
     """Make a script's own refusal, as in `ABORT: job 7 has already ended`, the whole message about a job."""
     if isinstance(error, ScriptFailedError) and error.output.startswith(f"{error.template}: "):
-        words = error.output.removeprefix(f"{error.template}: ").removeprefix(f"job {job.job_id}")
-        error.message = words.lstrip(": ")
+        words = error.output.removeprefix(f"{error.template}: ")
+        error.message = re.sub(rf"\Ajob {re.escape(job.job_id)}[: ]+", "", words)
 
 
 def _add_hint(session: CommandSession, job: JobReference, error: OSProfileError) -> None:
@@ -156,86 +116,63 @@ def _add_hint(session: CommandSession, job: JobReference, error: OSProfileError)
         error.hint = session.suggest_other_targets(job)
 
 
-async def _query_states(session: CommandSession, jobs: Sequence[JobReference]) -> StatusResults:
-    """Query states: for each target, one query for its recorded jobs and one for the others."""
-    groups: defaultdict[tuple[TargetSystem, bool], list[JobReference]] = defaultdict(list)
-    for job in jobs:
-        is_recorded = session.store.find_job(job.target.name, job.job_id) is not None
-        groups[job.target, is_recorded].append(job)
-    results: StatusResults = {}
-    queries = (_query_target(target, group) for (target, _), group in groups.items())
-    for group_results in await asyncio.gather(*queries):
-        results.update(group_results)
-    return results
-
-
-async def _query_target(target: TargetSystem, jobs: Sequence[JobReference]) -> StatusResults:
-    by_id: Mapping[str, JobStatus | OSProfileError] = {}
-    if len(jobs) > 1:
-        try:
-            by_id = await target.statuses_or_errors([job.job_id for job in jobs])
-        except IncarnationError:
-            pass  # one of the job ids is malformed: query each by itself
-        except OSProfileError as error:
-            return dict.fromkeys(jobs, error)
-    results: StatusResults = {job: by_id[job.job_id] for job in jobs if job.job_id in by_id}
-    rest = [job for job in jobs if job not in results]
-    rest_results = await gather_results(rest, lambda job: target.status(job.job_id))
-    return {**results, **dict(zip(rest, rest_results, strict=True))}
-
-
-async def _list_jobs(
-    selection: TargetSelection, job_ids: Sequence[str], *, include_old: bool, unfolds: bool, json: bool
+@cancellable
+async def list_jobs(
+    selection: TargetSelection,
+    job_ids: Sequence[str],
+    *,
+    include_old: bool,
+    tasks: bool,
+    selects: Callable[[rows.JobRow], bool],
+    json: bool,
 ) -> int:
+    """Print the recorded jobs, or those with the ids or keys `job_ids`, with their states as queried now.
+
+    With `tasks`, those of arrays are printed, too. Only those are printed that `selects` selects.
+    """
     failures = ErrorReporter()
-    async with CommandSession(selection) as session:
-        job_ids = list(map(session.resolve_key, job_ids))
+    async with CommandSession(selection, record_needed=not job_ids) as session:
+        are_named = bool(job_ids)
+        job_ids = list(dict.fromkeys(look_up_jobs(session, job_ids, session.resolve_key, failures)))
         selected = [name for name in session.store.list_targets() if session.is_selected(name)]
+        if are_named and not job_ids:
+            selected = []  # no job is known
         answers = await asyncio.gather(*(_refresh_target(session, name, job_ids) for name in selected))
         refreshed = dict(zip(selected, answers, strict=True))
-        since = 0.0 if include_old or job_ids else time.time() - RECENT_PERIOD
+        since = 0.0 if include_old or are_named else time.time() - RECENT_PERIOD
         job_rows = [
             _build_row(session, record, refreshed[record.target])
             for record in _list_records(session.store, selected, job_ids, since)
         ]
         found = {row.status.job_id for row in job_rows}
-        unlisted = [_build_unlisted_error(session, i) for i in dict.fromkeys(job_ids) if i not in found]
-    folds = not (include_old or job_ids or json)
+        others = find_jobs(session, [i for i in job_ids if i not in found], failures)
+        if are_named:
+            queried = await _query_rows(session, others, failures)
+            pairs = [(row.status.job_id, row) for row in job_rows]
+            pairs += [(job.job_id, row) for job, row in queried.items()]
+            positions = {job_id: position for position, job_id in enumerate(job_ids)}
+            job_rows = [row for _, row in sorted(pairs, key=lambda pair: positions[pair[0]])]
+        if tasks:
+            job_rows = await _add_unrecorded_tasks(job_rows, {job.target.name: job.target for job in others})
+    folds = not (include_old or are_named or json)
     for name, answer in refreshed.items():
         if answer.error is not None:
             stale = [row for row in job_rows if row.target == name and row.is_stale]
             _report_silent_target(name, answer.error, stale, failures, folds=folds)
     if folds:
         job_rows = [row for row in job_rows if not _is_folded(row)]
-    for error in unlisted:
-        failures.report_error(error, "")
-    listed = [row for row in job_rows if _is_recent(row, since)]
-    _print_rows(listed, unfolds=unfolds, json=json)
+    listed = _unfold_rows([row for row in job_rows if _is_recent(row, since)], unfolds=tasks and not json)
+    listed = list(filter(selects, listed))
+    if listed or json or not are_named:
+        rows.print_rows(listed, json=json)
     if sys.stdout.isatty() and sys.stderr.isatty() and not json and (hint := _choose_hint(listed)):
         common.print_message(hint)
-    return 1 if failures.exit_code else 0
-
-
-def _build_unlisted_error(session: CommandSession, job_id: str) -> JobNotFoundError:
-    """Return the error for a word that names no job of the selected target systems in the list."""
-    records = session.store.find_on_all_targets(job_id)
-    if any(record.array_id for record in records):
-        message = f"{quote_name(job_id)} is a task: the list has its array {records[0].array_id}"
-        return JobNotFoundError(message, hint="incarnate job status shows one task")
-    hint = (
-        "incarnate job list --all shows the jobs; incarnate job status --profile NAME asks for any other job"
-    )
-    if records:
-        hint = (
-            f"this id is recorded for {' and '.join(rows.format_target_options(r.target) for r in records)}"
-        )
-    message = f"job {quote_name(job_id)} is not in the record {session.store.path}, by its id or key"
-    return JobNotFoundError(f"{message}{', for these options' if records else ''}", hint=hint)
+    return failures.exit_code if are_named else min(failures.exit_code, 1)
 
 
 def _choose_hint(listed: Sequence[JobRow]) -> str:
     """Return a line that tells what to do next: where a job has failed, or where there are few jobs."""
-    if any(map(_has_failed, listed)):
+    if any(has_failed(row.status) for row in listed):
         return _FAILURE_HINT
     has_ended = any(row.status.state is JobState.DONE for row in listed)
     return _OUTPUT_HINT if has_ended and len(listed) <= _FEW_JOBS else ""
@@ -243,7 +180,7 @@ def _choose_hint(listed: Sequence[JobRow]) -> str:
 
 @dataclass(slots=True)
 class _Answer:
-    """What a target system has answered; `interrupted` has the numbers of submissions that are cut."""
+    """What a target system has answered; `interrupted` has the numbers of interrupted submissions."""
 
     states: dict[str, JobStatus] = field(default_factory=dict)
     interrupted: set[int] = field(default_factory=set)
@@ -300,7 +237,7 @@ def _build_row(session: CommandSession, record: JobRecord, answer: _Answer) -> J
     has_failed = answer.error is not None
     if not record.is_submitted:
         if record.number in answer.interrupted:
-            return replace(session.row_from_cut_record(record), is_stale=has_failed)
+            return replace(session.build_interrupted_row(record), is_stale=has_failed)
         return JobRow(record.target, record.status, record, rows.SUBMITTING)
     status = answer.states.get(record.status.job_id)
     row = session.build_row(record.target, status or record.status, record)
@@ -336,8 +273,8 @@ def _is_folded(row: JobRow) -> bool:
     return row.is_stale and row.submission_state == rows.INTERRUPTED
 
 
-def _has_failed(row: JobRow) -> bool:
-    status = row.status
+def has_failed(status: JobStatus) -> bool:
+    """Return whether a job has failed, by a cause from outside or by the exit code of its program."""
     return status.state in {JobState.FAILED, JobState.LOST} or bool(status.exit_code)
 
 

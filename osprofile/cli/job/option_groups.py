@@ -88,7 +88,12 @@ ListedTarget = Annotated[
     _declare_target(
         Annotated[
             str | None,
-            Option(("--profile", "-p"), "List only jobs of this profile.", "NAME|PATH", "profiles"),
+            Option(
+                ("--profile", "-p"),
+                "List only jobs of this profile; needed for JOB that is not in the record.",
+                "NAME|PATH",
+                "profiles",
+            ),
         ]
     ),
 ]
@@ -100,6 +105,7 @@ def _list_job_options() -> list[Parameter]:
 
     types: dict[Kind, tuple[Any, object]] = {
         Kind.JOBS: (list[str], []),
+        Kind.WORDS: (list[str], []),
         Kind.VARIABLES: (list[str], []),
         Kind.SWITCH: (bool, False),
     }

@@ -13,14 +13,9 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.cli import common
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.rows import replace_controls
-from osprofile.cli.job.session import (
-    CommandSession,
-    ErrorReporter,
-    JobReference,
-    gather_results,
-    run_cancellable,
-)
+from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable
 from osprofile.errors import OSProfileError, ScriptError, ScriptFailedError, TargetError, format_message
+from osprofile.jobs.client import JobReference, gather_results
 from osprofile.jobs.file_transfer import OUTPUT_PART_SIZE
 from osprofile.text import escape_unprintable, quote_name
 
@@ -53,27 +48,22 @@ class _Source:
     async def read_part(self, position: FilePosition | None, last_lines: int | None) -> FilePart | None:
         """Return what the file has behind a position; None if it is missing."""
         try:
-            return await self.job.target.read_file_part(self.path, position, last_lines=last_lines)
+            return await self.job.target.files.read_file_part(self.path, position, last_lines=last_lines)
         except ScriptFailedError as error:
             if "No such file or directory" in error.output:
                 error.hint = "the job's directory was deleted or moved, or another machine has it"
             raise
 
 
-def print_output(
+@cancellable
+async def print_output(
     selection: TargetSelection, job_ids: Sequence[str], *, stream: str, last_lines: int | None, follow: bool
 ) -> int:
     """Print the file `stdout` or `stderr` of jobs, or its last lines; with `follow`, until they have ended."""
-    return run_cancellable(_print_output(selection, job_ids, stream, last_lines, follow=follow))
-
-
-async def _print_output(
-    selection: TargetSelection, job_ids: Sequence[str], stream: str, last_lines: int | None, *, follow: bool
-) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
         sources = []
-        for word in job_ids:
+        for word in session.expand_patterns(job_ids):
             try:
                 job = session.find_job(word)
             except OSProfileError as error:
@@ -112,7 +102,7 @@ async def _report_unrecorded(
     """Report that the record names no file of a job, or that nobody knows the job."""
     hint, subject = session.suggest_other_targets(job), ""
     try:
-        if session.store.find_job(job.target.name, job.job_id) is None:
+        if job.record is None:
             await job.target.status(job.job_id)
     except OSProfileError as unknown:
         error, subject = unknown, f"job {quote_name(job.job_id)}"
@@ -131,7 +121,7 @@ def _name_kept_file(session: CommandSession, word: str, stream: str, error: OSPr
     where = f"its {stream} is in {escape_unprintable(path)}" if path else ""
     if not os.path.isfile(path) or "@" in record.target:
         shown = shlex.join(["incarnate", "job", "show", *session.location_options, record.status.job_id])
-        where = f"{shown} tells its files"
+        where = f"{shown} lists its files"
     return TargetError(f"job {quote_name(word)}: {error.message}", hint=where)
 
 
@@ -143,7 +133,7 @@ async def _point_to_errors(session: CommandSession, source: _Source) -> None:
         if not status.state.is_terminal or status.exit_code == 0:
             return
         path = job.target.find_output_file(job.job_id, "stderr")
-        part = await job.target.read_file_part(path, last_lines=1)
+        part = await job.target.files.read_file_part(path, last_lines=1)
         if part is not None and part.data:
             command = shlex.join(
                 ["incarnate", "job", "output", *session.location_options, "--error", job.job_id]

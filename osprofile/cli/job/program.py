@@ -11,13 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from osprofile.cli.common import UsageError
-from osprofile.cli.job.directives import describe_directives
 from osprofile.cli.job.session import print_warning
 from osprofile.incarnation.plan import get_plan
+from osprofile.job_scripts.command_line import read_script
 from osprofile.jobs.shell import get_shell_command
-from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.data_directories import is_bundled
 from osprofile.shim.command import get_submit_directory
-from osprofile.shim.command_line import read_script
 from osprofile.text import escape_unprintable, quote_name
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _MISSING_FILE_HINT: Final = (
 )
 _SHELL_CHARACTERS: Final = re.compile(r"[\s|&;<>$`(){}*?]")
 _HEAD_SIZE: Final = 1 << 16
-"""Bytes of a script that are searched for directives."""
+"""Bytes of a file that tell whether it is a script."""
 
 
 def runs_scripts_here(profile: Profile, context: Mapping[str, str]) -> bool:
@@ -47,7 +46,8 @@ def runs_scripts_here(profile: Profile, context: Mapping[str, str]) -> bool:
 def localize_description(profile: Profile, description: JobDescription) -> JobDescription:
     """Return the description of a job whose paths are relative to the current directory.
 
-    Without a value for DIRECTORY, the program runs in the current directory, if START has this field.
+    Without a value for DIRECTORY, the program runs in the current directory, if START has this field, and no files are
+    copied for the job.
     Warn of a program, a directory or an input that this machine does not have. Raises `UsageError` for a
     script that no interpreter reads, and if the current directory is gone.
     """
@@ -55,11 +55,33 @@ def localize_description(profile: Profile, description: JobDescription) -> JobDe
     paths = {name: getattr(description, name) for name in ("directory", "stdin", "stdout", "stderr")}
     changes: dict[str, Any] = {name: _make_absolute(path) for name, path in paths.items() if path}
     has_default = description.directory is None and "DIRECTORY" not in description.fields
-    if has_default and "DIRECTORY" in plan.settable:
+    # A job with files of its own runs where these are, as on another machine.
+    has_files = bool(description.inputs or description.fetch)
+    if has_default and not has_files and "DIRECTORY" in plan.settable:
         changes["directory"] = get_submit_directory()
     local = replace(description, **changes)
     is_complete = bool(plan.fixed.get("SITE_SETUP")) or _warn_of_missing_files(local)
     return _find_program(plan, local, warns=is_complete)
+
+
+def find_script(description: JobDescription) -> str | None:
+    """Return the path of the script that is a job's program; None if that is no script, or not on this machine."""
+    name = description.executable
+    if not name or name.startswith("-"):
+        return None
+    found = None if "/" in name else _search_path(name, os.environ.get("PATH"))
+    directory = description.fields.get("DIRECTORY") or description.directory
+    path = found or os.path.join(
+        get_submit_directory(), directory if directory and "/" in name else "", name.removeprefix("./")
+    )
+    return path if os.path.isfile(path) and is_script(name, path) else None
+
+
+def find_local_program(description: JobDescription) -> str | None:
+    """Return the path of a job's program if it is a file of this machine, relative to the current directory."""
+    name = description.executable
+    is_file = name and not name.startswith("-") and os.path.isfile(name)
+    return os.path.join(get_submit_directory(), os.path.normpath(name)) if name and is_file else None
 
 
 def require_program(profile: Profile, description: JobDescription) -> None:
@@ -73,8 +95,7 @@ def require_program(profile: Profile, description: JobDescription) -> None:
     declaration = plan.find_declaration("EXECUTABLE")
     if declaration is None or "EXECUTABLE" not in plan.settable:
         return
-    is_bundled = declaration.location.file.startswith(os.path.join(get_bundled_directory(), ""))
-    if not plan.defaults.get("EXECUTABLE") or is_bundled:
+    if not plan.defaults.get("EXECUTABLE") or is_bundled(declaration.location.file):
         hint = "write it and its arguments after the options, or give --application"
         raise UsageError("no program is given", hint=hint)
 
@@ -86,7 +107,13 @@ def _make_absolute(path: str) -> str:
 def _warn_of_missing_files(description: JobDescription) -> bool:
     """Warn of what the job's script could not open or enter on this machine; return whether the directory is there."""
     directory, stdin = description.fields.get("DIRECTORY") or description.directory, description.stdin
-    output_directories = {os.path.dirname(path) for path in (description.stdout, description.stderr) if path}
+    names = [description.fields.get(field, "") for field in ("STDOUT_NAME", "STDERR_NAME")]
+    paths = [
+        description.stdout,
+        description.stderr,
+        *(name for name in names if "%" not in os.path.dirname(name)),
+    ]
+    output_directories = {os.path.dirname(path) for path in paths if path}
     for path in sorted({directory or "/", *output_directories}):
         if not os.path.isdir(path):
             fault = "is not a directory" if os.path.exists(path) else "does not exist"
@@ -141,30 +168,33 @@ def _warn_of_namesake(name: str, found: str) -> None:
     """Warn if the current directory has another program of the same name as that on the PATH."""
     if not os.path.isfile(name) or os.path.samefile(name, found):
         return
-    if os.access(name, os.X_OK) or _is_script(name, _read_head(name)):
+    if os.access(name, os.X_OK) or is_script(name, name):
         message = (
             f"the program {quote_name(name)} is {quote_name(found)}, not the file in the current directory"
         )
         print_warning(message, hint=f"./{name} is that file")
 
 
-def _is_script(name: str, head: bytes) -> bool:
+def is_script(name: str, path: str) -> bool:
+    """Return whether a file is a script."""
+    head = _read_head(path)
     return head.startswith(b"#!") or (name.endswith(".sh") and b"\0" not in head)
 
 
 def _use_file(description: JobDescription, name: str, path: str) -> JobDescription:
     """Return the description with a file as its program, or as a script that an interpreter reads."""
-    head = _read_head(path)
-    is_script = _is_script(name, head)
-    if is_script and (told := describe_directives(head.decode("utf-8", "surrogateescape"))):
-        message, hint = told
-        print_warning(f"{quote_name(os.path.basename(name))}, {message}", hint=hint)
-    if is_script and not os.access(path, os.X_OK):
-        first, *words = read_script(path).interpreter
-        return replace(description, executable=first, arguments=[*words, name, *description.arguments])
-    if not os.access(path, os.X_OK):
-        print_warning(f"the program {quote_name(name)} is not executable", hint="chmod +x makes it so")
-    return replace(description, executable=name)
+    words = [*find_interpreter(name, path), name, *description.arguments]
+    return replace(description, executable=words[0], arguments=words[1:])
+
+
+def find_interpreter(name: str, path: str) -> list[str]:
+    """Return the words of what reads a script that is not executable; nothing for another file, with a warning."""
+    if os.access(path, os.X_OK):
+        return []
+    if is_script(name, path):
+        return [*read_script(path).interpreter]
+    print_warning(f"the program {quote_name(name)} is not executable", hint="chmod +x makes it so")
+    return []
 
 
 def _read_head(path: str) -> bytes:

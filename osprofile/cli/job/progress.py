@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from osprofile.cli.job.session import JobReference
+    from osprofile.jobs.client import JobReference
     from osprofile.jobs.state import JobStatus
 
 MAX_LINES: Final = 20
@@ -34,8 +34,8 @@ REFRESH_INTERVAL: Final = 0.25
 """Seconds."""
 WILL_NOT_START: Final = "it will not start"
 """Words of a profile's reason which say that what the job waits for does not come by itself."""
-_REASON_INTERVAL: Final = 1.0
-"""Seconds."""
+REASON_INTERVAL: Final = 1.0
+"""Seconds between two looks for new reasons."""
 
 
 def is_capable_terminal(stream: TextIO) -> bool:
@@ -122,6 +122,7 @@ async def _tell_lasting_reasons(
     """Print each new reason for which a job will not start, by the words of its profile."""
     told: dict[JobReference, str] = {}
     while True:
+        await asyncio.sleep(REASON_INTERVAL)
         for job in jobs:
             status = None if job in ended else _get_reported_status(job)
             if (
@@ -133,7 +134,6 @@ async def _tell_lasting_reasons(
                 told[job] = status.reason
                 message = f"incarnate: job {quote_name(job.job_id)} is {status.state}: {status.reason}"
                 common.print_message(format_message(message, hint="incarnate job cancel removes it"))
-        await asyncio.sleep(_REASON_INTERVAL)
 
 
 async def _refresh_display(live: Live) -> None:

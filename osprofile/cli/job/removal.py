@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
-from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error
+from osprofile.cli.job.session import CommandSession, ErrorReporter, require_one
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError
 from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.state import JobState
@@ -44,7 +44,7 @@ async def forget_jobs(
                 await _delete_files(session, record)
             session.store.delete_record(record.number)
             row = rows.JobRow(record.target, record.status, record)
-            forgotten.append(row if record.is_submitted else session.row_from_cut_record(record))
+            forgotten.append(row if record.is_submitted else session.build_interrupted_row(record))
 
         async def forget_all(records: Iterable[JobRecord]) -> None:
             for record in records:
@@ -78,7 +78,7 @@ async def _delete_files(session: CommandSession, record: JobRecord) -> None:
         message = f"the files of job {quote_name(record.status.job_id)} are kept: it may still run"
         raise StoreError(message, hint="leave --files out to forget the job alone")
     if is_generated_name(os.path.basename(record.directory)):
-        await session.open_recorded_target(record.target).delete_path(record.directory)
+        await session.open_recorded_target(record.target).files.delete_path(record.directory)
 
 
 def _find_record(session: CommandSession, word: str) -> JobRecord:
@@ -102,18 +102,14 @@ def _find_record(session: CommandSession, word: str) -> JobRecord:
         if array_ids:
             hint = f"it is a task, which is deleted together with its array {array_ids[0]}"
         raise JobNotFoundError(message, hint=hint)
-    if len(records) > 1:
-        raise make_ambiguity_error(word, [record.target for record in records])
-    return records[0]
+    return require_one(word, records)
 
 
 def _check_deletable(record: JobRecord, *, force: bool) -> None:
     """Raise `StoreError` for a job that has not ended, unless `force`, and for one that is being submitted."""
     if record.is_submitted and not record.status.state.is_terminal and not force:
         message = f"job {quote_name(record.status.job_id)} has not ended, according to the record"
-        hint = (
-            "incarnate job status updates the record; incarnate job cancel ends the job; --force forgets it"
-        )
+        hint = "incarnate job list updates the record; incarnate job cancel ends the job; --force forgets it"
         raise StoreError(message, hint=hint)
     if not record.is_submitted and record.has_live_owner:
         raise StoreError(f"the job in {escape_unprintable(record.directory)} is being submitted")

@@ -18,7 +18,7 @@ from osprofile.cli.terminal import supports_colours
 from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
-from osprofile.text import format_clock, replace_unprintable
+from osprofile.text import format_clock, quote_name, quote_value, replace_unprintable, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = "INTERRUPTED"
 SUBMITTING: Final = "SUBMITTING"
+STATES: Final = (*(state.value for state in JobState), INTERRUPTED, SUBMITTING)
+"""The words of the column STATE."""
 COLUMNS: Final = ("JOB", "NAME", "PROFILE", "STATE", "EXIT", "TIME", "HOST", "REASON")
 _STATE_COLUMN: Final = COLUMNS.index("STATE")
 _COLUMN_GAP: Final = "  "
+_MAX_NAMED_JOBS: Final = 5
+"""The jobs that one message names; more are only counted."""
 _STATE_STYLES: Final = {
     JobState.QUEUED: "yellow",
     JobState.HELD: "magenta",
@@ -49,9 +53,9 @@ _STYLE_CODES: Final = {
 }  # fmt: skip
 """Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
 CAUSE_TEXTS: Final = {
-    EndCause.TIME: "it was over its time limit",
-    EndCause.MEMORY: "it was over its memory limit",
-    EndCause.LIMIT: "it was over a limit",
+    EndCause.TIME: "it exceeded its time limit",
+    EndCause.MEMORY: "it exceeded its memory limit",
+    EndCause.LIMIT: "it exceeded a limit",
     EndCause.PREEMPTED: "another job preempted it",
     EndCause.NODE: "a node failed",
     EndCause.SITE_SETUP: "the site's SITE_SETUP ended it before the program began",
@@ -88,8 +92,8 @@ class JobRow:
         """The content of the column REASON."""
         if self.submission_state == INTERRUPTED and self.record is not None:
             return f"submission was interrupted, in {self.record.directory}; {self.remedy}"
-        if self.status.state is JobState.UNKNOWN and self.status.native_state:
-            text = f"the batch system's state is {self.status.native_state}"
+        if self.status.native_state and (self.status.unknown_word or self.status.state is JobState.UNKNOWN):
+            text = f"the batch system's state is {self.status.native_state}, which the profile does not know"
             return f"{text}: {self.status.reason}" if self.status.reason else text
         if self.tasks and not (self.status.state.is_terminal and self.status.reason):
             return format_counts(count_tasks(task.status for task in self.tasks))
@@ -113,6 +117,27 @@ def format_target_options(target: str) -> str:
     if "SSH:HOST" in context:
         options.append(f"--host {target.partition('@')[2]}")
     return " ".join(options)
+
+
+def parse_states(option: str, text: str) -> frozenset[str]:
+    """Return the states that a text such as `FAILED,LOST` names; raise `UsageError` for any other word."""
+    words = [word.strip().upper() for word in text.split(",")]
+    for word in words:
+        if word not in STATES:
+            similar = suggest_names(word, STATES)
+            known = f"known: {', '.join(STATES)}"
+            hint = f"{similar} {known}" if similar.startswith("did you mean") else known
+            raise common.UsageError(f"{option}: {quote_value(word)} is not a state of a job", hint=hint)
+    return frozenset(words)
+
+
+def name_jobs(job_ids: Sequence[str]) -> str:
+    """Return how a message names jobs: `job 7`, or `30 jobs (7, 8, 9, 10, 11, ...)`."""
+    names = [quote_name(job_id) for job_id in job_ids[:_MAX_NAMED_JOBS]]
+    if len(job_ids) == 1:
+        return f"job {names[0]}"
+    more = ", ..." if len(job_ids) > len(names) else ""
+    return f"{len(job_ids)} jobs ({', '.join(names)}{more})"
 
 
 def print_rows(rows: Sequence[JobRow], *, json: bool) -> None:

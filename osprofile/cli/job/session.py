@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import shlex
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, final
 
 from osprofile.cli import common
-from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options
-from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
+from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options, name_jobs
+from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, format_message
+from osprofile.jobs.client import JobClient, JobReference, require_id
 from osprofile.jobs.process import cancel_on_signal
-from osprofile.jobs.store import Store, default_store_path
-from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name, parse_target_name
-from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from osprofile.job_scripts.command_line import OptionValue
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
 
+P = ParamSpec("P")
 T = TypeVar("T")
 _printed_warnings: ContextVar[set[str] | None] = ContextVar("printed_warnings", default=None)
+_COMPLETION_HINT: Final = "incarnate job list shows how to complete it"
 _TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", CLUSTER_FIELD)
 """The fields of the context that are parts of a target system's name."""
 
@@ -45,15 +50,6 @@ class TargetSelection:
     store: str | None
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class JobReference:
-    """The id of a job, and the target system on which it is."""
-
-    job_id: str
-    target: TargetSystem
-
-
 def run_cancellable(work: Coroutine[Any, Any, int]) -> int:
     """Run a verb's coroutine and return its exit code, or 128 plus the number of a signal that ended it.
 
@@ -67,6 +63,16 @@ def run_cancellable(work: Coroutine[Any, Any, int]) -> int:
             if not received:
                 raise
             return 128 + received[0]
+
+
+def cancellable(work: Callable[P, Coroutine[Any, Any, int]]) -> Callable[P, int]:
+    """Return what runs a verb's coroutine function by `run_cancellable`."""
+
+    @functools.wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        return run_cancellable(work(*args, **kwargs))
+
+    return run
 
 
 @contextlib.contextmanager
@@ -119,7 +125,7 @@ def print_warning(text: str, *, hint: str = "") -> None:
 
 @final
 class CommandSession:
-    """The record and the target systems of one command.
+    """The client of one command, and what its command line selects.
 
     With `record_needed=False`, an unusable record is only a warning if `--profile` selects the target
     system.
@@ -127,22 +133,24 @@ class CommandSession:
 
     def __init__(self, selection: TargetSelection, *, record_needed: bool = True) -> None:
         self._selection = selection
+        self.directives: Mapping[str, OptionValue] = {}
+        """The directives of the last job's script that set fields, by field."""
+        self.found_programs: dict[tuple[str, str], bool] = {}
+        """Whether a target has a program, by the name of the target and that of the program."""
         self._profiles: dict[str, Profile] = {}
-        self._targets: dict[str, TargetSystem | OSProfileError] = {}
-        self.store = self._open_store(record_needed=record_needed or not self._default_profile())
+        self._profile_errors: dict[str, OSProfileError] = {}
+        self.client = JobClient(selection.store, record_needed=record_needed or not self._default_profile)
+        self.store = self.client.store
 
+    @cached_property
     def _default_profile(self) -> str | None:
         """Return the profile for jobs that are not in the record."""
-        return self._selection.profile or os.environ.get("OSPROFILE_PROFILE")
+        return self._selection.profile or common.find_default_profile()
 
-    def _open_store(self, *, record_needed: bool) -> Store:
-        try:
-            return Store(self._selection.store or default_store_path())
-        except StoreError as error:
-            if record_needed:
-                raise
-            print_warning(f"continuing without a record: {error.message}")
-            return Store()
+    @property
+    def context(self) -> Mapping[str, str]:
+        """The special fields of the command line."""
+        return self._selection.context
 
     async def __aenter__(self) -> Self:
         return self
@@ -150,31 +158,30 @@ class CommandSession:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for target in self._targets.values():
-            if isinstance(target, TargetSystem):
-                await target.close()
-        self.store.close()
+        await self.client.close()
 
     def open_selected_target(self) -> TargetSystem:
         """Return the target system that the command line selects; raise `UsageError` if there is none."""
-        profile = self._load_profile(self._default_profile())
-        if (path := self._default_profile()) and common.is_profile_path(path):
+        profile = self._load_profile(self._default_profile)
+        if (path := self._default_profile) and common.is_profile_path(path):
             self.store.set_profile_file(profile.name, os.path.abspath(path))
-        name = format_target_name(profile, self._selection.context)
-        return self._get_target(name, profile, self._selection.context)
+        return self.client.open_target(profile, self._selection.context)
 
-    def open_recorded_target(self, name: str) -> TargetSystem:
+    def open_recorded_target(
+        self, name: str, submitted_context: Mapping[str, str] | None = None
+    ) -> TargetSystem:
         """Return a target system by its name in the record, or raise the same error at each call.
 
-        The same error, since `ErrorReporter` prints each error once.
+        The same error, since `ErrorReporter` prints each error once. `submitted_context` has the special fields of an
+        earlier submission, which the options of this command replace.
         """
-        profile, context = parse_target_name(name)
+        profile_name, context = parse_target_name(name)
         try:
-            resolved = self._load_recorded_profile(profile)
+            profile = self._load_recorded_profile(profile_name)
         except OSProfileError as error:
-            first = self._targets.setdefault(name, error)
-            raise first if isinstance(first, OSProfileError) else error from None
-        return self._get_target(name, resolved, {**self._selection.context, **context})
+            raise self._profile_errors.setdefault(name, error) from None
+        context = {**(submitted_context or {}), **self._selection.context, **context}
+        return self.client.open_target(profile, context)
 
     def is_selected(self, name: str) -> bool:
         """Return whether `--profile`, `--host` and `--cluster` admit a target."""
@@ -193,49 +200,50 @@ class CommandSession:
 
         Raises `JobNotFoundError` if the job has no record, or records on several target systems.
         """
-        job_id = self.resolve_key(word)
         if self._selection.profile:
-            return JobReference(job_id, self.open_selected_target())
-        names = [r.target for r in self.store.find_on_all_targets(job_id) if self.is_selected(r.target)]
-        if len(names) > 1:
-            raise make_ambiguity_error(job_id, names)
-        if names:
-            return JobReference(job_id, self.open_recorded_target(names[0]))
-        if self._default_profile():
-            return JobReference(job_id, self.open_selected_target())
+            return JobReference(self.resolve_key(word), self.open_selected_target())
+        if records := self.client.find_records(word, self.is_selected):
+            record = require_one(word, records)
+            job_id = record.status.job_id or require_id(record, _COMPLETION_HINT)
+            return JobReference(job_id, self.open_recorded_target(record.target))
+        if self._default_profile:
+            return JobReference(word, self.open_selected_target())
         message = f"job {quote_name(word)} is not in the record {self.store.path}, by its id or key"
         hint = "incarnate job list --all shows the jobs; --profile NAME selects the system of any other job"
+        if names := [record.target for record in self.store.find_on_all_targets(word)]:
+            hint = _format_targets(names)
         raise JobNotFoundError(message, hint=hint)
 
     def find_record(self, word: str) -> JobRecord | None:
         """Return the record of a job by its id or key, also if its profile is gone; None without a single one."""
-        job_id = self.resolve_key(word)
-        records = [r for r in self.store.find_on_all_targets(job_id) if self.is_selected(r.target)]
-        return records[0] if len(records) == 1 else None
+        records = self.client.find_records(word, self.is_selected)
+        return records[0] if len(records) == 1 and records[0].is_submitted else None
 
     def resolve_key(self, word: str) -> str:
         """Return the id of the job with a key, the word itself if it is an id or no job has that key.
 
         Raises `JobNotFoundError` for a key of several target systems, and for a job that has no id yet.
         """
-        if any(self.is_selected(record.target) for record in self.store.find_on_all_targets(word)):
+        records = self.client.find_records(word, self.is_selected)
+        if not records or records[0].status.job_id == word:
             return word
-        records = [r for r in self.store.find_key_on_all_targets(word) if self.is_selected(r.target)]
-        if len(records) > 1:
-            raise make_ambiguity_error(word, [record.target for record in records])
-        if not records:
-            return word
-        if not records[0].is_submitted:
-            message = f"the job with the key {quote_name(word)} has no id yet: its submission is not complete"
-            raise JobNotFoundError(message, hint="incarnate job list shows how to complete it")
-        return records[0].status.job_id
+        return require_id(require_one(word, records), _COMPLETION_HINT)
 
     def suggest_other_targets(self, job: JobReference) -> str:
         """Return a hint if a job's id is only recorded for other target systems."""
         names = [r.target for r in self.store.find_on_all_targets(job.job_id) if r.target != job.target.name]
-        if not names or self.store.find_job(job.target.name, job.job_id) is not None:
+        if not names or job.record is not None:
             return ""
-        return f"this id is recorded for {' and '.join(map(format_target_options, names))}"
+        return _format_targets(names)
+
+    def expand_patterns(self, words: Sequence[str]) -> list[str]:
+        """Return ids and keys, each once, with those that match in place of a key with * or ?, as in `sweep-*`."""
+        expanded = []
+        for word in words:
+            found = self.store.find_keys_on_all_targets(word) if {*"*?"} & {*word} else []
+            keys = [record.key for record in found if record.key and self.is_selected(record.target)]
+            expanded += keys or [word]
+        return list(dict.fromkeys(expanded))
 
     def build_row(self, name: str, status: JobStatus, record: JobRecord | None = None) -> JobRow:
         """Return the row of a job of a target system; its record is looked up if it is not given."""
@@ -245,11 +253,11 @@ class CommandSession:
 
     def build_submitted_row(self, job: JobReference) -> JobRow:
         """Return the row of a job that this process has submitted."""
-        record = self.store.find_job(job.target.name, job.job_id)
-        status = record.status if record is not None else job.target.monitor.get_status(job.job_id)
+        record = job.record
+        status = record.status if record is not None else job.target.jobs.get_status(job.job_id)
         return self.build_row(job.target.name, status, record)
 
-    def row_from_cut_record(self, record: JobRecord) -> JobRow:
+    def build_interrupted_row(self, record: JobRecord) -> JobRow:
         """Return the row of an interrupted submission, with the command that completes or forgets it."""
         where = f"on {host}, " if (host := record.other_host) else ""
         if record.key is None:
@@ -288,7 +296,7 @@ class CommandSession:
 
     def _load_recorded_profile(self, name: str) -> Profile:
         """Return a recorded profile: that of `--profile PATH` if it has the name, by name, or by its file as recorded."""
-        path = self._default_profile()
+        path = self._default_profile
         if path and common.is_profile_path(path) and (profile := self._load_profile(path)).name == name:
             return profile
         try:
@@ -299,18 +307,6 @@ class CommandSession:
                 return profile
             error.hint = f"--profile PATH gives the path of its file; {error.hint}"
             raise
-
-    def _get_target(self, name: str, profile: Profile, context: Mapping[str, str]) -> TargetSystem:
-        target = self._targets.get(name)
-        if target is None:
-            try:
-                target = TargetSystem(profile, context, store=self.store)
-            except OSProfileError as error:
-                target = error
-            self._targets[name] = target
-        if isinstance(target, OSProfileError):
-            raise target
-        return target
 
 
 @final
@@ -332,35 +328,43 @@ class ErrorReporter:
         """Print an error about a job."""
         self.report_error(error, f"job {quote_name(job.job_id)}")
 
+    def report_job_errors(self, errors: Iterable[tuple[str, OSProfileError]]) -> None:
+        """Print errors about jobs, given with their ids; one message with a count for all that have the same one."""
+        groups: dict[str, tuple[OSProfileError, list[str]]] = {}
+        for job_id, error in errors:
+            groups.setdefault(str(error), (error, []))[1].append(job_id)
+        for error, job_ids in groups.values():
+            self.report_error(error, name_jobs(job_ids))
+
 
 def find_jobs(session: CommandSession, words: Sequence[str], reporter: ErrorReporter) -> list[JobReference]:
     """Return the jobs with these ids or keys; report those that cannot be found."""
-    jobs = []
-    for word in words:
+    return look_up_jobs(session, words, session.find_job, reporter)
+
+
+def look_up_jobs(
+    session: CommandSession, words: Sequence[str], look_up: Callable[[str], T], reporter: ErrorReporter
+) -> list[T]:
+    """Return what `look_up` returns for each id or key; report the words for which it raises an error."""
+    found = []
+    for word in session.expand_patterns(words):
         try:
-            jobs.append(session.find_job(word))
+            found.append(look_up(word))
         except OSProfileError as error:
             # Not report_job_error: an error in a profile is not about this job.
             reporter.report_error(error, "")
-    return jobs
+    return found
 
 
-def make_ambiguity_error(word: str, targets: Sequence[str]) -> JobNotFoundError:
-    """Return the error for a job that is recorded on several target systems."""
+def _format_targets(names: Sequence[str]) -> str:
+    return f"this id is recorded for {' and '.join(map(format_target_options, names))}"
+
+
+def require_one(word: str, records: Sequence[JobRecord]) -> JobRecord:
+    """Return the only one of the records that a word names. Raises `JobNotFoundError` for several."""
+    if len(records) == 1:
+        return records[0]
+    targets = [record.target for record in records]
     message = f"{quote_name(word)} is recorded on several target systems: {', '.join(targets)}"
     hint = f"select one with {' or '.join(map(format_target_options, targets))}"
-    return JobNotFoundError(message, hint=hint)
-
-
-async def gather_results(
-    jobs: Sequence[JobReference], action: Callable[[JobReference], Awaitable[T]]
-) -> list[T | OSProfileError]:
-    """Await an action for all jobs at once, and return their results or errors in the same order."""
-
-    async def catch_error(job: JobReference) -> T | OSProfileError:
-        try:
-            return await action(job)
-        except OSProfileError as error:
-            return error
-
-    return await asyncio.gather(*map(catch_error, jobs))
+    raise JobNotFoundError(message, hint=hint)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from typing import TYPE_CHECKING, Final
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
 from osprofile.cli import common
-from osprofile.cli.job import rows, waiter
-from osprofile.cli.job.program import localize_description, require_program, runs_scripts_here
-from osprofile.cli.job.session import (
-    CommandSession,
-    ErrorReporter,
-    JobReference,
-    print_warning,
-    run_cancellable,
+from osprofile.cli.job import preview, rows, waiter
+from osprofile.cli.job.program import (
+    find_local_program,
+    is_script,
+    localize_description,
+    require_program,
+    runs_scripts_here,
 )
+from osprofile.cli.job.script_directives import apply_directives, has_directives
+from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.errors import (
     IncarnationError,
     OSProfileError,
@@ -27,40 +29,39 @@ from osprofile.errors import (
     UnknownFieldError,
     format_message,
 )
+from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
-from osprofile.text import escape_unprintable
+from osprofile.jobs.script_output import get_batch_system_name
+from osprofile.profile.data_directories import is_bundled
+from osprofile.text import escape_unprintable, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from osprofile.cli.job.session import TargetSelection
+    from osprofile.job_scripts.command_line import OptionValue
     from osprofile.jobs.fields import JobDescription
+    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
+Combine: TypeAlias = (
+    "Callable[[Callable[[JobDescription], Awaitable[JobDescription]]], Awaitable[JobDescription | None]]"
+)
+"""A function that is called with one that prepares a job, and returns the job to submit."""
 _CANNOT_CREATE: Final = 73
 """START's exit status if it cannot create a file or a directory; EX_CANTCREAT of sysexits.h."""
 
 
-def submit_job(
-    selection: TargetSelection,
-    description: JobDescription,
-    *,
-    key: str | None,
-    wait: bool,
-    json: bool,
-    take_over: bool = False,
-    combine: Callable[[Callable[[JobDescription], JobDescription]], JobDescription | None] | None = None,
-) -> int:
-    """Submit a job, print its id, and with `wait` wait for its end.
+@final
+class SubmitMode(NamedTuple):
+    """What becomes of a job: with `dry_run`, it is only printed; with `test_only`, the batch system is only asked.
 
-    Each submission gets a key, so that it can be completed if it is interrupted. `combine(prepare)` returns the job
-    that is submitted in place of `description`, made of others that are prepared by `prepare`; None: it has told
-    why there is none.
+    `ignores_directives`: those of its script are not read.
     """
-    key = key or generate_key()
-    return run_cancellable(
-        _submit_job(selection, description, key, combine, wait=wait, json=json, take_over=take_over)
-    )
+
+    ignores_directives: bool = False
+    dry_run: bool = False
+    test_only: bool = False
 
 
 def generate_key() -> str:
@@ -68,27 +69,45 @@ def generate_key() -> str:
     return f"auto-{os.urandom(6).hex()}"
 
 
-async def _submit_job(
+@cancellable
+async def submit_job(
     selection: TargetSelection,
     description: JobDescription,
-    key: str,
-    combine: Callable[[Callable[[JobDescription], JobDescription]], JobDescription | None] | None,
     *,
+    key: str | None,
     wait: bool,
     json: bool,
-    take_over: bool,
+    take_over: bool = False,
+    mode: SubmitMode,
+    combine: Combine | None = None,
+    file: str | None = None,
 ) -> int:
+    """Submit a job, print its id, and with `wait` wait for its end.
+
+    Each submission gets a key, so that it can be completed if it is interrupted. `combine(prepare)` returns the job
+    that is submitted in place of `description`, made of others that are prepared by `prepare`; None: it has told
+    why there is none. `file` is the one from which these come.
+    """
+    key = key or generate_key()
     async with CommandSession(selection) as session:
         target = open_target(session, description)
         is_local = runs_scripts_here(target.profile, selection.context)
 
-        def prepare(job: JobDescription) -> JobDescription:
-            return prepare_description(session, target, job, key, is_local=is_local)
+        async def prepare(job: JobDescription) -> JobDescription:
+            return await prepare_description(session, target, job, key, mode, is_local=is_local)
 
         try:
-            local = prepare(description) if combine is None else combine(prepare)
+            local = await (prepare(description) if combine is None else combine(prepare))
             if local is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
+            if target.find_by_key(key) is None:
+                await _announce_job(session, target, local, mode)
+            if mode.dry_run or mode.test_only:
+                await _show_job(session, target, local, mode, json=json)
+                return 0
+            if file is not None:
+                session.store.set_job_file(file, target.name, [key])
+            announce_inputs(target, [(local, key)])
             job = JobReference(await target.submit(local, key=key, take_over=take_over), target)
         except OSProfileError as error:
             _explain_failure(session, error, description, key, is_local=is_local)
@@ -102,6 +121,53 @@ async def _submit_job(
             codes = await waiter.await_jobs(session, [job], ErrorReporter(), time_limit=None, json=json)
             return codes[job.job_id]
     return 0
+
+
+async def _announce_job(
+    session: CommandSession, target: TargetSystem, description: JobDescription, mode: SubmitMode
+) -> None:
+    """Print what a new job gets for each `auto`, as the queue, and whether its workspace may be a wrong one."""
+    for name, value in (await target.find_choices(description)).items():
+        common.print_message(f"incarnate: {name.lower()} {value}: the first that the job fits")
+    if mode.dry_run or mode.test_only:
+        return
+    if description.inputs:
+        target.preview(description)  # what is refused is not copied
+    _warn_of_workspace(session, target, description)
+
+
+def _warn_of_workspace(session: CommandSession, target: TargetSystem, description: JobDescription) -> None:
+    """Warn before the first job of a bundled profile of a batch system: its workspace is a directory of each machine."""
+    profile = target.profile
+    if not sys.stderr.isatty():
+        return
+    if (
+        not is_bundled(profile.documents[0].location.file)
+        or not get_batch_system_name(profile)
+        or description.working_directory
+    ):
+        return
+    if target.name not in session.store.list_targets():
+        name = profile.name
+        print_warning(
+            f"jobs of profile {name} work below {profile.uspace_root}, which the nodes of most clusters do not see",
+            hint=f"incarnate new mycluster --extends {name} --workspace DIR writes a profile with a directory that they see",
+        )
+
+
+async def _show_job(
+    session: CommandSession,
+    target: TargetSystem,
+    description: JobDescription,
+    mode: SubmitMode,
+    *,
+    json: bool,
+) -> None:
+    """Print what would be submitted, or what the batch system says about it."""
+    if mode.dry_run:
+        preview.print_preview(session, target, description, json=json)
+    if mode.test_only:
+        common.print_result(await target.test(description))
 
 
 def _print_submitted_job(session: CommandSession, job: JobReference, *, json: bool) -> None:
@@ -130,27 +196,99 @@ def open_target(session: CommandSession, description: JobDescription) -> TargetS
         raise
 
 
-def prepare_description(
-    session: CommandSession, target: TargetSystem, description: JobDescription, key: str, *, is_local: bool
+def announce_inputs(target: TargetSystem, jobs: Iterable[tuple[JobDescription, str]]) -> None:
+    """Print which inputs will be copied for jobs, given with their keys."""
+    waiting = []
+    for job, key in jobs:
+        record = target.find_by_key(key) if job.inputs else None
+        if job.inputs and (record is None or not record.is_submitted):
+            waiting.append(job.inputs)
+    if waiting:
+        from osprofile.cli.job.files import announce_copies
+
+        announce_copies([path for inputs in waiting for path in inputs], target, len(waiting))
+
+
+async def prepare_description(
+    session: CommandSession,
+    target: TargetSystem,
+    description: JobDescription,
+    key: str,
+    mode: SubmitMode,
+    *,
+    is_local: bool,
 ) -> JobDescription:
     """Return the description of a job that has a program; `is_local`: the scripts run on this machine.
 
-    Raises `UsageError` without a program, and what `localize_description` raises.
+    The directives of its script are read, too, unless it is on another machine. Raises `UsageError` without a program,
+    and what `locate_files`, `apply_directives` and `localize_description` raise.
     """
-    if session.store.find_by_key(target.name, key) is None:  # the program of a recorded submission is known
+    record = target.find_by_key(key)
+    if record is None:  # the program of a recorded submission is known
         require_program(target.profile, description)
-    return localize_description(target.profile, description) if is_local else description
+    if description.inputs or description.fetch:
+        from osprofile.cli.job.files import locate_files
+
+        description = locate_files(description)
+    if not is_local:
+        return await _copy_program(session, target, description, mode, record)
+    if not mode.ignores_directives:
+        description, session.directives, _ = apply_directives(target.profile, description, target.user_name)
+    return localize_description(target.profile, description)
 
 
-def name_option(error: IncarnationError, description: JobDescription) -> None:
-    """Begin the message of an error about a field with the option that gave the field its value."""
+async def _copy_program(
+    session: CommandSession,
+    target: TargetSystem,
+    description: JobDescription,
+    mode: SubmitMode,
+    record: JobRecord | None,
+) -> JobDescription:
+    """Return the description of a job on another machine; a program that only this one has becomes an input of it.
+
+    For a job that is recorded, the target is not asked again.
+    """
+    path = find_local_program(description)
+    if path is None:
+        return description
+    from osprofile.cli.job import files
+
+    if record is not None:
+        has_program = path not in session.store.read_details(record.number).files.inputs.values()
+    else:
+        has_program = await files.has_program(session, target, description)
+    if has_program:
+        if record is None and is_script(path, path) and has_directives(path):
+            name = escape_unprintable(description.executable or "")
+            print_warning(f"{target.name} has a file {name}: that one runs, and its directives are not read")
+        return description
+    interpreter = ""
+    if not mode.ignores_directives and is_script(path, path):
+        description, session.directives, interpreter = apply_directives(
+            target.profile, description, target.user_name, path
+        )
+    return files.copy_program(description, path, interpreter)
+
+
+def name_option(
+    error: IncarnationError, description: JobDescription, directives: Mapping[str, OptionValue]
+) -> None:
+    """Begin the message of an error about a field with the option, or the directive, that gave the field its value."""
+    refused = {refusal.field for refusal in getattr(error, "refusals", ())} - {error.field}
+    asked = [f"{o} {o.text}".rstrip() for name, o in directives.items() if name in refused]
+    if asked:  # the request fits no queue
+        error.hint += f": the script has {escape_unprintable(', '.join(asked))}"
     given = (f for a, f in FIELDS.items() if (v := getattr(description, a)) or type(v) is int)  # 0, too
-    field = next((f for f in given if f.option and f.name == error.field), None)
+    field = next((f for f in given if f.option and f.name and f.name == error.field), None)
     if field is not None:
         is_unknown = isinstance(error, UnknownFieldError)
         error.message = f"{field.flags[0]}{' is not supported' if is_unknown else ''}: {error.message}"
         if is_unknown:
             error.location = None  # that of a declaration, which says nothing about the option
+    elif error.field in directives:
+        option = directives[error.field]
+        value = f" {quote_value(option.text)}" if option.text else ""
+        error.message = f"{option}{value}: {error.message}"
     elif error.field == "DIRECTORY" and error.field not in description.fields:
         error.message = f"the job cannot run in the current directory: {error.message}"
         error.hint = "change to another one, or give one by --directory"
@@ -161,7 +299,7 @@ def _explain_failure(
 ) -> None:
     """Add to an error what the command line knows: the option, the key, the home directory."""
     if isinstance(error, IncarnationError):
-        name_option(error, description)
+        name_option(error, description, session.directives)
     elif isinstance(error, OutcomeUnknownError) and not isinstance(error, SubmissionElsewhereError):
         error.hint = _format_remedy(session, key)
     elif isinstance(error, ScriptFailedError) and is_local:
@@ -182,7 +320,7 @@ def _explain_home(error: ScriptFailedError) -> None:
 
 def _describe_interruption(session: CommandSession, target: TargetSystem, key: str) -> str:
     """Return the message for an interrupted submission: whether there is a job, as far as is known."""
-    record = session.store.find_by_key(target.name, key)
+    record = target.find_by_key(key)
     if record is None:
         return "incarnate: interrupted: nothing was submitted"
     if record.is_submitted:

@@ -15,7 +15,7 @@ TimeoutOption = Annotated[
     Option(("--timeout",), "Stop waiting after this time, as in 90, 1.5, 10m; exit with 124.", "TIME"),
 ]
 JobsArgument = Annotated[
-    list[str], Argument("The ids of the jobs, as job submit printed them.", "JOB...", "jobs")
+    list[str], Argument("Ids or keys of jobs; a key may have * and ?, as in 'sweep-*'.", "JOB...", "jobs")
 ]
 
 
@@ -57,8 +57,20 @@ def submit(
         bool, Option(("--as-array",), "With --from: submit one array, with a task for each line.")
     ] = False,
     at_once: Annotated[
-        str | None, Option(("--at-once",), "With --as-array: run at most so many tasks at a time.", "N")
+        str | None, Option(("--at-once",), "With --as-array: run at most N tasks at a time.", "N")
     ] = None,
+    ignore_directives: Annotated[
+        bool, Option(("--ignore-directives",), "Submit the script as a program, without its directives.")
+    ] = False,
+    dry_run: Annotated[
+        bool, Option(("--dry-run",), "Print what the job would ask for, and the script; submit nothing.")
+    ] = False,
+    test_only: Annotated[
+        bool,
+        Option(
+            ("--test-only",), "Print whether the batch system would take the job; submit nothing (Slurm)."
+        ),
+    ] = False,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
     ] = False,
@@ -70,32 +82,44 @@ def submit(
     to the directory in which it runs: ./simulate. Any other name is searched for on the PATH; a file
     of the current directory is used if the PATH has none. All words after the program are its own; --
     ends the options before it. A script that is not executable is run by the interpreter of its line
-    #!, or by sh. #SBATCH lines and other directives in the script are ignored, with a warning.
+    #!, or by sh.
 
-    Each job has a working directory, to which ~/.gpe/jobs/PROFILE/ID is a link. It has the job's output,
+    The directives of a script that the profile's batch system would read (#SBATCH, #PBS, #BSUB, #$) are
+    options of the job; those of the command line win. %j, %a and the like work in names of files. Directives that
+    do not affect the result are dropped, with a message. One for which the profile has no field is passed
+    to the batch system if PASSED_OPTIONS of the profile lists it; otherwise the job is refused.
+
+    Each job has a working directory; ~/.gpe/jobs/PROFILE/ID is a link to it. The job's output is there,
     in stdout and stderr, unless --stdout and --stderr name other files. With --host, or with a profile
     that submits from another machine, the program runs in this directory of that machine, and relative
-    paths are relative to it.
+    paths are relative to it. A program that only this machine has is copied there.
+
+    Inputs are copied into the working directory. With --input or --fetch, the program runs there. What
+    --fetch names is copied back by job wait, submit --wait and job fetch.
 
     If a submission is interrupted, the same command with the same --key completes it.
 
     With --from, the first row of a CSV file names the columns: name, arguments, walltime and other
     attributes of a job, env:NAME, key, or a field of the profile in capitals. Each line of a .jsonl
-    file is a JSON object with such names. The options and the program hold for all jobs; a line's own
-    values replace them, and its arguments come behind those of the command line. All lines are
-    checked before the first job is submitted. The keys are KEY-1, KEY-2, ...
+    file is a JSON object with such names. The options and the program apply to all jobs; a line's own
+    values replace them, and its arguments follow those of the command line. In these, {column} is
+    the line's value of that column, which may also be another one than those above; {{ and }} are braces. All lines
+    are checked before the first job is submitted. The keys are KEY-1, KEY-2, ...
 
     With --as-array, the lines become the tasks 1, 2, ... of one array: a single submission, whatever their
-    number. They may differ in their arguments, their variables and the program; the options hold for all.
+    number. They may differ in program, arguments and environment; the options apply to all.
 
     Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
       incarnate job submit -p pbs --host login --key run-17 --wait make -k
+      incarnate job submit --host login --input data --fetch 'out*' ./sim.sh
       incarnate job submit --array 1-100%8 --after 4711 ./step.sh
       incarnate job submit -p slurm --from jobs.csv --key sweep ./simulate
       incarnate job submit -p slurm --from jobs.csv --as-array ./simulate
+      incarnate job submit -p slurm --dry-run -n 8 sim.sh
+      incarnate job submit -p slurm --from sweep.csv -- ./simulate --rate '{rate}'
     """
     from osprofile.cli.job import submission
     from osprofile.cli.job.quantities import parse_count
@@ -115,11 +139,22 @@ def submit(
     if at_once is not None and not as_array:
         hint = "in --array, as in 1-100%8" if array else "as in --from jobs.csv --as-array --at-once 8"
         raise common.UsageError("--at-once needs --as-array", hint=hint)
+    is_file_given = job_file is not None
+    common.check_option("--from", is_file_given, needed_by={"--as-array": as_array})
+    has_fetch = bool(description.fetch) or is_file_given
+    common.check_option("--fetch", has_fetch, needed_by={"--fetch-to": description.fetch_to})
     _check_take_over(take_over=take_over, key=key, job_file=job_file)
+    mode = submission.SubmitMode(ignore_directives, dry_run, test_only)
     if job_file is None:
-        if as_array:
-            raise common.UsageError("--as-array needs --from", hint="as in --from jobs.csv --as-array")
-        return submission.submit_job(target, description, key=key, wait=wait, json=json, take_over=take_over)
+        return submission.submit_job(
+            target,
+            description,
+            key=key,
+            wait=wait,
+            json=json,
+            take_over=take_over,
+            mode=mode,
+        )
     if array is not None or "ARRAY" in description.fields:
         hint = "each line is a job of its own: leave --array out"
         raise common.UsageError("--array and --from cannot be used together", hint=hint)
@@ -134,79 +169,92 @@ def submit(
         if limit == 0:
             raise common.UsageError("--at-once 0 runs nothing", hint="give the number of tasks, as in 8")
         return bulk_submission.submit_as_array(
-            target, description, job_file, at_once=limit, key=key, wait=wait, json=json
+            target,
+            description,
+            job_file,
+            at_once=limit,
+            key=key,
+            wait=wait,
+            json=json,
+            mode=mode,
         )
-    return bulk_submission.submit_job_file(target, description, job_file, key=key, wait=wait, json=json)
-
-
-def status(
-    *,
-    jobs: JobsArgument = [],
-    tasks: TasksOption = False,
-    target: RecordedTarget,
-    json: JsonOption = False,
-) -> int:
-    """Query and print the states of jobs.
-
-    There is one query for each target system.
-
-    States: QUEUED, RUNNING, HELD; DONE (it exited), FAILED (ended by a signal, a limit or the
-    system), REMOVED, LOST (it disappeared, with no sign of its end); UNKNOWN (the batch system's
-    state is not in the profile).
-
-    Exit codes: 0 all states are printed; 1 a target system did not answer; 2 a job is not known.
-
-    Examples:
-      incarnate job status 12069-304973-7d90afd1
-      incarnate job status 4711 4712 --profile slurm --json
-    """
-    from osprofile.cli.job import operations
-
-    return operations.show_status(
-        target,
-        _require_jobs(jobs),
-        tasks=tasks,
-        json=json,
+    excludes = {"--dry-run": dry_run, "--test-only": test_only}
+    common.check_option("--from without --as-array", is_given=True, excludes=excludes)
+    return bulk_submission.submit_job_file(
+        target, description, job_file, key=key, wait=wait, json=json, mode=mode
     )
 
 
 def list_(
     *,
     jobs: Annotated[
-        list[str], Argument("Only these jobs, with the tasks of arrays [default: all].", "[JOB...]", "jobs")
+        list[str],
+        Argument(
+            "Ids or keys of jobs; a key may have * and ?, as in 'sweep-*' [default: all recorded jobs].",
+            "[JOB...]",
+            "jobs",
+        ),
     ] = [],
+    watch: Annotated[
+        bool, Option(("--watch",), "Update the list until all these jobs have ended; the key q ends it.")
+    ] = False,
     tasks: TasksOption = False,
     all: Annotated[  # noqa: A002
         bool, Option(("--all",), "Also list jobs that ended more than a day ago.")
     ] = False,
+    state: Annotated[
+        str | None,
+        Option(("--state",), "List only jobs in these states, as in FAILED,LOST.", "STATE[,STATE]", "states"),
+    ] = None,
+    failed: Annotated[
+        bool,
+        Option(("--failed",), "List only jobs that failed, were lost, or exited with a code other than 0."),
+    ] = False,
     target: ListedTarget,
     json: JsonOption = False,
 ) -> int:
-    """List the recorded jobs, with their current states.
+    """List recorded jobs, or those that are given, with their current states.
 
-    Without --all, those that ended more than a day ago are left out.
+    Without --all or JOB..., jobs that ended more than a day ago are left out. The state of a program that
+    exited with an error is DONE; use --failed to find it. JOB may be a job that is not in the record, if
+    --profile names its target system.
 
-    INTERRUPTED: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
-    submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
-    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?;
-    its interrupted submissions are listed with --all only.
+    States: QUEUED, RUNNING, HELD; DONE (it exited), FAILED (ended by a signal, a limit or the system),
+    REMOVED, LOST (it disappeared, with no sign of its end); UNKNOWN (the batch system's state is not in
+    the profile). INTERRUPTED: the submission was interrupted; REASON has the command that completes it.
+    SUBMITTING: the submission is in progress. An array has one line; REASON counts its tasks by state. If a target system
+    does not answer, a message says so, and its last known states are marked, as in RUNNING?; its interrupted submissions are listed
+    only with --all.
 
-    Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
+    With --watch, jobs that have ended are counted after a few seconds, not listed. If standard output is
+    not a terminal, each change is one line: the time, the job, the state, how it ended, the reason.
+
+    Exit codes: 0 all target systems answered; 1 one did not; 2 an unknown job or state. With --watch:
+    0 all jobs have ended, or q or an interrupt ended the view.
 
     Examples:
       incarnate job list
+      incarnate job list --failed
+      incarnate job list --state RUNNING
       incarnate job list --all --profile slurm --json
-      incarnate job list 4711
+      incarnate job list 4711 4712
+      incarnate job list --watch
     """
-    from osprofile.cli.job import operations
+    from osprofile.cli.job import operations, rows
 
-    return operations.list_jobs(
-        target,
-        jobs,
-        include_old=all,
-        tasks=tasks,
-        json=json,
-    )
+    own = {"--tasks": tasks, "--all": all, "--state": state, "--failed": failed, "--json": json}
+    common.check_option("--watch", watch, excludes=own)
+    if watch:
+        from osprofile.cli.job import live_view
+
+        return live_view.watch_jobs(target, list(dict.fromkeys(jobs)))
+    states = None if state is None else rows.parse_states("--state", state)
+
+    def selects(row: "rows.JobRow") -> bool:
+        is_in_state = states is None or row.state in states
+        return is_in_state and (not failed or operations.has_failed(row.status))
+
+    return operations.list_jobs(target, jobs, include_old=all, tasks=tasks, selects=selects, json=json)
 
 
 def wait(
@@ -219,10 +267,11 @@ def wait(
     """Wait for jobs to end, and exit with the job's own exit code.
 
     For several jobs, exit with the first code that is not 0, in the order of the arguments. If
-    standard error is a terminal, it shows the states meanwhile, else why a job will not start. An interrupt does not end the jobs.
+    standard error is a terminal, it shows the states meanwhile; otherwise, only why a job will not start.
+    An interrupt does not end the jobs.
 
-    Exit codes: the job's own; 128+n: the job was ended by signal n; 124: --timeout is over; 125: the
-    job has no exit code (removed, lost, over a limit, ended by the system), a task of the
+    Exit codes: the job's own; 128+n: the job was ended by signal n; 124: the --timeout expired; 125:
+    the job has no exit code (removed, lost, over a limit, ended by the system), a task of the
     array did not end with 0, or incarnate failed.
 
     Examples:
@@ -232,9 +281,8 @@ def wait(
     from osprofile.cli.job import waiter
     from osprofile.cli.job.quantities import parse_timeout
 
-    selection = target
     return waiter.wait_for_jobs(
-        selection, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
+        target, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
     )
 
 
@@ -246,15 +294,16 @@ def show(
             "Ids of jobs, or working directories of interrupted submissions.", "JOB...", "recorded-jobs"
         ),
     ] = [],
-    script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
+    script: Annotated[bool, Option(("--script",), "Print only the script that was submitted.")] = False,
     target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
     """Show everything about jobs.
 
-    That is the state, its cause, times, what the job took, its files, the fields as submitted, and the
-    history of its states. Times are local ones. If the target system does not answer, the last known
-    state is shown.
+    The output has the state and its cause, the times (local), the resources used, the files, the fields as
+    submitted, and the history of the states. If the target system does not answer, the last known state
+    is shown. For a job that failed, the last lines of its error output follow, and the likely cause, if
+    they are available.
 
     Exit codes: 0 shown; 1 a target system did not answer, or has no such file; 2 a job is not known.
 
@@ -264,16 +313,15 @@ def show(
     """
     from osprofile.cli.job import details
 
-    if script and json:
-        raise common.UsageError("--script and --json cannot be used together")
-    selection = target
-    return details.show_jobs(selection, _require_jobs(jobs), script=script, json=json)
+    common.check_option("--script", script, excludes={"--json": json})
+    return details.show_jobs(target, _require_jobs(jobs), script=script, json=json)
 
 
 def output(
     *,
     jobs: Annotated[
-        list[str], Argument("The ids of the jobs, as job submit printed them.", "JOB...", "recorded-jobs")
+        list[str],
+        Argument("Ids or keys of jobs; a key may have * and ?, as in 'sweep-*'.", "JOB...", "recorded-jobs"),
     ] = [],
     follow: Annotated[
         bool, Option(("--follow", "-f"), "Keep printing new output until the jobs end.")
@@ -286,9 +334,9 @@ def output(
 ) -> int:
     """Print what jobs have written.
 
-    It is their standard output, wherever they run. Several jobs, and the tasks of an array, get a line
-    with the id above their output. With --follow, a job that waits is waited for; an interrupt does not
-    end the jobs.
+    The standard output is printed, also of jobs on other machines. Several jobs, and the tasks of an
+    array, have a line with the id above their output. With --follow, the command waits until a queued job
+    starts; an interrupt does not end the jobs.
 
     Exit codes: 0 printed; 1 there is no such file, or a target system did not answer; 2 a job is
     not known.
@@ -310,29 +358,41 @@ def output(
     )
 
 
-def watch(
+def fetch(
     *,
-    jobs: Annotated[
-        list[str], Argument("The ids of the jobs [default: all recorded live ones].", "[JOB...]", "jobs")
+    words: Annotated[
+        list[str],
+        Argument(
+            "The id of the job, and patterns of files in its directory [default: those of --fetch].",
+            "JOB [PATTERN...]",
+            "recorded-jobs",
+        ),
     ] = [],
+    to: Annotated[
+        str | None,
+        Option(
+            ("--to",), "Copy into this directory [default: that of --fetch-to, then the current one].", "DIR"
+        ),
+    ] = None,
     target: RecordedTarget,
+    json: JsonOption = False,
 ) -> int:
-    """Follow the states of jobs in a table.
+    """Copy files of a job's working directory to this machine.
 
-    It ends when all jobs have ended, or with the key q. Jobs that have ended are soon only counted.
-    Where standard output is no terminal, each change is a line: the time, the job, the state, how it
-    ended, the reason. The jobs are not affected.
+    The patterns are those of a shell (* ? [abc]), relative to the working directory; quote them. A matching
+    directory is copied with its contents, a matching link as the file to which it points. Files that exist
+    here are replaced. Nothing is written through a symbolic link on this machine.
 
-    Exit codes: 0 all jobs have ended, or q or an interrupt ended the view; 2 a job is not known.
+    Exit codes: 0 copied; 1 no file matches a pattern, or a target system did not answer; 2 a job is not known.
 
     Examples:
-      incarnate job watch
-      incarnate job watch 4711 4712 > states.log
+      incarnate job fetch 4711
+      incarnate job fetch 4711 'out*' results --to run-17
     """
-    from osprofile.cli.job import live_view
+    from osprofile.cli.job import files
 
-    selection = target
-    return live_view.watch_jobs(selection, list(dict.fromkeys(jobs)))
+    job, *patterns = _require_jobs(words)
+    return files.fetch_files(target, [job], patterns or None, to, json=json)
 
 
 def hold(
@@ -392,6 +452,46 @@ def cancel(
     return operations.control_jobs("cancel", target, _require_jobs(jobs), json=json)
 
 
+def rerun(
+    *,
+    jobs: Annotated[
+        list[str], Argument("The ids or keys of ended jobs, or of their tasks.", "[JOB...]", "recorded-jobs")
+    ] = [],
+    failed: Annotated[
+        str | None,
+        Option(("--failed",), "Instead of JOB: run the lines of this file again whose jobs failed.", "FILE"),
+    ] = None,
+    wait: Annotated[
+        bool, Option(("--wait",), "Wait for the jobs, as job wait does, and exit with their exit code.")
+    ] = False,
+    target: RecordedTarget,
+    json: JsonOption = False,
+) -> int:
+    """Submit the recorded requests of ended jobs again, and print the new ids.
+
+    A new job has the same program, arguments, variables, options and target, and a working directory and
+    a key of its own: run-17 runs again as run-17~2, then run-17~3. The id of a task runs this task alone.
+    If the last run of a job has not ended, its id is printed, and nothing is submitted.
+
+    --failed names a file that job submit --from has submitted. For each of its lines, the last run counts:
+    it failed if the program exited with an error, if the job was killed, exceeded a limit, or was lost, or if
+    a job that it depends on failed. The requests are those of the record: changes in the file have no effect.
+    A job that depends on a job that ran again depends on its last run.
+
+    Exit codes: 0 submitted, or nothing has failed; 1 refused; 2 a job is not known. With --wait: as job wait.
+
+    Examples:
+      incarnate job rerun 12069-304973-7d90afd1
+      incarnate job rerun --failed sweep.csv
+      incarnate job rerun 4711_3 4711_8
+    """
+    from osprofile.cli.job import reruns
+
+    common.check_option("--failed", failed is not None, excludes={"JOB": jobs})
+    jobs = jobs if failed is not None else _require_jobs(jobs)
+    return reruns.rerun_jobs(target, jobs, failed, wait=wait, json=json)
+
+
 def forget(
     *,
     jobs: Annotated[
@@ -403,11 +503,13 @@ def forget(
     older_than: Annotated[
         str | None,
         Option(
-            ("--older-than",), "Delete all jobs that ended so long ago, instead of JOB...; as in 30d.", "TIME"
+            ("--older-than",),
+            "Instead of JOB: delete all jobs that ended longer ago than this, as in 30d.",
+            "TIME",
         ),
     ] = None,
     files: Annotated[
-        bool, Option(("--files",), "Also delete the directories that were made for the jobs.")
+        bool, Option(("--files",), "Also delete the working directories that were made for the jobs.")
     ] = False,
     target: RecordedTarget,
     json: JsonOption = False,
@@ -417,12 +519,11 @@ def forget(
     An interrupted submission (INTERRUPTED in the list) may have become a job: check the batch system first.
     Jobs are deleted automatically three months after their end.
 
-    --force is for jobs that can never be asked again, since their machine or profile is gone. The batch
-    system is not told: such a job may still run, and nobody here will know of its end. For JOB, it also
-    takes the name in the column PROFILE, for all jobs of that target system. A submission in progress
-    is never deleted.
+    --force is for jobs whose machine or profile is gone. It does not contact the batch system: such a job
+    may still run, and its end will not be noticed. JOB may then also be a name of the column PROFILE, for
+    all jobs of that target system. A submission in progress is never deleted.
 
-    --files also deletes the working directories that were made for the jobs, with all that the jobs wrote there; it
+    --files also deletes the working directories that were made for the jobs, with everything in them. It
     keeps those of lost jobs, which may still run, and directories that were chosen at the submission.
 
     Exit codes: 0 all jobs are deleted; 1 a job has not ended; 2 a job is not known.
@@ -437,15 +538,10 @@ def forget(
     from osprofile.cli.job.quantities import parse_duration
     from osprofile.cli.job.session import run_cancellable
 
-    selection = target
     age = parse_duration("--older-than", older_than)
-    if age is None:
-        jobs = _require_jobs(jobs)
-    elif jobs:
-        raise common.UsageError(
-            "--older-than selects the jobs by itself", hint="leave JOB out, or this option"
-        )
-    work = removal.forget_jobs(selection, jobs, age=age, force=force, files=files, json=json)
+    common.check_option("--older-than", age is not None, excludes={"JOB": jobs})
+    jobs = jobs if age is not None else _require_jobs(jobs)
+    work = removal.forget_jobs(target, jobs, age=age, force=force, files=files, json=json)
     return run_cancellable(work)
 
 

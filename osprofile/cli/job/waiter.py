@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common
 from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
-from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, find_jobs, run_cancellable
+from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.errors import OSProfileError, format_message
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.client import JobReference
     from osprofile.jobs.state import JobStatus
 
 _NO_CODE_REASONS: Final = {
@@ -27,21 +29,20 @@ _NO_CODE_REASONS: Final = {
 }
 
 
-def wait_for_jobs(
-    selection: TargetSelection, job_ids: Sequence[str], *, timeout: float | None, json: bool
+@cancellable
+async def wait_for_jobs(
+    selection: TargetSelection,
+    job_ids: Sequence[str],
+    *,
+    timeout: float | None,  # noqa: ASYNC109  # the end of jobs, of which some may be known
+    json: bool,
 ) -> int:
     """Wait for the end of jobs, at most `timeout` seconds, and return the combined exit code."""
-    return run_cancellable(_wait_for_jobs(selection, job_ids, time_limit=timeout, json=json))
-
-
-async def _wait_for_jobs(
-    selection: TargetSelection, words: Sequence[str], *, time_limit: float | None, json: bool
-) -> int:
     failures = ErrorReporter()
     async with CommandSession(selection, record_needed=False) as session:
-        found = {word: find_jobs(session, [word], failures) for word in words}
+        found = {word: find_jobs(session, [word], failures) for word in session.expand_patterns(job_ids)}
         jobs = [job for listed in found.values() for job in listed]
-        codes = await await_jobs(session, jobs, failures, time_limit=time_limit, json=json)
+        codes = await await_jobs(session, jobs, failures, time_limit=timeout, json=json)
     in_order = (codes[listed[0].job_id] if listed else PASS_THROUGH_ERROR for listed in found.values())
     return combine_exit_codes(list(in_order))
 
@@ -80,7 +81,21 @@ async def await_jobs(
     if json:
         pairs = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
         rows.print_rows([session.build_row(job.target.name, s) for job, s in pairs if s], json=True)
-    return {job.job_id: _report_exit_code(job, ended.get(job), timed_out=job in late) for job in jobs}
+    codes = _report_exit_codes(jobs, ended, late)
+    with_files = [job for job in ended if _has_files(job)]
+    if not with_files:
+        return codes
+    from osprofile.cli.job.files import fetch_ended
+
+    return await fetch_ended(with_files, codes)
+
+
+def _has_files(job: JobReference) -> bool:
+    """Return whether a job was submitted with patterns of files to fetch; a task is fetched with its array."""
+    record = job.record
+    if record is None or record.array_id is not None:
+        return False
+    return bool(job.target.store.read_details(record.number).files.fetch)
 
 
 async def _await_end(
@@ -92,26 +107,50 @@ async def _await_end(
         failures.report_job_error(job, error)
 
 
-def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out: bool) -> int:
-    if timed_out:
-        common.print_message(f"incarnate: job {quote_name(job.job_id)} has not ended yet; it continues")
-        return TIMED_OUT
-    if status is None:  # _await_end has printed the error
-        return PASS_THROUGH_ERROR
-    code, cause = exit_code_from_status(status)
-    if cause:
-        record = job.target.store.find_job(job.target.name, status.job_id)
-        if record is not None and record.array and status.state is JobState.FAILED and status.reason:
-            cause = status.reason
-        elif status.reason and status.reason != status.cause:
-            cause = f"{cause}: {status.reason}"
-        message = f"incarnate: job {quote_name(job.job_id)} has no exit code: {cause}"
-        is_orphan = status.cause is EndCause.DEPENDENCY
-        hint = (
-            f"incarnate job show {quote_name(job.job_id)} tells for which job it waited" if is_orphan else ""
-        )
+def _report_exit_codes(
+    jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus], late: Collection[JobReference]
+) -> dict[str, int]:
+    """Return the exit codes of jobs by id; explain those that are not their own, each cause once."""
+    codes: dict[str, int] = {}
+    by_cause: defaultdict[str, list[str]] = defaultdict(list)
+    by_code: defaultdict[int, list[str]] = defaultdict(list)
+    orphans = set()
+    for job in jobs:
+        if job in late or job not in ended:  # of an error, _await_end has printed it
+            codes[job.job_id] = TIMED_OUT if job in late else PASS_THROUGH_ERROR
+            continue
+        codes[job.job_id], cause = _explain_exit_code(job, ended[job])
+        if cause:
+            by_cause[cause].append(job.job_id)
+        elif codes[job.job_id]:
+            by_code[codes[job.job_id]].append(job.job_id)
+        if ended[job].cause is EndCause.DEPENDENCY:
+            orphans.add(job.job_id)
+    for cause, job_ids in by_cause.items():
+        verb = "has" if len(job_ids) == 1 else "have"
+        message = f"incarnate: {rows.name_jobs(job_ids)} {verb} no exit code: {cause}"
+        orphan = next((job_id for job_id in job_ids if job_id in orphans), None)
+        hint = f"incarnate job show {quote_name(orphan)} shows for which job it waited" if orphan else ""
         common.print_message(format_message(message, hint=hint))
-    return code
+    for code, job_ids in by_code.items() if len(jobs) > 1 else ():
+        common.print_message(f"incarnate: {rows.name_jobs(job_ids)} ended with exit code {code}")
+    if late_ids := [job.job_id for job in jobs if job in late]:
+        words = (
+            "has not ended yet; it continues" if len(late_ids) == 1 else "have not ended yet; they continue"
+        )
+        common.print_message(f"incarnate: {rows.name_jobs(late_ids)} {words}")
+    return codes
+
+
+def _explain_exit_code(job: JobReference, status: JobStatus) -> tuple[int, str]:
+    """Return the exit code of an ended job, and why it has none of its own."""
+    code, cause = exit_code_from_status(status)
+    record = job.target.find_record(status.job_id) if cause else None
+    if record is not None and record.array and status.state is JobState.FAILED and status.reason:
+        cause = status.reason
+    elif cause and status.reason and status.reason != status.cause:
+        cause = f"{cause}: {status.reason}"
+    return code, cause
 
 
 def exit_code_from_status(status: JobStatus) -> tuple[int, str]:

@@ -10,7 +10,8 @@ others depend on the kind. The index of a job array is not reported.
     JOB_STATUS, state 32 (exit)          failed, exitInfo; if that is 0: done, exit status >> 8
 
 Exit status, index and exitInfo follow the resource usage, or `""` in its place, or are the last
-three fields. A line that is older than one before it is dropped. The current file begins with `#N`:
+three fields. A line that is older than one before it is dropped, unless that one lies in the future:
+a clock that was wrong for a moment silences nothing. The current file begins with `#N`:
 its lines before byte N are in the rotated file, too. A rotated file begins with `#T`, the time of
 its last event.
 
@@ -25,6 +26,7 @@ With `--extended` older lines are not dropped, and there are further events:
 from __future__ import annotations
 
 import re
+import time
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
 
@@ -39,7 +41,7 @@ from osprofile.events.sources.base import (
     parse_leading_integer,
 )
 from osprofile.events.tail import RotatedLog, StartPolicy
-from osprofile.events.timestamps import EpochPrefixes, FastPathError
+from osprofile.events.timestamps import ORDER_TOLERANCE, EpochPrefixes, FastPathError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +177,7 @@ class LineParser:
     def parse_isolated_block(self, text: str) -> ParsedBlock | None:
         """Parse a block by itself; return None if a line has another form."""
         times = _TIME_PATTERN.findall(text)
-        if "" in times:
+        if "" in times or max(times, default="") > str(_get_latest_credible_time()):
             return None
         if sorted(times) != times:
             text = _drop_older_lines(text, times, times[0])
@@ -207,12 +209,18 @@ class LineParser:
         moment = int(when)
         if moment < self._latest_time:
             return ""
-        self._latest_time = moment
+        if moment <= _get_latest_credible_time():
+            self._latest_time = moment
         suffix = EVENT_SUFFIXES.get(kind)
         if not suffix and kind == "JOB_STATUS" and (done or exit_fields or other_fields):
             rest = exit_fields or other_fields
             suffix = self._suffixes.get(rest) or _format_exit_suffix(rest)
         return f"001;{moment};{job}{suffix}" if suffix else ""
+
+
+def _get_latest_credible_time() -> int:
+    """Return the time after which a line's time is wrong; it has ten digits, as those of the fast path."""
+    return int(time.time()) + ORDER_TOLERANCE
 
 
 def _drop_older_lines(text: str, times: list[str], earliest: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import datetime as dt
 import logging
@@ -11,36 +10,34 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
     InvalidProfileError,
+    JobNotFoundError,
     OSProfileError,
     OutcomeUnknownError,
     ProfileNotFoundError,
-    SubmissionBusyError,
 )
 from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.removal import JobRemover
 from osprofile.executors.blah.results import join_lines
+from osprofile.jobs.client import JobClient
 from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
-from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_names import parse_target_name
-from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.text import quote_name, quote_value, suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable, Sequence
 
     from osprofile.executors.blah.settings import Settings
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
-
-    _SubmitJob = Callable[[str | None], Awaitable[str]]
+    from osprofile.jobs.target_system import NewFile, TargetSystem
 
 log: Final = logging.getLogger("osprofile.blah")
 _REMOVING_PREFIX: Final = "being removed: "
 """Marks the key of a job from the request to remove it until `cancel_job` has released the key."""
 _BUSY_TIMEOUT: Final = 60.0
 """In seconds: how long to wait for another daemon that is submitting a job with the same key."""
-_BUSY_RETRY_INTERVAL: Final = 0.2  # seconds
 
 
 @final
@@ -50,7 +47,6 @@ class BatchSystem:
     def __init__(self, name: str, target: TargetSystem, remover: JobRemover) -> None:
         self.name, self.target, self._remover = name, target, remover
         self.settable_fields = list_settable_fields(target.profile)
-        self._running_submissions: dict[str, asyncio.Task[str]] = {}
 
     def format_job_id(self, native_id: str, record: JobRecord | None) -> str:
         """Return a job's id for the client; its date is the local day of the submission."""
@@ -58,46 +54,27 @@ class BatchSystem:
         day = dt.date.fromtimestamp(time.time() if submitted is None else submitted)  # noqa: DTZ012
         return str(JobId.create(self.name, day, native_id))
 
-    async def submit_once(self, key: str | None, submit: _SubmitJob) -> str:
-        """Return the id of the job with this key; call `submit(key)` if there is none.
+    async def submit_once(
+        self, key: str | None, description: JobDescription, read_files: Callable[[], Sequence[NewFile]]
+    ) -> str:
+        """Return the id of the job with this key; submit it, with its files, if there is none.
 
         A key stands for one job until `finish_job`, which is called before the client is told that
         the job has ended or is removed. A submission with the same key that is in progress, here or
         in an earlier daemon, is waited for.
         """
-        if key is None:
-            return await self._submit_new(submit, None)
-        if key in self._running_submissions:
-            return await asyncio.shield(self._running_submissions[key])
-        task = self._running_submissions[key] = asyncio.ensure_future(self._submit_with_retry(key, submit))
-        task.add_done_callback(lambda _: self._running_submissions.pop(key))
-        return await task
-
-    async def _submit_with_retry(self, key: str, submit: _SubmitJob) -> str:
-        deadline = time.monotonic() + _BUSY_TIMEOUT
-        while True:
-            try:
-                return await self._submit_or_reuse(key, submit)
-            except SubmissionBusyError:
-                if time.monotonic() > deadline:
-                    raise
-            await asyncio.sleep(_BUSY_RETRY_INTERVAL)
-
-    async def _submit_or_reuse(self, key: str, submit: _SubmitJob) -> str:
-        store, target_name = self.target.store, self.target.name
-        removing = store.find_by_key(target_name, _REMOVING_PREFIX + key)
-        if removing is not None:
+        target = self.target
+        if key is not None and (removing := target.find_by_key(_REMOVING_PREFIX + key)) is not None:
             # The client was not told that it is removed: the daemon was killed, or ABORT was cut off.
             await self.cancel_job(removing.status.job_id)
-        record = store.find_by_key(target_name, key)
+        record = target.find_by_key(key) if key is not None else None
         if record is not None and record.is_submitted:
-            log.info("the job %s is known: %s", key, record.status.job_id)
-            return self.format_job_id(record.status.job_id, record)
-        return await self._submit_new(submit, key)
-
-    async def _submit_new(self, submit: _SubmitJob, key: str | None) -> str:
-        native = await submit(key)
-        return self.format_job_id(native, self.target.store.find_job(self.target.name, native))
+            native_id = record.status.job_id
+            log.info("the job %s is known: %s", key, native_id)
+        else:
+            native_id = await target.submit_with_files(description, read_files, key=key)
+            record = target.find_record(native_id)
+        return self.format_job_id(native_id, record)
 
     async def get_job_status(self, native_id: str, max_age: float) -> JobStatus | None:
         """Return a job's status, at most `max_age` seconds old; None if the job is not known.
@@ -107,12 +84,12 @@ class BatchSystem:
         try:
             status = (await self.target.statuses([native_id], max_age=max_age)).get(native_id)
         except OSProfileError as error:
-            if native_id not in self.target.monitor:
+            if (known := self.target.get_known_status(native_id)) is None:
                 raise
             log.warning("the last known status of job %s is used: %s", native_id, error)
-            return self.target.monitor.get_status(native_id)
+            return known
         is_live = status is not None and not status.state.is_terminal
-        if status is not None and is_live and native_id not in self.target.monitor:
+        if status is not None and is_live and native_id not in self.target.jobs:
             self.target.adopt_job(status)  # from now on it is polled together with the others
         if status is not None and status.state.is_terminal and status.cpu_time is None:
             with contextlib.suppress(OSProfileError):  # nobody knows
@@ -126,37 +103,24 @@ class BatchSystem:
         between, a later submission with the same key finds the mark and finishes the removal.
         """
         store, target_name = self.target.store, self.target.name
-        record = store.find_job(target_name, native_id)
+        record = self.target.find_record(native_id)
         key = (record.key if record is not None else None) or ""
         is_marked = key.startswith(_REMOVING_PREFIX)
         if key and not is_marked:
             store.set_key(target_name, native_id, _REMOVING_PREFIX + key)
         if not is_marked or not await self._has_job_ended(native_id):
             try:
-                await self._abort_job(native_id)
+                with contextlib.suppress(JobNotFoundError):  # it does not exist any more
+                    await self.target.abort_unless_ended(native_id)
             except OutcomeUnknownError:
                 raise
             except OSProfileError:
-                record = store.find_job(target_name, native_id)
+                record = self.target.find_record(native_id)
                 # Without a key, the client was told meanwhile that the job has ended.
                 if record is not None and record.key:
                     store.set_key(target_name, native_id, key.removeprefix(_REMOVING_PREFIX))
                 raise
         self.finish_job(native_id)
-
-    async def _abort_job(self, native_id: str) -> None:
-        try:
-            await self.target.abort(native_id)
-        except OutcomeUnknownError:
-            raise
-        except OSProfileError as error:
-            try:
-                has_ended = await self._has_job_ended(native_id)
-            except OSProfileError:  # no answer does not mean that the job is gone
-                raise error from None
-            if not has_ended:
-                raise
-            log.info("cancel of %s: %s", native_id, error)
 
     async def _has_job_ended(self, native_id: str) -> bool:
         status = await self.get_job_status(native_id, 0.0)
@@ -172,9 +136,8 @@ class BatchSystem:
         self._remover.schedule_removal(native_id)
 
     async def close(self) -> None:
-        """Stop watching the jobs, which continue to run."""
+        """Stop removing what ended jobs have left."""
         await self._remover.close()
-        await self.target.close()
 
 
 @final
@@ -183,9 +146,14 @@ class BatchSystems:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._store: Store | None = None
+        timing = Timing(
+            min_poll_interval=settings.fastest,
+            max_poll_interval=max(settings.slowest, settings.fastest),
+            grace_period=settings.grace,
+            busy_timeout=_BUSY_TIMEOUT,
+        )
+        self._client = JobClient(settings.store, timing=timing, max_parallel_scripts=settings.at_once)
         self._batch_systems: dict[str, BatchSystem] = {}
-        self._recovery_tasks: set[asyncio.Task[None]] = set()
 
     def __getitem__(self, name: str) -> BatchSystem:
         """Return a batch system. Raises `ProfileNotFoundError` if its profile is missing or wrong."""
@@ -194,9 +162,7 @@ class BatchSystems:
                 raise ProfileNotFoundError(f"{quote_value(name)} is not a name of a batch system")
             system = self._batch_systems[name] = self._open_batch_system(name)
             system.target.listen()
-            task = asyncio.ensure_future(_recover_submissions(system))
-            self._recovery_tasks.add(task)
-            task.add_done_callback(self._recovery_tasks.discard)
+            self._client.recover_submissions(system.target)
         return self._batch_systems[name]
 
     def _open_batch_system(self, name: str) -> BatchSystem:
@@ -212,31 +178,15 @@ class BatchSystems:
                 message = f"there is no profile {quote_value(name)}"
                 hint = suggest_names(name, [*settings.map, *list_profile_names(settings.profiles)])
             raise ProfileNotFoundError(message, hint=hint) from None
-        timing = Timing(
-            min_poll_interval=settings.fastest,
-            max_poll_interval=max(settings.slowest, settings.fastest),
-            grace_period=settings.grace,
-        )
-        target = TargetSystem(
-            profile,
-            settings.context,
-            store=self._open_store(),
-            timing=timing,
-            max_parallel_scripts=settings.at_once,
-        )
+        target = self._client.open_target(profile, settings.context)
         remover = JobRemover(target, settings.retention)
         remover.start()
         return BatchSystem(name, target, remover)
 
-    def _open_store(self) -> Store:
-        if self._store is None:
-            self._store = Store(self._settings.store or default_store_path())
-        return self._store
-
     def open_recorded_systems(self) -> dict[str, BatchSystem]:
         """Return the batch systems that have jobs in the record, by GridType."""
         grid_types = {profile: grid_type for grid_type, profile in self._settings.map.items()}
-        for target in self._open_store().list_targets():
+        for target in self._client.store.list_targets():
             profile, _ = parse_target_name(target)
             name = grid_types.get(profile, profile)
             if PROFILE_NAME.match(name) and name not in self._batch_systems:
@@ -248,19 +198,6 @@ class BatchSystems:
 
     async def close(self) -> None:
         """Stop watching the jobs, which continue to run."""
-        for task in list(self._recovery_tasks):
-            task.cancel()
-        await asyncio.gather(*self._recovery_tasks, return_exceptions=True)
         for system in self._batch_systems.values():
             await system.close()
-        if self._store is not None:
-            self._store.close()
-
-
-async def _recover_submissions(batch_system: BatchSystem) -> None:
-    """Find the jobs whose submission was cut off when an earlier daemon ended; submit nothing."""
-    try:
-        for job in await batch_system.target.recover_submissions(resubmit=False):
-            log.info("cut off in %s: %s", job.record.directory, job.job_id or job.error)
-    except OSProfileError as error:
-        log.warning("cannot look for submissions that were cut off: %s", error)
+        await self._client.close()

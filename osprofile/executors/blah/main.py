@@ -69,7 +69,8 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
 
     from osprofile import __version__
     from osprofile.errors import SettingError
-    from osprofile.executors.blah.settings import Settings, list_config_files, read_settings
+    from osprofile.executors.blah.settings import CONFIG_FILE, Settings, read_settings
+    from osprofile.executors.settings_files import list_config_files
     from osprofile.jobs.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
@@ -90,7 +91,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     options = parser.parse_args(arguments)
     settings = Settings()
-    for path in list_config_files():
+    for path in list_config_files(CONFIG_FILE):
         if os.path.exists(path):
             settings = read_settings(path, settings)
     if options.config:

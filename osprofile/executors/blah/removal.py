@@ -74,6 +74,6 @@ class JobRemover:
     async def _remove_path(self, path: str) -> None:
         """Remove a file or directory; what cannot be removed is logged. Raises the error of a host that does not answer."""
         try:
-            await self._target.delete_path(path)
+            await self._target.files.delete_path(path)
         except ScriptFailedError as error:
             log.warning("%s is left behind: %s", path, error)

@@ -5,8 +5,6 @@ Every request gets a result, whatever happens: an error becomes the result's tex
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import io
 import logging
 import os
@@ -17,7 +15,6 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import (
     IncarnationError,
     OSProfileError,
-    OutcomeUnknownError,
     ProfileNotFoundError,
     RequestError,
 )
@@ -48,6 +45,7 @@ from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import NewFile
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
@@ -109,12 +107,17 @@ class RequestHandler:
             build_request(submission.description)
         except IncarnationError as error:
             raise name_source_attribute(submission, error) from None
-        staged = _StagedSubmission(system, submission, proxy)
+        directory = f"{system.target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
+        staged = build_staged_job(submission, directory, has_proxy=proxy is not None)
+
+        def read_files() -> list[NewFile]:
+            return [] if proxy is None else [NewFile(PROXY_FILE_NAME, _read_proxy_file(proxy.path))]
+
         try:
             if self._dry_run:
-                sys.stderr.write(staged.render_script())
+                sys.stderr.write(system.target.render_start_script(staged))
                 return Result(1, "dry run: the script is shown, nothing was submitted")
-            job_id = await system.submit_once(submission.key, staged.submit)
+            job_id = await system.submit_once(submission.key, staged, read_files)
         except IncarnationError as error:
             if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they contain the staging script
                 log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
@@ -233,7 +236,7 @@ class RequestHandler:
             return _refuse_action(job_id, system, number)
         data = _read_proxy_file(request.arguments[1])
         directory = await system.target.find_job_directory(job_id.native_id)
-        await system.target.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
+        await system.target.files.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
         return Result(0, "Proxy renewed")
 
     # The proxy cache
@@ -255,37 +258,6 @@ class RequestHandler:
                 if self._cached_proxies.pop(proxy_id, None) == self._selected_proxy:
                     self._selected_proxy = None
         return Reply("S", NO_ERROR)
-
-
-@final
-class _StagedSubmission:
-    """The submission of one job: its proxy is uploaded first, then START is run."""
-
-    def __init__(self, batch_system: BatchSystem, submission: Submission, proxy: Proxy | None) -> None:
-        self._target, self._proxy = batch_system.target, proxy
-        self._directory = batch_system.target.new_job_directory() + JOB_DIRECTORY_SUFFIX
-        self._description = build_staged_job(submission, self._directory, has_proxy=proxy is not None)
-
-    def render_script(self) -> str:
-        return self._target.render_start_script(self._description)
-
-    async def submit(self, key: str | None) -> str:
-        """Submit the job and return the batch system's id; delete the proxy again if the job is refused."""
-        target = self._target
-        is_recorded = key is not None and target.store.find_by_key(target.name, key) is not None
-        if self._proxy is None or is_recorded:
-            return await target.submit(self._description, key=key)
-        self.render_script()  # raises the errors of the description before a file is uploaded
-        data = _read_proxy_file(self._proxy.path)
-        await target.upload_file(io.BytesIO(data), f"{self._directory}/{PROXY_FILE_NAME}")
-        try:
-            return await target.submit(self._description, key=key)
-        except OutcomeUnknownError:
-            raise  # the job may have been submitted, and then needs its proxy
-        except OSProfileError:
-            with contextlib.suppress(OSProfileError):
-                await asyncio.shield(target.delete_path(self._directory))
-            raise
 
 
 def _make_ads_result(ads: Iterable[str]) -> Result:

@@ -8,9 +8,7 @@ HTCondor starts the daemon without arguments, so it looks for these files by its
 
 from __future__ import annotations
 
-import os
 import re
-import tomllib
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
@@ -18,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.errors import SettingError
 from osprofile.executors.blah.job_id import PROFILE_NAME
 from osprofile.executors.blah.protocol import DEFAULT_WINDOW
+from osprofile.executors.settings_files import read_table
 from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SYSTEM_CONFIG_FILE: Final = "/etc/osprofile/blahpd.toml"
+CONFIG_FILE: Final = "blahpd.toml"
 _MAX_NUMBER: Final = 10**9
 
 
@@ -73,21 +72,9 @@ class Settings:
         return replace(self, map=_validate_table("map", {**self.map, **pairs}))
 
 
-def list_config_files() -> list[str]:
-    """Return the files that are read if they exist; a later one overrides an earlier one."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return [SYSTEM_CONFIG_FILE, os.path.join(home, "osprofile", "blahpd.toml")]
-
-
 def read_settings(path: str, settings: Settings) -> Settings:
     """Return settings with the changes of a file. Raises `SettingError` if it has errors."""
-    try:
-        with open(path, "rb") as file:
-            table = tomllib.load(file)
-    except OSError as error:
-        raise SettingError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(f"{path}: {error}", hint="it must be TOML, as in: window = 100") from None
+    table = read_table(path, "window = 100")
     names = [f.name for f in fields(Settings)]
     changes = {}
     for name, value in table.items():

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from osprofile.executors.ninfg.job_target import JobTarget
     from osprofile.jobs.state import JobStatus
 
+    StatusSubscription = Callable[[str, Callable[[JobStatus], None]], object]
+    """Called with a job's id and the function that gets each status of the job."""
+
 log: Final = logging.getLogger("osprofile.ninfg")
 MIN_RETRY_DELAY, MAX_RETRY_DELAY = 1.0, 30.0
 """Seconds between two tries; each delay is twice the one before."""
@@ -102,8 +105,8 @@ class Job:
         elif status.state in _STATUS_BY_STATE:
             self._report_status(Status.ACTIVE if status.is_suspended else _STATUS_BY_STATE[status.state], "")
 
-    async def run_to_end(self, on_submitted: Callable[[str, Job], None]) -> None:
-        """Run the job from staging to its end; calls `on_submitted(job_id, self)` in between."""
+    async def run_to_end(self, on_submitted: StatusSubscription) -> None:
+        """Run the job from staging to its end; calls `on_submitted(job_id, update_status)` in between."""
         try:
             await self._run_stages(on_submitted)
         except (OSProfileError, OSError) as error:
@@ -112,7 +115,7 @@ class Job:
             log.exception("job %s: internal error", self.name)
             self._report_end(Status.FAILED, format_internal_error(error))
 
-    async def _start_or_fail(self, on_submitted: Callable[[str, Job], None]) -> bool:
+    async def _start_or_fail(self, on_submitted: StatusSubscription) -> bool:
         try:
             if await self._stage_and_submit(on_submitted):
                 return True
@@ -126,7 +129,7 @@ class Job:
         log.warning("job %s: %s", self.name, text)
         self._report_end(Status.FAILED, text)
 
-    async def _run_stages(self, on_submitted: Callable[[str, Job], None]) -> None:
+    async def _run_stages(self, on_submitted: StatusSubscription) -> None:
         if not await self._start_or_fail(on_submitted):
             if self._directory_exists:
                 await self._target.remove_directory(self._directory)
@@ -145,14 +148,14 @@ class Job:
 
     # Start
 
-    async def _stage_and_submit(self, on_submitted: Callable[[str, Job], None]) -> bool:
+    async def _stage_and_submit(self, on_submitted: StatusSubscription) -> bool:
         """Stage and submit the job; return False if its end was requested before the submission."""
         async with self._target.submit_slots:
             if not await self._run_unless_ended(self._stage_files()):
                 return False
             job_id = await self._submit_with_retries()
         self.job_id = job_id
-        on_submitted(job_id, self)
+        on_submitted(job_id, self.update_status)
         log.info("job %s is %s in %s", self.name, job_id, self._directory)
         return True
 

@@ -28,11 +28,12 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import IO
 
     from osprofile.executors.errors import AttributeRefusedError
     from osprofile.executors.ninfg.attributes import Destination, JobRequest
-    from osprofile.executors.ninfg.job import Job
+    from osprofile.jobs.state import JobStatus
 
 log: Final = logging.getLogger("osprofile.ninfg")
 MIN_POLL_INTERVAL, MAX_POLL_INTERVAL = 0.2, 5.0
@@ -96,7 +97,7 @@ class JobTarget:
         except OSProfileError as error:
             raise refusal_from_error(error, name) from error
         self._is_connected = is_local
-        self.jobs: dict[str, Job] = {}
+        self.status_listeners: dict[str, Callable[[JobStatus], object]] = {}
         self.submit_slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._fetch_slots = asyncio.Semaphore(MAX_CONCURRENT)
 
@@ -112,7 +113,7 @@ class JobTarget:
     async def connect_once(self) -> None:
         """Connect to a remote host once, so that a wrong address fails early. Raises `TargetError`."""
         if not self._is_connected:
-            await self.system.stat_file("/")
+            await self.system.files.stat_file("/")
             self._is_connected = True
 
     async def stage_files(self, request: JobRequest, directory: str) -> None:
@@ -122,10 +123,10 @@ class JobTarget:
         """
         if request.is_staged:
             with open(request.executable, "rb") as file:  # noqa: ASYNC230  # a local file
-                await self.system.upload_file(file, staged_path(request.executable, directory), 0o700)
+                await self.system.files.upload_file(file, staged_path(request.executable, directory), 0o700)
         if request.auth_number:
             line = io.BytesIO(f"{request.auth_number}\n".encode())
-            await self.system.upload_file(line, auth_number_path(directory), 0o600)
+            await self.system.files.upload_file(line, auth_number_path(directory), 0o600)
 
     async def fetch_file(self, directory: str, name: str, local_path: str) -> None:
         """Copy a file of a working directory to this machine; a missing file gives an empty one.
@@ -135,20 +136,20 @@ class JobTarget:
         async with self._fetch_slots:
             with open_output_file(local_path) as local_file:
                 try:
-                    await self.system.download_file(f"{directory}/{name}", local_file.fileno())
+                    await self.system.files.download_file(f"{directory}/{name}", local_file.fileno())
                 except ScriptFailedError:
                     if await self._has_file(directory, name):
                         raise
 
     async def _has_file(self, directory: str, name: str) -> bool:
         try:
-            return any(entry.name == name for entry in await self.system.list_directory(directory))
+            return any(entry.name == name for entry in await self.system.files.list_directory(directory))
         except ScriptFailedError:  # the directory was never created
             return False
 
     def forget_job(self, job_id: str | None) -> None:
         """Drop an ended job from memory and record: a server may run thousands, one by one."""
-        if job_id is not None and self.jobs.pop(job_id, None) is not None:
+        if job_id is not None and self.status_listeners.pop(job_id, None) is not None:
             self.system.unwatch(job_id)
             with contextlib.suppress(StoreError):
                 self.system.store.prune_ended_jobs(time.time())
@@ -156,7 +157,7 @@ class JobTarget:
     async def remove_directory(self, directory: str) -> None:
         """Remove a job's working directory; a failure is logged."""
         try:
-            await self.system.delete_path(directory)
+            await self.system.files.delete_path(directory)
         except OSProfileError as error:
             log.warning("%s is left behind: %s", directory, format_error(error))
 

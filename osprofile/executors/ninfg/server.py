@@ -191,7 +191,7 @@ class Server:
         task.add_done_callback(self._job_tasks.discard)
 
     async def _run_job(self, job: Job, target: JobTarget) -> None:
-        await job.run_to_end(target.jobs.__setitem__)
+        await job.run_to_end(target.status_listeners.__setitem__)
         target.forget_job(job.job_id)
         self._jobs.pop(job.name, None)
 
@@ -233,8 +233,8 @@ class Server:
 async def _forward_events(target: JobTarget) -> None:
     """Forward a target system's events to its jobs."""
     async for event in target.system.events():
-        if event.job_id in target.jobs:
-            target.jobs[event.job_id].update_status(event.status)
+        if event.job_id in target.status_listeners:
+            target.status_listeners[event.job_id](event.status)
 
 
 def _check_local_files(request: JobRequest) -> None:

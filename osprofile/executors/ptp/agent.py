@@ -168,7 +168,6 @@ class Agent:
         for task in self._background_tasks:
             task.cancel()
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
-        await self._target.close()
 
     # Input
 

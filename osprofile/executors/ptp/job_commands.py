@@ -99,7 +99,7 @@ class JobCommands:
             process_count=self._form.count_processes(description),
         )
         self._view.add_job(tracked)
-        record = self._target.store.find_job(self._target.name, job_id)
+        record = self._target.find_record(job_id)
         if record is not None:
             self.follow_output(record, description)
 
@@ -115,7 +115,7 @@ class JobCommands:
 
         A lost job may still run: its directory is kept.
         """
-        record = self._target.store.find_job(self._target.name, job_id)
+        record = self._target.find_record(job_id)
         is_clients = record is not None and (record.key or "").startswith(_KEY_PREFIX)
         if is_clients and self._view.get_state(job_id) in TERMINAL_STATES - {JobState.LOST}:
             await self._remove_directory(directory, sent_paths)
@@ -123,10 +123,10 @@ class JobCommands:
     async def _remove_directory(self, directory: str, sent_paths: Collection[str]) -> None:
         """Remove a job's directory if the client has the content of all files in it."""
         try:
-            names = [entry.name for entry in await self._target.list_directory(directory)]
+            names = [entry.name for entry in await self._target.files.list_directory(directory)]
             others = [name for name in names if name not in OWN_FILES]
             if all(posixpath.join(directory, name) in sent_paths for name in others):
-                await self._target.delete_path(directory)
+                await self._target.files.delete_path(directory)
         except OSProfileError as error:
             log.warning("%s is left behind: %s", directory, error)
 

@@ -170,7 +170,7 @@ class OutputFollower:
 
     async def _read_part(self, path: str, begin: int, count: int) -> bytes:
         with tempfile.TemporaryFile() as file:
-            await self._target.download_file(path, file.fileno(), begin, count)
+            await self._target.files.download_file(path, file.fileno(), begin, count)
             file.seek(0, os.SEEK_SET)
             return file.read()
 

@@ -12,14 +12,13 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, SettingError, StoreError
+from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, SettingError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.failures import format_internal_error
 from osprofile.metrics import OPTION_HELP, OPTION_METAVAR, export_metrics, parse_destination
 
 if TYPE_CHECKING:
     from osprofile.executors.ptp.channel import Channel
-    from osprofile.jobs.store import Store
 
 PROGRAM_NAME: Final = "osprofile-ptp-proxy"
 DEFAULT_PORT: Final = 12345
@@ -103,8 +102,8 @@ async def _serve_client(options: argparse.Namespace) -> int:
     from osprofile.executors.ptp.agent import Agent
     from osprofile.executors.ptp.form import SubmissionForm
     from osprofile.executors.ptp.system_view import POLL_INTERVAL
+    from osprofile.jobs.client import JobClient
     from osprofile.jobs.profiles import load_profile, load_profile_file
-    from osprofile.jobs.target_system import TargetSystem
     from osprofile.jobs.timing import Timing
 
     is_path = "/" in options.profile or options.profile.endswith(".xml")
@@ -112,10 +111,10 @@ async def _serve_client(options: argparse.Namespace) -> int:
     profile = load(options.profile, options.profiles)
     form = SubmissionForm(profile, options.application)
     interval = options.interval or POLL_INTERVAL
-    store = _open_store()
     timing = Timing(min_poll_interval=min(0.5, interval), max_poll_interval=interval)
+    client = JobClient(record_needed=False, timing=timing)
     try:
-        target = TargetSystem(profile, store=store, timing=timing)
+        target = client.open_target(profile, {})
         channel = await _open_channel(options)
         agent = Agent(
             channel,
@@ -127,18 +126,7 @@ async def _serve_client(options: argparse.Namespace) -> int:
         )
         return await agent.serve_client()
     finally:
-        store.close()
-
-
-def _open_store() -> Store:
-    """Return the user's job record, or one in memory if that cannot be used."""
-    from osprofile.jobs.store import Store, default_store_path
-
-    try:
-        return Store(default_store_path())
-    except StoreError as error:
-        log.warning("going on without a record: %s", error)
-        return Store()
+        await client.close()
 
 
 async def _open_channel(options: argparse.Namespace) -> Channel:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
-from osprofile.jobs.grace_period import GraceTracker, apply_removal
+from osprofile.jobs.live_job import LiveJob, apply_removal
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
+from osprofile.jobs.status_history import StatusHistory
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ _QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
 class TrackedJob:
     """A job with its status and what a status does not have; `job` is its element of the model.
 
-    `grace` is used for the jobs of others; its `aborted_at` is when the removal was requested.
+    `live` is used for the jobs of others; its `removed_at` is when the removal was requested.
     """
 
     status: JobStatus
@@ -60,7 +61,10 @@ class TrackedJob:
     sub_id: str = ""
     process_count: int = 1
     job: Job | None = None
-    grace: GraceTracker = field(default_factory=GraceTracker)
+    live: LiveJob = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.live = LiveJob(StatusHistory(self.status))
 
 
 @final
@@ -158,12 +162,12 @@ class SystemView:
         """
         tracked = self._other_jobs.get(job_id)
         if tracked is not None and aborts:
-            tracked.grace.aborted_at = time.time()  # first, as the job may end at any time
+            tracked.live.removed_at = time.time()  # first, as the job may end at any time
         try:
             yield
         except BaseException:  # an ABORT that was cut off or cancelled does not count
             if tracked is not None and aborts:
-                tracked.grace.aborted_at = None
+                tracked.live.removed_at = None
             raise
         finally:
             if tracked is not None:
@@ -296,16 +300,13 @@ class SystemView:
         """
         job_id = status.job_id
         if (array_id := self._target.find_array(job_id)) is not None:
-            if (
-                array_id in self._tracked_jobs
-                or self._target.store.find_job(self._target.name, array_id) is None
-            ):
+            if array_id in self._tracked_jobs or self._target.find_record(array_id) is None:
                 return
             job_id, status = array_id, await self._target.watch(array_id)
             if status.state.is_terminal:
                 return
         if job_id not in self._recorded_jobs:
-            record = self._target.store.find_job(self._target.name, job_id)
+            record = self._target.find_record(job_id)
             if record is None:
                 tracked = TrackedJob(status, queue=self._guess_queue(status))
                 self._other_jobs[job_id] = tracked
@@ -337,16 +338,16 @@ class SystemView:
                     self._resolve_missing_job(self._other_jobs[job_id], statuses.get(job_id))
 
     def _update_job(self, tracked: TrackedJob, status: JobStatus) -> None:
-        tracked.grace.missing = None
-        self._set_status(tracked, apply_removal(status) if tracked.grace.aborted_at else status)
+        tracked.live.missing = None
+        self._set_status(tracked, apply_removal(status) if tracked.live.removed_at else status)
 
     def _resolve_missing_job(self, tracked: TrackedJob, status: JobStatus | None) -> None:
         """Update a job of others that the batch system does not list, by the rule for recorded jobs."""
         if status is not None and status.state is not JobState.LOST:
             self._update_job(tracked, status)
             return
-        ended = tracked.grace.resolve_missing_job(
-            tracked.status.job_id, status, now=time.monotonic(), grace_period=self._target.timing.grace_period
+        ended = tracked.live.resolve_missing(
+            status, now=time.monotonic(), grace_period=self._target.timing.grace_period
         )
         if ended is not None:
             self._set_status(tracked, ended)

@@ -219,4 +219,16 @@ RULES: Final = (
             format_field("N", "<idb:Default/>", ' ext:requires="LEVEL"'), format_field("LEVEL", "<idb:Default/>"),
         ),
     ),
+    Rule(
+        "OSP215", "error", "an ext:for that is not NAME=VALUE, or not on a global field",
+        "A declaration with ext:for is a case: it holds where another field has a value, as a queue's limits do. It is "
+        "in the template without a name; it has Min, Max, ext:pattern, Default and a Description; both fields are "
+        "declared; and the field that decides does not depend on another one, except on USER_NAME and USER_GROUPS.",
+        format_global_fields(
+            format_field("QUEUE", "<idb:Default/>"), format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="debug"')
+        ),
+        format_global_fields(
+            format_field("QUEUE", "<idb:Default/>"), format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="QUEUE=debug"')
+        ),
+    ),
 )  # fmt: skip

@@ -50,6 +50,9 @@ def _format_limited_memory(tag: str) -> str:
     return format_global_fields(format_field("MEMORY", content, ' ext:type="integer"'))
 
 
+_DEBUG_QUEUE: Final = (
+    format_field("QUEUE", "<idb:Default>debug</idb:Default>", ' ext:pattern="debug|long"') + "\n"
+)
 _ENTRY_PATTERN: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<name>.*)"
 
 _SSH_BODY = "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"
@@ -137,7 +140,7 @@ RULES: Final = (
     ),
     Rule(
         "OSP312", "warning", "a settable field without a Description",
-        "`incarnate fields`, forms and error messages show it to people who set the field.",
+        "`incarnate show --fields`, forms and error messages show it to people who set the field.",
         format_template("hold -n <N>", '<idb:Field name="N" ext:type="integer"/>'),
         _format_number_template(""),
     ),
@@ -176,6 +179,17 @@ RULES: Final = (
         _format_limited_memory('<idb:Tag name="">2000</idb:Tag>'),
     ),
     Rule(
+        "OSP317", "warning", "a case that changes nothing, or that no request reaches",
+        "A case (ext:for) is checked in addition to the field itself: a Max above the field's own, or a Min below it, "
+        "allows nothing more. A value that the pattern or the tags of the deciding field do not have never comes.",
+        format_global_fields(
+            _DEBUG_QUEUE + format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="QUEUE=debugg"')
+        ),
+        format_global_fields(
+            _DEBUG_QUEUE + format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="QUEUE=debug"')
+        ),
+    ),
+    Rule(
         "OSP401", "error", "a bad Java regular expression",
         "FROM, TO, ext:pattern and the patterns that the engine reads use Java's syntax: what Java "
         "refuses, or what cannot be matched exactly as in Java, is an error.",
@@ -203,14 +217,15 @@ RULES: Final = (
         "Tags of STATE have the values QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and with the cause "
         "of the end FAILED/TIME FAILED/MEMORY FAILED/LIMIT FAILED/NODE FAILED/PREEMPTED "
         "REMOVED/DEPENDENCY; tags of NODE_STATE have UP DOWN ERROR, tags of "
-        "QUEUE_STATE have OPEN STOPPED. A word without a tag is UNKNOWN.",
+        "QUEUE_STATE have OPEN STOPPED. A word without a tag is UNKNOWN; the tag * of STATE gives such words a state, "
+        "QUEUED RUNNING HELD or HELD/SUSPENDED: what nobody knows is no end.",
         _format_status_template("RUNS"),
         _format_status_template("RUNNING"),
     ),
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
         "Besides the required groups, STATUS_PATTERN may have substate, exit, signal, host, queue, "
-        "elapsed, cpu, memory, ended and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default. A "
+        "elapsed, cpu, memory, ended and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default and limits. A "
         "misspelled group would be ignored silently.",
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?<owner> .*)?")),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?: .*)?")),

@@ -18,17 +18,18 @@ from osprofile.lint.shell.position import (
     METACHARACTERS,
     PLACEHOLDER_MARK,
     Command,
+    FlowStep,
     HereDocument,
     Position,
     QuoteContext,
     Role,
+    Variable,
     Word,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.lint.dataflow import FlowStep
 
 PlaceholderT = TypeVar("PlaceholderT")
 
@@ -43,8 +44,6 @@ _RESERVED_WORDS: Final = frozenset(
 """Words after which a command may begin."""
 POSITIONAL_NAMES: Final = frozenset("@*") | {str(number) for number in range(1, 100)}
 """The names of the positional parameters, which are local to each function."""
-Variable = tuple[str, str]
-"""The function whose positional parameter it is (empty for all other variables), and its name."""
 _OPENING_WORDS: Final = frozenset({"if", "while", "until", "for", "case", "{"})
 _CLOSING_WORDS: Final = frozenset({"fi", "done", "}"})
 

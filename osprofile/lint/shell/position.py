@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +41,8 @@ PLACEHOLDER_MARK: Final = "\uffff"
 EXPANSION_MARK: Final = "\ufffe"
 """Stands for `$x`, `$(...)` and other expansions in the text of a word; not allowed in XML either."""
 
+Variable = tuple[str, str]
+"""The function whose positional parameter it is (empty for all other variables), and its name."""
 BLANKS: Final = frozenset(" \t")
 METACHARACTERS: Final = frozenset(" \t\n;&|<>()")
 MAX_NESTING_DEPTH: Final = 60
@@ -117,3 +119,39 @@ class HereDocument:
     strips_tabs: bool
     is_literal: bool
     readers: tuple[Command, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class QuotingFault:
+    """Why a value is unsafe: a code, the position as the end of "is used ...", and a remedy."""
+
+    code: str
+    position_text: str
+    remedy: str = ""
+
+
+@final
+class ReachedPosition(NamedTuple):
+    """A position that a value reaches; `may_begin` says whether a word there may begin with the value.
+
+    `source` is the variable (`$x`) or output (`$(...)`) that contains it; empty where it is put in.
+    """
+
+    source: str
+    position: Position
+    may_begin: bool
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowStep:
+    """The positions that a value reaches in one step, and the variables that are set to it there.
+
+    Each variable has whether its value may begin with it. `cached_faults` has one entry when the step was
+    examined: many values reach the same variables.
+    """
+
+    positions: list[ReachedPosition]
+    variables: list[tuple[Variable, bool]]
+    cached_faults: list[tuple[QuotingFault | None, QuotingFault | None]] = field(default_factory=list)

@@ -72,7 +72,9 @@ def test_a_line(text: str, expected: dict[str, Any]) -> None:
 
 
 def test_every_attribute_is_a_column() -> None:
-    known = {*FIELD_BY_ATTRIBUTE, "after_ok", "after_not_ok", "after_any", "application", "working_directory"}
+    others = {"after_ok", "after_not_ok", "after_any", "application", "passed_options", "working_directory"}
+    others |= {"inputs", "fetch", "fetch_to"}
+    known = {*FIELD_BY_ATTRIBUTE, *others}
     assert known == {name for name in JobDescription.__slots__ if name != "fields"}
     for name in known - {"environment"}:
         for column in {name, name.replace("_", "-")}:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -81,7 +82,12 @@ def test_json(machine: Machine) -> None:
 def test_waiting_ends_with_the_first_code_that_is_not_0(machine: Machine) -> None:
     text = "arguments\n'exit 0'\n'exit 3'\n'exit 1'\n"
     ended = submit(machine, text, "--key", "k", "--wait", "sh", "-c")
-    assert (ended.code, len(ended.out.split()), ended.err) == (3, 3, "")
+    ids = ended.out.split()
+    assert (ended.code, len(ids)) == (3, 3)
+    assert ended.err.splitlines() == [
+        f"incarnate: job {ids[1]} ended with exit code 3",
+        f"incarnate: job {ids[2]} ended with exit code 1",
+    ]
 
 
 def test_a_job_may_wait_for_those_of_earlier_lines(machine: Machine) -> None:
@@ -163,7 +169,7 @@ def test_what_cannot_be_one_array(
     [
         ("nam\nx", ("true",), 2, "jobs.csv:1: column nam is not known"),
         ("walltime\n1h\n\nsoon", ("true",), 2, "jobs.csv:4: walltime 'soon' is not a time"),
-        ("queue\nx\n-x", ("true",), 1, "jobs.csv:3: queue: field QUEUE"),
+        ("queue\nx\n-x", ("true",), 1, "jobs.csv:2: queue: field QUEUE"),
         ("JOB_NAME\n-x y", ("true",), 1, "jobs.csv:2: field JOB_NAME"),
         ("name\nx", ("--gpus", "2", "true"), 1, "jobs.csv:2: --gpus is not supported: field GPUS is not used"),
         ("env:1A\nx", ("true",), 1, "jobs.csv:2: env:1A: field ENVIRONMENT"),
@@ -191,14 +197,33 @@ def test_a_refused_line_submits_nothing(
     assert count_jobs(machine) == 0
 
 
-def test_twenty_errors_are_printed_and_all_counted(machine: Machine) -> None:
-    for text, where in (("walltime\n" + "x\n" * 30, "walltime 'x'"), ("name\n" + "a b\n" * 30, "name: ")):
-        ended = submit(machine, text, "true")
+def test_an_error_of_many_lines_is_one_message(machine: Machine) -> None:
+    ended = submit(machine, "walltime\n" + "x\n" * 30 + "5m\nsoon\nx\n", "true")
+    first, _hint, second, total = ended.err.splitlines()
+    assert first == "jobs.csv:2: walltime 'x' is not a time (also in 30 lines: 3-31,34)"
+    assert second == "jobs.csv:33: walltime 'soon' is not a time"
+    assert total == "incarnate: 32 errors: nothing was submitted"
+    ended = submit(machine, "name,gpus\na,1\nb,2\nc c,\n", "true")
+    first, _hint, second, _hint, _total = ended.err.splitlines()
+    assert first.endswith("is not used by template START of profile here (also in line 3)")
+    assert second.startswith("jobs.csv:4: name: ")
+    ended = submit(machine, "walltime\n" + "x\n5m\n" * 200, "true")
+    assert ended.err.splitlines()[0].endswith(
+        " (also in 199 lines: 4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44, ...)"
+    )
+
+
+def test_twenty_kinds_of_errors_are_printed_and_all_counted(machine: Machine) -> None:
+    kinds = "".join(f"{chr(103 + n % 20)} {'xyz'[n // 20]}\n" for n in range(30))
+    for column, where in (("walltime", "walltime '"), ("name", "name: ")):
+        ended = submit(machine, f"{column}\n{kinds}", "true")
         lines = [line for line in ended.err.splitlines() if line.startswith("jobs.csv:")]
         assert [line.split(": ", 1)[0] for line in lines] == [f"jobs.csv:{n}" for n in range(2, 22)]
         assert all(where in line for line in lines)
         assert ended.err.count("hint: ") == 1
-        assert ended.err.endswith("incarnate: 30 errors, the first 20 of them above: nothing was submitted\n")
+        assert ended.err.endswith(
+            "incarnate: 30 errors, the first 20 kinds of them above: nothing was submitted\n"
+        )
 
 
 def test_words_that_are_not_utf_8(machine: Machine) -> None:
@@ -231,22 +256,26 @@ def test_failed_submissions_are_told_and_the_others_go_on(machine: Machine) -> N
     assert waited.code == 125
 
 
-def test_twenty_failures_are_printed_and_all_counted(machine: Machine) -> None:
+def test_a_failure_of_many_jobs_is_one_message(machine: Machine) -> None:
     (machine.root / "file").touch()
     lines = "".join(f"{machine.root}/file/{n}\n" for n in range(30))
-    ended = submit(machine, f"working_directory\n{lines}", "--key", "k", "true")
+    ended = submit(machine, f"working_directory\n{lines}/proc/none\n", "--key", "k", "true")
     *errors, total, _hint = ended.err.splitlines()
-    assert (ended.code, len([line for line in errors if line.startswith("jobs.csv:")])) == (1, 20)
-    assert total == "incarnate: 30 of 30 jobs were not submitted, the first 20 errors above"
+    assert (ended.code, len([line for line in errors if line.startswith("jobs.csv:")])) == (1, 2)
+    assert re.fullmatch(
+        r"incarnate: 31 of 31 jobs were not submitted; "
+        r"the error of line \d+ is also that of 29 lines: [-,0-9]+", total
+    )  # fmt: skip
 
 
 def test_submissions_whose_end_is_not_known_are_no_failures(machine: Machine) -> None:
     ended = submit(machine, "name\n" + "a\n" * 30, "--key", "k", "--host", "down", "true")
     *errors, total, hint = ended.err.splitlines()
-    lines = [line for line in errors if line.startswith("jobs.csv:")]
-    assert (ended.code, len(lines)) == (1, 20)
-    assert all("whether the job was submitted is not known" in line for line in lines)
-    assert total == "incarnate: 30 of 30 jobs may have been submitted, the first 20 errors above"
+    (line,) = (line for line in errors if line.startswith("jobs.csv:"))
+    assert ended.code == 1
+    assert "whether the job was submitted is not known" in line
+    assert total.startswith("incarnate: 30 of 30 jobs may have been submitted; the error of line ")
+    assert " is also that of 29 lines: " in total
     assert hint.endswith("with --key k tries only these again, and submits no job twice")
 
 

@@ -178,7 +178,7 @@ def test_an_interrupt_ends_the_following_only(machine: Machine) -> None:
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=PATIENCE) == ("", "")
     assert process.returncode == 130
-    assert machine.run_json("status", job_id)[0]["state"] == "RUNNING"
+    assert machine.run_json("list", job_id)[0]["state"] == "RUNNING"
 
 
 def test_a_reader_that_goes(machine: Machine) -> None:
@@ -267,12 +267,12 @@ def test_a_job_that_was_not_started_here(machine: Machine) -> None:
 
 def test_a_job_that_nobody_knows(machine: Machine) -> None:
     """The same fault by each verb, whatever was asked about the job."""
-    expected = machine.run("job", "status", "-p", "here", "1-2-0123abcd")
+    expected = machine.run("job", "list", "-p", "here", "1-2-0123abcd")
     assert (expected.code, expected.out) == (2, "")
     assert machine.run("job", "output", "-p", "here", "1-2-0123abcd") == expected
-    for verb in ("status", "show", "output", "list"):
+    for verb in ("show", "output", "list"):
         ended = machine.run("job", verb, "nosuch")
-        assert ended.code == (1 if verb == "list" else 2)
+        assert ended.code == 2
         assert ended.err.startswith(
             f"incarnate: job nosuch is not in the record {default_store_path()}, by its"
         )

@@ -36,7 +36,7 @@ KEYS = [
 def test_waiting_tells_once_why_a_job_will_not_start(machine: Machine) -> None:
     first = machine.submit("sleep", "100")
     job_id = machine.submit("--after", first, "true")
-    assert machine.run_json("status", job_id)[0]["state"] == "QUEUED"
+    assert machine.run_json("list", job_id)[0]["state"] == "QUEUED"
     reason = "TooLong (it asks for too much: as it is, it will not start)"
     (file,) = (d / ".gpe/waiting" for d in machine.directories if (d / ".gpe/waiting").exists())
     process = machine.start("job", "wait", job_id)
@@ -56,11 +56,11 @@ def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machin
     for job_id, code in jobs.items():
         ended = machine.run("job", "wait", job_id)
         assert (ended.code, ended.out, ended.err) == (code, "", "")
-    parsed = {job["id"]: job for job in machine.run_json("status", *jobs)}
+    parsed = {job["id"]: job for job in machine.run_json("list", *jobs)}
     assert [parsed[j]["exit_code"] for j in jobs] == [0, 1, 3, 127, None, None]
     assert [parsed[j]["signal"] for j in jobs] == [None, None, None, None, 9, 15]
     assert [parsed[j]["state"] for j in jobs] == ["DONE"] * 4 + ["FAILED"] * 2
-    lines = machine.run("job", "status", *jobs).out.splitlines()
+    lines = machine.run("job", "list", *jobs).out.splitlines()
     assert [line.split()[3] for line in lines[1:]] == ["0", "1", "3", "127", "SIGKILL", "SIGTERM"]
 
 
@@ -86,9 +86,9 @@ def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> N
     message = f"incarnate: job {removed} has no exit code: it was removed (USER)\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     ended = machine.run("job", "wait", limited)
-    message = f"incarnate: job {limited} has no exit code: it was over its time limit (TIME): over its wall time of 1 s\n"
+    message = f"incarnate: job {limited} has no exit code: it exceeded its time limit (TIME): over its wall time of 1 s\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
-    states = [(job["state"], job["limit"]) for job in machine.run_json("status", removed, limited)]
+    states = [(job["state"], job["limit"]) for job in machine.run_json("list", removed, limited)]
     assert states == [("REMOVED", False), ("FAILED", True)]
 
 
@@ -98,7 +98,22 @@ def test_a_timeout_is_124_and_the_job_goes_on(machine: Machine) -> None:
     assert ended.code == 124
     assert ended.err == f"incarnate: job {job_id} has not ended yet; it continues\n"
     assert [job["id"] for job in json.loads(ended.out)] == [job_id]
-    assert machine.run_json("status", job_id)[0]["state"] == "RUNNING"
+    assert machine.run_json("list", job_id)[0]["state"] == "RUNNING"
+
+
+def test_jobs_without_exit_codes_for_one_cause_are_one_message(machine: Machine) -> None:
+    jobs = [machine.submit("sleep", "100") for _ in range(3)]
+    ended = machine.run("job", "wait", "--timeout", "0.1", *jobs)
+    assert (ended.code, ended.err) == (
+        124, f"incarnate: 3 jobs ({', '.join(jobs)}) have not ended yet; they continue\n"
+    )  # fmt: skip
+    machine.run("job", "cancel", *jobs)
+    ended = machine.run("job", "wait", *jobs)
+    assert (ended.code, ended.err) == (
+        125, f"incarnate: 3 jobs ({', '.join(jobs)}) have no exit code: it was removed (USER)\n"
+    )  # fmt: skip
+    ended = machine.run("job", "cancel", *jobs)
+    assert (ended.code, ended.err) == (1, f"incarnate: 3 jobs ({', '.join(jobs)}): has already ended\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -112,7 +127,7 @@ def test_an_interrupt_ends_the_waiting_only(machine: Machine, number: signal.Sig
     out, err = waiting.communicate(timeout=PATIENCE)
     assert (waiting.returncode, out) == (128 + number, "")
     assert err == "incarnate: interrupted; the jobs continue\n"
-    assert machine.run_json("status", job_id)[0]["state"] == "RUNNING"
+    assert machine.run_json("list", job_id)[0]["state"] == "RUNNING"
 
 
 def test_hold_and_resume_say_nothing(machine: Machine) -> None:
@@ -120,7 +135,7 @@ def test_hold_and_resume_say_nothing(machine: Machine) -> None:
     for verb, state in (("hold", "HELD"), ("resume", "RUNNING")):
         ended = machine.run("job", verb, job_id)
         assert (ended.code, ended.out, ended.err) == (0, "", "")
-        assert machine.run_json("status", job_id)[0]["state"] == state
+        assert machine.run_json("list", job_id)[0]["state"] == state
     assert [job["state"] for job in machine.run_json("hold", job_id)] == ["HELD"]
 
 
@@ -130,7 +145,7 @@ def test_a_refused_deed_is_told_in_the_batch_system_s_words(machine: Machine) ->
     ended = machine.run("job", "cancel", job_id, running)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == f"incarnate: job {job_id}: has already ended\n"
-    assert [job["state"] for job in machine.run_json("status", job_id, running)] == ["DONE", "REMOVED"]
+    assert [job["state"] for job in machine.run_json("list", job_id, running)] == ["DONE", "REMOVED"]
 
 
 ARGUMENTS = [
@@ -182,9 +197,7 @@ def test_no_profile(machine: Machine) -> None:
     assert "there is no profile 'nowhere'" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("verb", "code"), [("status", 2), ("hold", 2), ("resume", 2), ("cancel", 2), ("wait", 125)]
-)
+@pytest.mark.parametrize(("verb", "code"), [("hold", 2), ("resume", 2), ("cancel", 2), ("wait", 125)])
 def test_no_job(machine: Machine, verb: str, code: int) -> None:
     ended = machine.run("job", verb)
     assert (ended.code, ended.out) == (code, "")
@@ -199,7 +212,7 @@ def test_json(machine: Machine) -> None:
     job_id = submitted["id"]
     waited = json.loads(machine.run("job", "wait", job_id, "--json").out)[0]
     assert list(waited) == KEYS
-    assert waited == machine.run_json("status", job_id)[0] == machine.run_json("list")[0]
+    assert waited == machine.run_json("list", job_id)[0] == machine.run_json("list")[0]
     known = {
         "id": job_id, "profile": "here", "host": None, "target": "here", "state": "DONE",
         "exit_code": 0, "signal": None, "limit": False, "reason": None, "name": "name", "key": "k",
@@ -307,7 +320,7 @@ def test_a_submission_cut_before_its_link_ends_as_its_job_does(machine: Machine)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_submission_cut_after_its_work_is_found(machine: Machine, number: signal.Signals) -> None:
     machine.add_gated()
-    assert machine.run("deploy", "-p", "gated", "--run").code == 0
+    assert machine.run("render", "--deploy", "-p", "gated", "--run").code == 0
     (machine.root / "gate-after").touch()
     process = machine.start("job", "submit", "-p", "gated", "--key", "k", "sleep", "100")
     machine.hung()
@@ -347,15 +360,15 @@ def test_without_its_record_each_verb_works_on_live_jobs(machine: Machine) -> No
     jobs = [machine.submit("sleep", "100"), machine.submit("sleep", "100")]
     ended = machine.submit("sh", "-c", "exit 3")
     other = {"OSPROFILE_STORE": str(machine.root / "other.db")}
-    lost = machine.run("job", "status", jobs[0], **other)
+    lost = machine.run("job", "list", jobs[0], **other)
     assert (lost.code, lost.out) == (2, "")
     assert f"job {jobs[0]} is not in the record {machine.root}/other.db" in lost.err
     for verb, state in (("hold", "HELD"), ("resume", "RUNNING"), ("cancel", "REMOVED")):
         assert machine.run("job", verb, "-p", "here", *jobs, **other).code == 0
-        parsed = json.loads(machine.run("job", "status", "-p", "here", "--json", *jobs, **other).out)
+        parsed = json.loads(machine.run("job", "list", "-p", "here", "--json", *jobs, **other).out)
         assert [(job["id"], job["state"]) for job in parsed] == [(j, state) for j in jobs]
     assert machine.run("job", "wait", "-p", "here", ended, **other).code == 3
-    known = machine.run("job", "status", "--json", ended, OSPROFILE_PROFILE="here", **other)
+    known = machine.run("job", "list", "--json", ended, OSPROFILE_PROFILE="here", **other)
     assert json.loads(known.out)[0]["exit_code"] == 3
 
 
@@ -380,14 +393,14 @@ def test_a_record_that_cannot_be_used(machine: Machine, broken: str) -> None:
         path.mkdir()
     # Nobody can make a directory there, not even root.
     store = {"OSPROFILE_STORE": "/proc/none/jobs.db" if broken == "no place" else str(path)}
-    for words in (("submit", "-p", "here", "true"), ("list",), ("status", job_id), ("hold", job_id)):
+    for words in (("submit", "-p", "here", "true"), ("list",), ("list", job_id), ("hold", job_id)):
         ended = machine.run("job", *words, **store)
         assert (ended.code, ended.out) == (1, "")
         assert ended.err.startswith("incarnate: the record of the jobs, ")
         assert "    hint: " in ended.err
     assert len(machine.directories) == 1
     assert machine.run("job", "wait", job_id, **store).code == 125
-    ended = machine.run("job", "status", job_id, "-p", "here", **store)
+    ended = machine.run("job", "list", job_id, "-p", "here", **store)
     assert ended.code == 0
     assert ended.err.startswith("incarnate: warning: continuing without a record: ")
     assert ended.out.splitlines()[1].split()[:3] == [job_id, "here", "RUNNING"]
@@ -402,7 +415,7 @@ def test_one_unknown_job_among_several(machine: Machine) -> None:
     assert ended.err.count("is not in the record") == 2
     assert machine.run("job", "wait", jobs[1], unknown).code == 3
     for words in ((unknown,), ("nonsense",), ("-p", "here", unknown), ("-p", "here", "nonsense")):
-        ended = machine.run("job", "status", *jobs, *words)
+        ended = machine.run("job", "list", *jobs, *words)
         assert ended.code in {1, 2}
         assert [line.split()[0] for line in ended.out.splitlines()] == ["JOB", *jobs]
         assert ended.err.count(f"job {words[-1]}") >= 1
@@ -415,14 +428,15 @@ def test_a_job_on_several_targets_is_asked_for_by_none(machine: Machine) -> None
     store = Store(default_store_path())
     store.adopt_job("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
     store.close()
-    for verb in ("status", "cancel"):
+    for verb in ("hold", "cancel"):
         ended = machine.run("job", verb, job_id)
         assert (ended.code, ended.out) == (2, "")
         assert "is recorded on several target systems: here, here@me@near:22" in ended.err
         assert "--profile here or --profile here --host me@near:22" in ended.err
-    assert machine.run_json("status", job_id, "--host", "me@near")[0]["host"] == "me@near"
-    assert machine.run_json("status", job_id, "-p", "here")[0]["host"] is None
+    assert machine.run_json("list", job_id, "--host", "me@near")[0]["host"] == "me@near"
+    assert machine.run_json("list", job_id, "-p", "here")[0]["host"] is None
     assert [job["target"] for job in machine.run_json("list")] == ["here", "here@me@near:22"]
+    assert [job["target"] for job in machine.run_json("list", job_id)] == ["here", "here@me@near:22"]
     assert [job["target"] for job in machine.run_json("list", *near)] == ["here@me@near:22"]
 
 
@@ -440,7 +454,7 @@ def test_a_recorded_profile_that_is_gone(machine: Machine, tmp_path: Path) -> No
     path = machine.root / "profiles" / "here.xml"
     moved = tmp_path / "moved.xml"
     path.rename(moved)
-    ended = machine.run("job", "status", job_id)
+    ended = machine.run("job", "hold", job_id)
     assert (ended.code, ended.out) == (2, "")
     assert "there is no profile 'here'" in ended.err
     assert "--profile PATH gives the path of its file" in ended.err
@@ -448,13 +462,13 @@ def test_a_recorded_profile_that_is_gone(machine: Machine, tmp_path: Path) -> No
     assert machine.run("job", "wait", job_id, OSPROFILE_PROFILE=str(moved)).code == 0
     assert machine.run("job", "wait", job_id).code == 0  # the record has the path
     moved.unlink()
-    assert "there is no profile 'here'" in machine.run("job", "status", job_id).err
+    assert "there is no profile 'here'" in machine.run("job", "hold", job_id).err
 
 
 def test_the_record_goes_before_the_environment_s_profile(machine: Machine) -> None:
     job_id = machine.submit("sh", "-c", "exit 3")
     assert machine.run("job", "wait", job_id, OSPROFILE_PROFILE="linux").code == 3
-    assert machine.run("job", "status", job_id, OSPROFILE_PROFILE="slurm").code == 0
+    assert machine.run("job", "list", job_id, OSPROFILE_PROFILE="slurm").code == 0
 
 
 def test_a_job_whose_id_cannot_be_printed(machine: Machine) -> None:
@@ -473,6 +487,38 @@ def test_a_job_whose_id_cannot_be_printed(machine: Machine) -> None:
 
 
 # Lists
+
+
+REFUSES = """<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[
+: '<JOB_SCRIPT/'/'\\''>'
+{script}]]></idb:Body></idb:Invocation></idb:Template>
+<idb:Template><idb:Field name="BATCH_SYSTEM" isSettable="false"><idb:Value>{name}</idb:Value></idb:Field></idb:Template>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "script", "message"),
+    [
+        (
+            "Toy",
+            "printf 'tsub: no \\033[2J such queue\\n' >&2; exit 38",
+            "Toy refused the job: tsub: no \ufffd[2J such queue",
+        ),
+        ("Toy", "echo 'tsub: first'; echo second; exit 1", "Toy refused the job: tsub: first\nsecond"),
+        ("Toy", "exit 3", "START failed (exit status 3) without output"),
+        ("Toy", "echo START: no directory >&2; exit 1", "START failed (exit status 1): START: no directory"),
+        ("Toy", "nosuch-tsub", "START failed (exit status 127): sh: {line}: nosuch-tsub: not found"),
+        ("", "echo 'cannot do it' >&2; exit 1", "START failed (exit status 1): cannot do it"),
+    ],
+)
+def test_a_batch_system_that_refuses_a_job(machine: Machine, name: str, script: str, message: str) -> None:
+    machine.add("toy", REFUSES.format(name=name, script=script))
+    ended = machine.run("job", "submit", "-p", "toy", "true")
+    assert (ended.code, ended.out) == (1, "")
+    begin, _, end = message.partition("{line}")
+    assert ended.err.startswith(f"incarnate: {begin}")
+    assert ended.err.endswith(f"{end}\n")
+    assert machine.run_json("list", "--all") == []
 
 
 def test_a_list_is_one_query_a_target(machine: Machine) -> None:
@@ -510,8 +556,8 @@ def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
     assert [(job["state"], job["stale"]) for job in json.loads(ended.out)] == [
         ("RUNNING", False), ("RUNNING", True), ("RUNNING", True),
     ]  # fmt: skip
-    ended = machine.run("job", "status", *there)
-    assert (ended.code, ended.out) == (1, "")
+    ended = machine.run("job", "list", *there)
+    assert (ended.code, ended.out.count("RUNNING?")) == (1, 2)
     assert ended.err.count("No route to host") == 1
     (machine.root / "down").unlink()
 
@@ -561,6 +607,17 @@ def test_a_list_forgets_what_ended_long_ago(machine: Machine) -> None:
     assert machine.run_json("list", "--all", "-p", "linux") == []
 
 
+def test_a_list_of_some_states(machine: Machine) -> None:
+    killed, ended = machine.submit("sh", "-c", "kill -9 $$"), machine.submit("false")
+    array = machine.submit("--array", "1-2", "sh", "-c", "[ $GPE_ARRAY_INDEX = 1 ] || kill -9 $$")
+    machine.run("job", "wait", killed, ended, array)
+    assert [job["id"] for job in machine.run_json("list", "--state", "FAILED")] == [killed, array]
+    assert [job["id"] for job in machine.run_json("list", "--state", "lost, done")] == [ended]
+    assert machine.run_json("list", "--state", "LOST") == []
+    table = machine.run("job", "list", "--tasks", "--state", "FAILED").out.splitlines()[1:]
+    assert [line.split()[0] for line in table] == [killed, array, f"{array}_2"]
+
+
 def test_an_empty_list(machine: Machine) -> None:
     ended = machine.run("job", "list")
     assert (ended.code, ended.err) == (0, "")
@@ -584,15 +641,25 @@ FIELDS = (
 def test_a_batch_system_s_words_cannot_act_on_a_terminal(machine: Machine, word: str, state: str) -> None:
     body = SAYS.format(word=word, reason="x" * 300)
     machine.add("says", template("GET_JOB_STATUS", body, FIELDS))
-    ended = machine.run("job", "status", "-p", "says", "7")
+    ended = machine.run("job", "list", "-p", "says", "7")
     assert ended.code == 0
     assert all(c == "\n" or c.isprintable() for c in ended.out)
     line = ended.out.splitlines()[1]
     assert line.split()[:3] == ["7", "says", state]
     assert f"[bold]{'x' * 300}" in line
-    parsed = machine.run_json("status", "-p", "says", "7")[0]
+    parsed = machine.run_json("list", "-p", "says", "7")[0]
     assert (parsed["state"], parsed["native_state"]) == (state, word)
     assert "\x1b[2J[bold]xxx" in parsed["reason"]
+
+
+def test_jobs_are_listed_in_the_order_of_their_short_ids(machine: Machine) -> None:
+    body = "id='<JOB_ID>'; echo ${id%.server}.server running reason="
+    every = "<idb:Body>for id in 7 8 9; do echo $id.server running reason=; done</idb:Body>"
+    rest = f'<idb:Invocation name="ALL">{every}</idb:Invocation>{FIELDS}'
+    machine.add("short", template("GET_JOB_STATUS", body, rest))
+    for ids in (["8"], ["8", "7", "9.server"]):
+        found = machine.run_json("list", "-p", "short", *ids)
+        assert [job["id"] for job in found] == [f"{job_id[0]}.server" for job_id in ids]
 
 
 def test_warnings_are_told_without_a_traceback(machine: Machine) -> None:
@@ -652,7 +719,7 @@ def test_old_jobs_are_forgotten_with_their_files(machine: Machine, tmp_path: Pat
     assert refused.code == 1
     assert f"the files of job {ids[1]} are kept: it may still run" in refused.err
     both = machine.run("job", "forget", "--older-than", "1h", ids[1])
-    assert (both.code, "leave JOB out" in both.err) == (2, True)
+    assert (both.code, "--older-than and JOB cannot be used together" in both.err) == (2, True)
     assert machine.run("job", "cancel", ids[2]).code == 0
 
 
@@ -722,16 +789,16 @@ def test_jobs_are_named_by_their_keys(machine: Machine) -> None:
     assert machine.run("job", "wait", "fit").code == 3
     assert machine.run("job", "wait", "nothing", "fit").code == 125
     assert machine.run("job", "wait", "fit", "nothing").code == 3
-    for verb in ("status", "show", "list"):
+    for verb in ("show", "list"):
         (row,) = json.loads(machine.run("job", verb, "fit", "--json").out)
         assert (row["id"], row["key"], row["exit_code"]) == (job, "fit", 3)
     assert machine.run("job", "output", "--profile", "linux", "fit").out == "x\n"
     other = machine.run(
         "job", "submit", "--profile", "linux", "--key", job, "--wait", "/bin/true"
     ).out.strip()
-    assert json.loads(machine.run("job", "status", job, "--json").out)[0]["id"] == job != other
-    unknown = machine.run("job", "status", "nothing")
+    assert json.loads(machine.run("job", "list", job, "--json").out)[0]["id"] == job != other
+    unknown = machine.run("job", "list", "nothing")
     assert unknown.code == 2
     assert "job nothing is not in the record" in unknown.err
     assert machine.run("job", "forget", "fit").code == 0
-    assert machine.run("job", "status", "fit").code == 2
+    assert machine.run("job", "list", "fit").code == 2

@@ -85,11 +85,11 @@ def test_json(machine: Machine) -> None:
     job_id = machine.submit("--wait", "-N", "demo", "-e", "A=1\x1b", "true")
     (job,) = json.loads(show(machine, "--json", job_id))
     more = [
-        "queue", "walltime", "stdin", "stdout", "stderr", "application",
-        "fields", "dependencies", "history",
+        "queue", "walltime", "stdin", "stdout", "stderr", "inputs", "fetch", "fetch_to", "application",
+        "fields", "dependencies", "history", "error_lines", "likely_cause",
     ]  # fmt: skip
     assert list(job) == [*KEYS, *more]
-    assert {name: job[name] for name in KEYS} == machine.run_json("status", job_id)[0]
+    assert {name: job[name] for name in KEYS} == machine.run_json("list", job_id)[0]
     assert job["stdout"] == f"{machine.directories[0]}/stdout"
     assert job["fields"].pop("DIRECTORY") == str(machine.root)
     assert job["fields"] == {
@@ -181,13 +181,13 @@ def test_a_profile_that_is_gone(machine: Machine) -> None:
     path.unlink()
     ended = machine.run("job", "show", ended_id)
     assert (ended.code, ended.out) == (0, before)
-    assert ended.err == "incarnate: warning: gone cannot be asked: there is no profile 'gone'\n"
+    assert ended.err == "incarnate: warning: gone does not answer: there is no profile 'gone'\n"
     for word in (live_id, "k", f"{live_id}_1"):
         ended = machine.run("job", "show", word)
         assert ended.code == 1
         told, hint = ended.err.splitlines()
         assert told == (
-            "incarnate: gone cannot be asked: there is no profile 'gone'; this is the last known state"
+            "incarnate: gone does not answer: there is no profile 'gone'; this is the last known state"
         )
         assert hint.endswith("; incarnate job forget --force gone forgets its jobs")
         assert f"job {word if word != 'k' else live_id}\n  state           " in ended.out
@@ -201,7 +201,7 @@ def test_a_profile_that_is_gone(machine: Machine) -> None:
     file = ended.err.rstrip("\n").rpartition(" is in ")[2]
     assert Path(file).read_text() == "hello\n"
     ended = machine.run("job", "output", "--error", live_id)
-    assert f"hint: incarnate job show {live_id} tells its files\n" in ended.err
+    assert f"hint: incarnate job show {live_id} lists its files\n" in ended.err
     assert (
         machine.run("job", "show", "nosuch").code == machine.run("job", "show", "-p", "gone", "x").code == 2
     )
@@ -250,7 +250,7 @@ def test_causes_and_usage(machine: Machine) -> None:
         store.adopt_job("here", status)
     store.close()
     text = show(machine, "0")
-    assert "\n  state           FAILED (w)\n  cause           TIME (it was over its time limit)\n" in text
+    assert "\n  state           FAILED (w)\n  cause           TIME (it exceeded its time limit)\n" in text
     assert "\n  reason          why\n" in text
     assert "\n  nodes           n1 n2\n" in text
     assert "(waited 0:00:10)\n" in text
@@ -317,7 +317,7 @@ def test_times_agree_and_go_forward(machine: Machine, held: bool) -> None:
         expected[2:2] = ["HELD", "RUNNING"]
         for verb, state in (("", "RUNNING"), ("hold", "HELD"), ("resume", "RUNNING")):
             assert not verb or machine.run("job", verb, job_id).code == 0
-            assert machine.run_json("status", job_id)[0]["state"] == state
+            assert machine.run_json("list", job_id)[0]["state"] == state
             time.sleep(0.5)
     (machine.root / "go").touch()
     assert machine.run("job", "wait", job_id).code == 0
@@ -362,4 +362,15 @@ def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
     assert ended.code == 0, ended.err
     text = ended.out
     assert all(c == "\n" or c.isprintable() for c in text)
-    assert "reason          the batch system's state is weird: \\x1b[2J[bold]x\\x9b\n" in text
+    assert (
+        "  reason          the batch system's state is weird, which the profile does not know: \\x1b[2J[bold]x\\x9b\n"
+        in text
+    )
+    # the profile says what such a word means
+    fields = FIELDS.replace(
+        "</idb:Tag></idb:Field>", '</idb:Tag><idb:Tag name="*">QUEUED</idb:Tag></idb:Field>'
+    )
+    machine.add("says", template("GET_JOB_STATUS", SAYS.format(word="weird", reason="x"), fields))
+    text = machine.run("job", "show", "-p", "says", "7").out
+    assert "  state           QUEUED (weird)\n" in text
+    assert "  reason          the batch system's state is weird, which the profile does not know" in text

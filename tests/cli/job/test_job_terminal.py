@@ -47,7 +47,7 @@ def on_terminal(
 def test_states_have_colours_on_a_terminal_only(machine: Machine) -> None:
     good, bad = machine.submit("true"), machine.submit("false")
     assert machine.run("job", "wait", good, bad).code == 1
-    for words in (("job", "list"), ("job", "status", good, bad)):
+    for words in (("job", "list"), ("job", "list", good, bad)):
         code, screen, _ = on_terminal(*words, stream="stdout")
         assert code == 0
         assert "\x1b[32mDONE" in screen
@@ -66,10 +66,11 @@ def test_waiting_shows_each_job_on_standard_error(machine: Machine) -> None:
     assert (code, out) == (3, "")
     for job_id in jobs:
         assert job_id in screen
+    screen, _, told = screen.rpartition("\x1b[?25h")  # the cursor is back
+    assert told.strip() == f"incarnate: job {jobs[1]} ended with exit code 3"
     last = screen.rpartition(jobs[0])[2]
     assert last.count("DONE") == 2
     assert "\x1b[32m" in screen
-    assert screen.rstrip().endswith("\x1b[?25h")  # the cursor is back
 
 
 def test_submit_shows_its_waiting_too(machine: Machine) -> None:
@@ -115,7 +116,7 @@ def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None
 
 def test_a_failure_is_told_with_the_verbs_that_explain_it(machine: Machine) -> None:
     output_hint = "incarnate job output ID prints what a job has written"
-    hint = f"{output_hint}, incarnate job show ID everything about it"
+    hint = f"{output_hint}, incarnate job show ID why it failed; incarnate job rerun ID runs it again"
     assert output_hint not in on_terminal("job", "list", stream="both")[1]
     good = machine.submit("--wait", "true")
     assert on_terminal("job", "list", stream="both")[1].splitlines()[-1] == output_hint

@@ -1,4 +1,4 @@
-"""`incarnate job watch`: lines for a file, and a table on a real terminal, which it leaves as it was."""
+"""`incarnate job list --watch`: lines for a file, and a table on a real terminal, which it leaves as it was."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_each_change_is_a_line(machine: Machine) -> None:
     script = f"until [ -e '{go}' ]; do sleep 0.05; done; exit"
     jobs = [machine.submit("sh", "-c", f"{script} {code}") for code in (0, 3)]
     other = machine.submit("--host", "far", "sh", "-c", f"{script} 4")
-    process = machine.start("job", "watch")
+    process = machine.start("job", "list", "--watch")
     assert process.stdout is not None
     first = [process.stdout.readline() for _ in range(3)]
     go.touch()
@@ -102,28 +102,53 @@ def test_each_change_is_a_line(machine: Machine) -> None:
         states = [(state, rest) for changed, state, rest in changes if changed == job_id]
         assert states[-1] == ("DONE", code)
         assert {state for state, _ in states} <= {"QUEUED", "RUNNING", "DONE"}
-    ended = machine.run("job", "watch")
+    ended = machine.run("job", "list", "--watch")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "incarnate: no job to watch: all that are recorded have ended\n"
-    ended = machine.run("job", "watch", jobs[1], "nonsense")
+    assert ended.err == "incarnate: no job to watch: all recorded jobs have ended\n"
+    ended = machine.run("job", "list", "--watch", jobs[1], "nonsense")
     assert ended.code == 2
     match = LINE.fullmatch(ended.out.strip())
     assert match is not None
     assert match.groups() == (jobs[1], "DONE", "3")
 
 
+def test_reasons_are_lines(machine: Machine) -> None:
+    first = machine.submit("sleep", "100")
+    job = machine.submit("--after", first, "true")
+    (file,) = (d / ".gpe/waiting" for d in machine.directories if (d / ".gpe/waiting").exists())
+    process = machine.start("job", "list", "--watch", job)
+    assert process.stdout is not None
+    assert " QUEUED" in process.stdout.readline()
+    for reason in ("TooLong\033[2J (as it is, it will not start)", "Priority"):
+        file.write_text(f"{job} {reason}\n")
+        line = process.stdout.readline()
+        assert line.isprintable() or line[:-1].isprintable()
+        assert f" {job} QUEUED {reason.replace(chr(27), chr(0xFFFD))}" in line
+    time.sleep(1.5)  # the same reason is not printed again
+    machine.run("job", "cancel", job, first)
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert [line.split()[3] for line in out.splitlines()] == ["REMOVED"]
+
+
+def test_the_likely_cause_is_in_the_line(machine: Machine) -> None:
+    job = machine.submit("sh", "-c", "sleep 0.5; kill -9 $$")
+    process = machine.start("job", "list", "--watch", job)
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert f" {job} FAILED SIGKILL likely cause: it was killed by SIGKILL on " in out
+
+
 def test_an_interrupt_ends_the_lines(machine: Machine, live: str) -> None:
-    process = machine.start("job", "watch", live)
+    process = machine.start("job", "list", "--watch", live)
     assert process.stdout is not None
     assert live in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, "")
-    assert machine.run_json("status", live)[0]["state"] == "RUNNING"
+    assert machine.run_json("list", live)[0]["state"] == "RUNNING"
 
 
 def test_a_reader_that_goes(machine: Machine, live: str) -> None:
-    process = machine.start("job", "watch", live)
+    process = machine.start("job", "list", "--watch", live)
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
@@ -138,7 +163,7 @@ def test_a_reader_that_goes(machine: Machine, live: str) -> None:
 def test_the_table_ends_and_leaves_the_terminal_as_it_was(
     machine: Machine, live: str, end: str | signal.Signals
 ) -> None:
-    terminal = Terminal("job", "watch")
+    terminal = Terminal("job", "list", "--watch")
     modes = terminal.modes
     screen = terminal.read_until(f"{live}.*RUNNING(.|\n)*q ends this view")
     assert "\x1b[?1049h" in screen
@@ -159,14 +184,14 @@ def test_the_table_ends_and_leaves_the_terminal_as_it_was(
     assert terminal.wait() == (0 if isinstance(end, str) else 128 + end)
     last = terminal.seen.rpartition("\x1b[?1049l")[2]
     assert (live in last) == isinstance(end, str)
-    assert machine.run_json("status", live)[0]["state"] == "RUNNING"
+    assert machine.run_json("list", live)[0]["state"] == "RUNNING"
 
 
 def test_the_table_ends_when_all_jobs_have_ended(machine: Machine) -> None:
     go = machine.root / "go"
     script = f"until [ -e '{go}' ]; do sleep 0.05; done; exit"
     jobs = [machine.submit("sh", "-c", f"{script} {code}") for code in (0, 3)]
-    terminal = Terminal("job", "watch", *jobs)
+    terminal = Terminal("job", "list", "--watch", *jobs)
     terminal.read_until("RUNNING")
     go.touch()
     assert terminal.wait() == 0
@@ -178,7 +203,7 @@ def test_the_table_ends_when_all_jobs_have_ended(machine: Machine) -> None:
 
 def test_ended_jobs_fold_away(machine: Machine, live: str) -> None:
     quick = machine.submit("sh", "-c", "sleep 2; exit 3")
-    terminal = Terminal("job", "watch", live, quick)
+    terminal = Terminal("job", "list", "--watch", live, quick)
     terminal.read_until(f"{quick}.*DONE")
     screen = terminal.read_until("1 DONE 3")
     terminal.read_until("q ends")
@@ -202,7 +227,7 @@ def test_the_table_fits_the_terminal(machine: Machine) -> None:
     )
     every = f'<idb:Invocation name="ALL"><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>'
     machine.add("says", template("GET_JOB_STATUS", body, every + fields))
-    terminal = Terminal("job", "watch", lines=12, columns=60)
+    terminal = Terminal("job", "list", "--watch", lines=12, columns=60)
     screen = terminal.read_until("q ends this view")
     assert "\x1b[2J" not in screen.replace("\x1b[2J\x1b[H", "")
     assert "\u009b" not in screen
@@ -221,7 +246,7 @@ def test_a_narrow_terminal_has_each_job_s_id_state_and_time(
     machine: Machine, live: str, columns: int
 ) -> None:
     array = machine.submit("--array", "1-3", "--name", "a-name-of-many-letters", "sleep", "600")
-    terminal = Terminal("job", "watch", columns=columns)
+    terminal = Terminal("job", "list", "--watch", columns=columns)
     terminal.read_until(f"{array} .*RUNNING")
     terminal.read_until("q ends this view")
     terminal.type_keys("q")
@@ -244,7 +269,7 @@ def test_a_narrow_terminal_has_each_job_s_id_state_and_time(
 def test_a_target_that_does_not_answer_is_told_in_the_view(machine: Machine, live: str) -> None:
     far = machine.submit("--host", "far", "sleep", "600")
     (machine.root / "down").touch()
-    terminal = Terminal("job", "watch")
+    terminal = Terminal("job", "list", "--watch")
     terminal.read_until("job states are not updated")
     terminal.type_keys("q")
     assert terminal.wait() == 0
@@ -256,7 +281,7 @@ def test_a_target_that_does_not_answer_is_told_in_the_view(machine: Machine, liv
 
 def test_a_dumb_terminal_gets_lines(machine: Machine, live: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    terminal = Terminal("job", "watch")
+    terminal = Terminal("job", "list", "--watch")
     screen = terminal.read_until(f"{live} (QUEUED|RUNNING)")
     assert "\x1b" not in screen
     terminal.type_keys("\x03")
@@ -265,7 +290,7 @@ def test_a_dumb_terminal_gets_lines(machine: Machine, live: str, monkeypatch: py
 
 
 def test_jobs_of_others_join_the_view(machine: Machine, live: str) -> None:
-    process = machine.start("job", "watch")
+    process = machine.start("job", "list", "--watch")
     assert process.stdout is not None
     assert live in process.stdout.readline()
     later = machine.submit("sh", "-c", "sleep 20")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.cli.conftest import Ended
+    from tests.cli.job.conftest import Machine
 
     Incarnate = Callable[..., Ended]
 
@@ -81,7 +82,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     ]
     if verb == "job submit":
         lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
-    switch = {"job output": "--follow", "job watch": "--"}.get(verb, "--json")
+    switch = "--follow" if verb == "job output" else "--json"
     lines = {"job list": [[], given_words], "job forget": lines}.get(verb, [*lines, ["a", switch, "b"]])
     environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
     for name, value in environment.items():
@@ -103,6 +104,33 @@ def test_words_behind_the_executable_are_its_own() -> None:
     assert quick["command"] == ["prog", "--json", "-p", "x", "--", "--help"]
 
 
+def test_a_pattern_names_the_jobs_of_a_sweep(machine: Machine) -> None:
+    (machine.root / "jobs.csv").write_text("n\n0\n3\n")
+    machine.submit("--key", "sweep", "--wait", "true")
+    machine.run(
+        "job",
+        "submit",
+        "-p",
+        "here",
+        "--from",
+        "jobs.csv",
+        "--key",
+        "sweep",
+        "--",
+        "sh",
+        "-c",
+        "echo {n}; exit {n}",
+    )
+    assert machine.run("job", "wait", "sweep-?").code == 3
+    assert [job["key"] for job in machine.run_json("list", "sweep-*")] == ["sweep-1", "sweep-2"]
+    assert [job["key"] for job in machine.run_json("show", "s*")] == ["sweep", "sweep-1", "sweep-2"]
+    assert [
+        line for line in machine.run("job", "output", "sweep-*").out.split("\n") if line in {"0", "3"}
+    ] == ["0", "3"]
+    ended = machine.run("job", "hold", "none-*")
+    assert (ended.code, "job none-* is not in the record" in ended.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
@@ -111,15 +139,15 @@ def test_words_behind_the_executable_are_its_own() -> None:
         (("help", "job", "kill"), "did you mean cancel?\n"),
         (
             ("job", "xyz"),
-            "known: cancel, forget, hold, list, output, resume, show, status, submit, wait, watch",
+            "known: cancel, fetch, forget, hold, list, output, rerun, resume, show, submit, wait",
         ),
         (("job", "kill", "1"), "did you mean cancel?"),
         (("job", "rm", "1"), "did you mean cancel, which ends a job, or forget, which deletes its record?"),
-        (("job", "stat", "1"), "did you mean status?"),
+        (("job", "stat", "1"), "did you mean list?"),
         (("jobs",), "did you mean the command job?\n"),
         (("jbo", "submit", "x"), "did you mean the command job?"),
         (("submit", "-p", "linux"), "did you mean the command job submit?"),
-        (("stauts", "-p", "linux"), "did you mean the command job status?"),
+        (("lits", "-p", "linux"), "did you mean the command job list?"),
     ],
 )
 def test_did_you_mean(incarnate: Incarnate, line: tuple[str, ...], hint: str) -> None:
@@ -277,8 +305,8 @@ def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:
         (status(JobState.FAILED, signal=64), 192, ""),
         (status(JobState.FAILED, signal=200), 125, "the system ended it"),
         (status(JobState.FAILED), 125, "the system ended it"),
-        (status(JobState.FAILED, signal=9, cause=EndCause.LIMIT), 125, "it was over a limit (LIMIT)"),
-        (status(JobState.FAILED, cause=EndCause.TIME), 125, "it was over its time limit (TIME)"),
+        (status(JobState.FAILED, signal=9, cause=EndCause.LIMIT), 125, "it exceeded a limit (LIMIT)"),
+        (status(JobState.FAILED, cause=EndCause.TIME), 125, "it exceeded its time limit (TIME)"),
         (status(JobState.FAILED, cause=EndCause.NODE), 125, "the system ended it (NODE)"),
         (status(JobState.REMOVED), 125, "it was removed"),
         (status(JobState.LOST), 125, "it was lost"),
@@ -439,6 +467,6 @@ def test_completion_of_job_ids(tmp_path: Path) -> None:
     store.close()
     for verb in ("show", "output"):
         assert completions(f"incarnate job {verb} 8", tmp_path) == {"81", "82"}
-    for verb in ("watch", "cancel", "wait"):
+    for verb in ("list", "cancel", "wait"):
         assert completions(f"incarnate job {verb} 8", tmp_path) == {"81"}
-    assert completions("incarnate job wat", tmp_path) == {"watch"}
+    assert completions("incarnate job wai", tmp_path) == {"wait"}

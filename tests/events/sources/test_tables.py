@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WHEN = 1_580_724_000
+FUTURE = 9_999_999_999
 FILES = {"pbs": "20200203", "lsf": "lsb.events", "job_manager": "20200203"}
 
 
@@ -309,6 +310,17 @@ CASES = {
         "5 1 0",
         "4 1 0, 5 1 0",
     ),
+    "lsf one in the future silences nothing": Case(
+        "lsf",
+        lsf("JOB_NEW", "4 1") + lsf("JOB_NEW", "5 1", FUTURE) + lsf("JOB_START", "4 4", WHEN + 5),
+        "4 1 0, 5 1 0, 4 2 0",
+    ),
+    "lsf older than one before the future": Case(
+        "lsf",
+        lsf("JOB_NEW", "4 1", WHEN + 5) + lsf("JOB_NEW", "5 1", FUTURE) + lsf("JOB_START", "4 4"),
+        "4 1 0, 5 1 0",
+        "4 1 0, 5 1 0, 4 2 0",
+    ),
     "lsf words that are no end": Case(
         "lsf", lsf("JOB_START", "4 32 0 0 1 2 3") + lsf("JOB_MOVE", "4 64 1"), "4 2 0"
     ),
@@ -546,7 +558,7 @@ def read_log(case: Case, directory: Path, *, extended: bool) -> str:
         lines += text
     events = [line.split(";") for line in lines.split("\n")[:-1]]
     assert {e[0] for e in events} <= {"001"}
-    assert {int(e[1]) - WHEN for e in events} <= {0, 5}
+    assert {int(e[1]) - WHEN for e in events} <= {0, 5, FUTURE - WHEN}
     return ", ".join(" ".join(event[2:]) for event in events)
 
 

@@ -30,7 +30,7 @@ def test_a_job_whose_end_was_told_is_in_the_record_alone(toy: Toy) -> None:
         handler = RequestHandler(systems, settings)
         job_id = (await handler.handle_request(Request("BLAH_JOB_SUBMIT", "2", (text,)))).extras[0]
         question = Request("BLAH_JOB_STATUS", "3", (job_id,))
-        monitor, native_id = systems["toy"].target.monitor, job_id.rpartition("/")[2]
+        monitor, native_id = systems["toy"].target.jobs, job_id.rpartition("/")[2]
         assert native_id in monitor
         await systems["toy"].target.wait(native_id)
         answer = await handler.handle_request(question)

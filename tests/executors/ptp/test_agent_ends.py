@@ -198,7 +198,7 @@ def test_a_record_that_cannot_be_used(place: Place) -> None:
         live.begin()
         live.wait(live.submit(*shell("true")))
         assert live.quit() == 0
-    assert "going on without a record" in place.log.read_text()
+    assert "continuing without a record" in place.log.read_text()
 
 
 # Bad input

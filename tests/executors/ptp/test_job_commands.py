@@ -35,7 +35,7 @@ async def tidied(profile: Path, key: str, state: JobState) -> bool:
         view.add_job(TrackedJob(JobStatus(job_id, state)))
         await jobs.remove_job_files(job_id, directory, [f"{directory}/stdout", f"{directory}/stderr"])
         return directory.rpartition("/")[2] not in {
-            entry.name for entry in await target.list_directory(directory.rpartition("/")[0])
+            entry.name for entry in await target.files.list_directory(directory.rpartition("/")[0])
         }
 
 

@@ -13,7 +13,7 @@ import pytest
 from osprofile.errors import ScriptFailedError, TemplateNotFoundError
 from osprofile.executors.ptp.system_view import SystemView
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
+from osprofile.jobs.store import JobRecord, Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, make_toy, shell
@@ -41,6 +41,9 @@ class Target:
 
     def find_array(self, _job_id: str) -> str | None:
         return None
+
+    def find_record(self, job_id: str) -> JobRecord | None:
+        return self.store.find_job(self.name, job_id)
 
     async def list_nodes(self) -> list[Any]:
         raise TemplateNotFoundError("none")

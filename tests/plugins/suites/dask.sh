@@ -1,7 +1,7 @@
 #!/bin/sh
 # dask-jobqueue's own tests, which are in its wheel: dask.sh PROFILE
 # They run with its LocalCluster first, which shows what passes on this machine, and then with OSProfileCluster:
-# the tests for every cluster, and those for PBS, Slurm and SGE that start jobs.
+# the tests for every cluster, and those for PBS, Slurm and SGE that start jobs. SUITE_QUICK=1 leaves LocalCluster out.
 # PYTHON (default: python3 on PATH) has osprofile-hpc[dask] and pip. SUITE_TIMEOUT: seconds for each run.
 # SUITE_ADDRESS (default: 127.0.0.1): an address of this machine that the nodes can reach; SUITE_TMPDIR: a directory that they share.
 set -eu
@@ -24,7 +24,7 @@ with osprofile.JobSession(os.environ["OSPROFILE_SUITE_PROFILE"], store=os.enviro
     session.statuses()
     for job in session.list_jobs():
         print(job.id)
-        job.abort()
+        job.cancel()
 END
 }
 trap 'rm -rf -- "$work"' EXIT
@@ -71,8 +71,11 @@ run_suite() {
   printf 'dask-jobqueue %s, %s: %s (exit status %s)\n' "$version" "$name" "$(tail -n 1 out)" "$status"
   return "$status"
 }
-run_suite LocalCluster '' "$@" || grep '^FAILED ' out || :
-expected=${passed:-0}
+expected=2
+if [ -z "${SUITE_QUICK:-}" ]; then
+  run_suite LocalCluster '' "$@" || grep '^FAILED ' out || :
+  expected=${passed:-0}
+fi
 failed=0
 # The deselected test is about directives, which OSProfileCluster refuses. With LocalCluster, it tests nothing.
 run_suite "OSProfileCluster-$profile" "$profile" "$@" --deselect tests/test_job.py::test_deprecation_job_extra ||

@@ -27,7 +27,7 @@ with osprofile.JobSession(os.environ["OSPROFILE_SUITE_PROFILE"], store=os.enviro
     session.statuses()
     for job in session.list_jobs():
         print(job.id)
-        job.abort()
+        job.cancel()
 END
 }
 trap 'rm -rf -- "$work"' EXIT

@@ -2,7 +2,7 @@
 # Toil's own tests of batch systems, which are in its wheel: toil.sh PROFILE
 # AbstractBatchSystemTest and AbstractBatchSystemJobTest of toil/test/batchSystems/batchSystemTest.py run with Toil's
 # SingleMachineBatchSystem first, which shows what passes on this machine, and then with that of osprofile.
-# All tests must pass with ours, and as many as with SingleMachineBatchSystem.
+# All tests must pass with ours, and as many as with SingleMachineBatchSystem, which SUITE_QUICK=1 leaves out.
 # PYTHON (default: python3 on PATH) has osprofile-hpc[toil] and pytest. SUITE_TIMEOUT: seconds for each run.
 # With a batch system of several nodes, TMPDIR must name a directory that they share.
 set -eu
@@ -29,7 +29,7 @@ with osprofile.JobSession(os.environ["OSPROFILE_SUITE_PROFILE"]) as session:
     session.statuses()
     for job in session.list_jobs():
         print(job.id)
-        job.abort()
+        job.cancel()
 END
 }
 trap 'rm -rf -- "$work"' EXIT
@@ -87,8 +87,11 @@ run_suite() {
   return "$status"
 }
 echo "Toil $("$python" -c 'from importlib.metadata import version; print(version("toil"))'), profile $profile:"
-run_suite single_machine || grep '^\(FAILED\|ERROR\)' out || :
-expected=${passed:-0}
+expected=1
+if [ -z "${SUITE_QUICK:-}" ]; then
+  run_suite single_machine || grep '^\(FAILED\|ERROR\)' out || :
+  expected=${passed:-0}
+fi
 failed=0
 run_suite osprofile || { tail -n 200 out; failed=1; }
 [ "${passed:-0}" -ge "$expected" ] && [ "$expected" -gt 0 ] ||

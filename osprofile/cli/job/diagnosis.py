@@ -1,0 +1,164 @@
+"""Why a job failed: the last lines of its error output, and the likely cause in a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.cli.job import rows
+from osprofile.cli.job.operations import has_failed
+from osprofile.errors import OSProfileError
+from osprofile.jobs.state import EndCause
+from osprofile.jobs.target_names import parse_target_name
+from osprofile.text import quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from osprofile.cli.job.rows import JobRow
+    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.target_system import TargetSystem
+
+_MAX_LINES: Final = 10
+_MAX_SIZE: Final = 4096
+"""Bytes of the end of the error output that are read."""
+_OUT_OF_MEMORY: Final = "it ran out of memory {where}: --memory gives it more"
+_OUT_OF_TIME: Final = "it ran longer than its time limit: --walltime gives it more"
+_NO_COMMAND: Final = "the command {name} is not found {where}: give its path, or load the module that has it"
+_NO_DIRECTORY: Final = (
+    "its node does not see the directory of the job: a profile names one that all nodes see,"
+    " incarnate new NAME --extends {profile} --workspace DIR"
+)
+_KILLED: Final = "it was killed by {signal} {where}: often it used too much memory"
+_CRASHED: Final = "the program crashed ({signal}) {where}"
+_BY_CAUSE: Final[Mapping[EndCause | None, str]] = {
+    EndCause.TIME: _OUT_OF_TIME,
+    EndCause.MEMORY: _OUT_OF_MEMORY,
+    EndCause.LIMIT: "it exceeded a limit of the batch system; the reason says which, if it is known",
+    EndCause.PREEMPTED: "another job preempted it: incarnate job rerun runs it again",
+    EndCause.NODE: "the machine failed, and not the program: incarnate job rerun runs it again",
+    EndCause.SITE_SETUP: "the site's own lines before the program failed: report this to the site",
+    EndCause.DEPENDENCY: "a job that it depends on failed: incarnate job show explains that one, too",
+    EndCause.USER: "somebody cancelled it",
+}
+_BY_OUTPUT: Final = tuple(
+    (re.compile(pattern), sentence)
+    for pattern, sentence in (
+        (r"oom[-_ ]kill|[Oo]ut [Oo]f [Mm]emory|OutOfMemoryError|\bMemoryError\b|bad_alloc", _OUT_OF_MEMORY),
+        (r"[Cc]annot allocate memory|_ArrayMemoryError\b", _OUT_OF_MEMORY),
+        (r"DUE TO TIME LIMIT|walltime \d+ exceeded limit|TERM_RUNLIMIT", _OUT_OF_TIME),
+        (
+            r"\bmodule: (?:command )?not found",
+            "the command module is not defined {where}: read the file that defines it before, in the job's script",
+        ),
+        (
+            r"(?:locate a modulefile for|module\(s\) are unknown:)\s*['\"]?([^'\"\s]+)",
+            "the environment module {name} does not exist {where}: module avail lists their names",
+        ),
+        (
+            r"ModuleNotFoundError: No module named '?([\w.]+)",
+            "Python does not find the module {name} {where}: activate the environment that has it, in the job",
+        ),
+        (
+            r"error while loading shared libraries: ([^:\s]+)",
+            "the program needs the library {name}, which is not found {where}: load the module that has it",
+        ),
+        (
+            r"\^M: bad interpreter|\\r'?: (?:command not found|No such file)",
+            "the script has line ends of DOS: tr -d '\\r' removes them",
+        ),
+        (r"([^\s:'\"]+)['\"]?: (?:command )?not found\s*$", _NO_COMMAND),
+        (r"command not found: (\S+)", _NO_COMMAND),
+        (r"\benv: \W?([^\s:]+?)\W?: No such file", _NO_COMMAND),
+        (
+            r"Exec format error",
+            "the program was built for another kind of machine, or is a script whose first line is not #!",
+        ),
+        (r"No space left on device", "a disk is full {where}"),
+        (r"[Dd]isk quota exceeded", "your quota on a disk is used up"),
+        (
+            r"([^\s:'\"]+)['\"]?: Permission denied",
+            "{name} may not be read or run {where}: ls -l shows its mode",
+        ),
+        (r"No such file or directory: '([^']+)'", "the file {name} does not exist {where}"),
+        (r"([^\s:'\"]+)['\"]?: No such file or directory", "the file {name} does not exist {where}"),
+    )
+)
+"""What a line of the error output means; the first pattern that a line matches counts. Its group is {name}."""
+_BY_EXIT_CODE: Final[Mapping[int | None, str]] = {
+    126: "the program cannot be run {where}: it is not executable, or of another kind of machine",
+    127: "the program, or a command in it, is not found {where}: give its path, or load the module that has it",
+}
+_BY_SIGNAL: Final[Mapping[int | None, str]] = {
+    4: _CRASHED,
+    6: _CRASHED,
+    7: _CRASHED,
+    8: _CRASHED,
+    9: _KILLED,
+    11: _CRASHED,
+    15: "it was ended by {signal} {where}: somebody cancelled it, or it exceeded a limit",
+    24: "it used up its processor time ({signal})",
+    25: "it wrote a file that is larger than it may be ({signal})",
+}
+
+
+@final
+class Diagnosis(NamedTuple):
+    """What is known of a failure: the last lines of the error output, and the likely cause; each may be empty."""
+
+    lines: Sequence[str] = ()
+    cause: str = ""
+
+
+async def diagnose(target: TargetSystem | None, row: JobRow) -> Diagnosis:
+    """Return why a job failed; of an array, its first task that failed.
+
+    Nothing is known of a job that did not fail. Without `target`, or if that does not answer, there are no lines.
+    """
+    failed = next((task for task in row.tasks if has_failed(task.status)), None)
+    status = row.status if failed is None else failed.status
+    if not (status.state.is_terminal and (has_failed(status) or status.cause)):
+        return Diagnosis()
+    lines: list[str] = []
+    if target is not None:
+        with contextlib.suppress(OSProfileError):  # the file was deleted, or the target does not answer
+            lines = await _read_error_lines(target, status.job_id)
+    return Diagnosis(lines, explain_failure(status, lines, row.target))
+
+
+async def _read_error_lines(target: TargetSystem, job_id: str) -> list[str]:
+    """Return the last lines of a job's error output; none if it has no such file."""
+    path = target.find_output_file(job_id, "stderr")
+    end = await target.files.read_file_part(path, last_lines=0)
+    if end is None:
+        return []
+    begin = max(0, end.position.offset - _MAX_SIZE)
+    part = await target.files.read_file_part(path, end.position._replace(offset=begin))
+    if part is None:
+        return []
+    lines = part.data.decode("utf-8", "replace").rstrip().split("\n")
+    if begin and len(lines) > 1:
+        del lines[0]  # its beginning was not read
+    # Of a line that was overwritten, as by a progress bar, a terminal shows the end.
+    shown = [line.rstrip("\r").rpartition("\r")[2] for line in lines[-_MAX_LINES:]]
+    return shown if any(shown) else []
+
+
+def explain_failure(status: JobStatus, lines: Sequence[str] = (), target: str = "") -> str:
+    """Return the likely cause of a failure in a sentence, by what is known most exactly; empty if nothing is."""
+    host = status.hosts[0] if status.hosts else target.partition("@")[2]
+    where = f"on {host}" if host else "where it ran"
+    if status.native_state.endswith("/no-directory"):  # explain.sh of the profiles prints it
+        return _NO_DIRECTORY.format(profile=parse_target_name(target)[0])
+    if sentence := _BY_CAUSE.get(status.cause):
+        return sentence.format(where=where)
+    for pattern, sentence in _BY_OUTPUT:
+        for line in reversed(lines):
+            if match := pattern.search(line):
+                return sentence.format(where=where, name=quote_name(match[1]) if match.lastindex else "")
+    code, number = status.exit_code, status.signal
+    if number is None and code is not None and code > 128:
+        number = code - 128  # of a shell whose command was killed
+    sentence = _BY_EXIT_CODE.get(code) or _BY_SIGNAL.get(number, "")
+    return sentence.format(where=where, signal=rows.format_signal(number))

@@ -1,0 +1,129 @@
+"""The executable `osprofile-facility`: the IRI Facility API over OS Profiles, for one user or many."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from osprofile.executors.facility.settings import Settings
+
+PROGRAM_NAME: Final = "osprofile-facility"
+DESCRIPTION: Final = "The IRI Facility API over OS Profiles, for one user or many, on 127.0.0.1."
+TOKEN_FILE_NAME: Final = "facility-token"  # noqa: S105
+HELP_EPILOG: Final = """\
+Settings are read from /etc/osprofile/facility.toml, then from osprofile/facility.toml in the user's
+configuration directory, then from --config FILE. Later files override earlier ones, and options
+override all files."""
+
+
+def main() -> NoReturn:
+    """Run the daemon with this process's command line, and exit."""
+    run_program(PROGRAM_NAME, DESCRIPTION, _run)
+
+
+def run_program(name: str, description: str, run: Callable[[Settings], None]) -> NoReturn:
+    """Run a program with the settings of this process's command line, and exit; report what keeps it from running."""
+    from osprofile.errors import OSProfileError
+
+    try:
+        run(read_configuration(sys.argv[1:], name, description))
+    except OSProfileError as error:
+        sys.stderr.write(f"{name}: {error}\n")
+        sys.exit(error.exit_code)
+    sys.exit(0)
+
+
+def _run(settings: Settings) -> None:
+    from osprofile.executors.facility.settings import require_extra
+    from osprofile.executors.facility.tokens import TokenFile
+    from osprofile.jobs.store import default_store_path, put_user_name
+    from osprofile.metrics import export_metrics, parse_destination
+
+    with require_extra("facility"):
+        from osprofile.executors.facility.issuer import Issuer
+        from osprofile.executors.facility.server import serve
+    settings.check()
+    destination = parse_destination(settings.metrics)
+    configure_logging(settings)
+    user_name = put_user_name("{user}")
+    tokens: TokenFile | Issuer
+    if settings.is_shared:
+        tokens = Issuer(settings.issuer, settings.audience, settings.jwks)
+        os.chdir("/")  # where each user may be
+    else:
+        beside = os.path.dirname(default_store_path())
+        tokens = TokenFile(settings.token_file or os.path.join(beside, TOKEN_FILE_NAME), user_name)
+    with export_metrics(destination):
+        asyncio.run(serve(settings, tokens.find_subject, user_name))
+
+
+def read_configuration(arguments: Sequence[str], program: str, description: str) -> Settings:
+    """Return the settings from files and the command line of a program."""
+    import argparse
+
+    from osprofile import __version__
+    from osprofile.executors.facility.settings import CONFIG_FILE, Settings, read_settings
+    from osprofile.executors.settings_files import list_config_files
+    from osprofile.jobs.store import put_user_name
+    from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
+
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=description,
+        epilog=HELP_EPILOG,
+        allow_abbrev=False,
+    )
+    add: Any = parser.add_argument
+    add("--profiles", action="append", default=[], metavar="DIR", help="search DIR for profiles first")
+    add("--config", metavar="FILE", help="further settings")
+    add("--port", type=int, metavar="PORT", help="the port of 127.0.0.1 [default: 8020]; 0: a free one")
+    add("--log", metavar="FILE", help="append the log to FILE [default: standard error]")
+    add("--metrics", metavar=OPTION_METAVAR, help=OPTION_HELP)
+    add("--version", action="version", version=f"{program} {__version__}")
+    options = parser.parse_args(arguments)
+    if options.port is not None and not 0 <= options.port <= 65535:
+        parser.error(f"--port {options.port}: not a port")
+    settings = Settings()
+    for path in list_config_files(CONFIG_FILE):
+        if os.path.exists(path):
+            settings = read_settings(path, settings)
+    if options.config:
+        settings = read_settings(options.config, settings)
+    return replace(
+        settings,
+        profiles=(*options.profiles, *settings.profiles),
+        port=settings.port if options.port is None else options.port,
+        metrics=options.metrics or settings.metrics,
+        log=put_user_name(options.log or settings.log),
+        token_file=put_user_name(settings.token_file),
+    )
+
+
+def configure_logging(settings: Settings) -> None:
+    """Log to the file in the settings, or to stderr if there is none. Raises `SettingError`."""
+    from osprofile.errors import SettingError
+
+    if settings.log:
+        # The mode: only its owner may read it. O_NONBLOCK: opening a named pipe would wait for a reader.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            os.close(os.open(settings.log, flags, 0o600))
+        except OSError as error:
+            raise SettingError(f"log = {settings.log!r}: {error.strerror}") from None
+    logging.basicConfig(
+        filename=settings.log or None,
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(process)d %(levelname)s %(message)s",
+    )
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""The Model Context Protocol over the tools of a facility, by the SDK `mcp`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types as types
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from osprofile import __version__
+from osprofile.errors import OSProfileError
+from osprofile.executors.facility.problems import FAULT, ProblemError, build_problem
+from osprofile.executors.facility.tools import ToolBox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp.server import ServerRequestContext
+
+    from osprofile.executors.facility.facility import Account, Facility
+
+log: Final = logging.getLogger("osprofile.facility")
+_CONFIRMATION: Final = "confirm"
+_MAX_SHOWN: Final = 4000
+INSTRUCTIONS: Final = (
+    "Jobs on a batch system. A refusal says which member was refused, and its limit: correct it, and call the tool again. "
+    "A job continues when this conversation ends: ask for its status later."
+)
+
+
+def build_server(
+    facility: Facility, find_account: Callable[[ServerRequestContext[Any]], Account]
+) -> Server[Any]:
+    """Return the server. `find_account` returns the account of the client of a request."""
+    tools = ToolBox(facility)
+
+    async def list_tools(
+        _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(
+            tools=[
+                types.Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=tool.schema,
+                    annotations=types.ToolAnnotations(
+                        read_only_hint=tool.is_read_only, destructive_hint=tool.name == "cancel"
+                    ),
+                )
+                for tool in tools.tools.values()
+            ]
+        )
+
+    async def call_tool(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        arguments = params.arguments or {}
+        try:
+            account = find_account(context)
+            if resource_id := tools.find_change(params.name, arguments):
+                await tools.check(account, params.name, arguments)
+                question = await _confirm(context, params, resource_id)
+                if question is not None:
+                    return question
+            return _format_result(await tools.call(account, params.name, arguments))
+        except OSProfileError as error:
+            problem = build_problem(error)
+            if problem.kind == "internal-error":
+                log.warning("tool %s: %s", params.name, error)
+            return _format_result(problem.format_body("", ""), is_error=True)
+        except Exception:
+            log.exception("a tool failed because of a fault of osprofile")
+            return _format_result(ProblemError("internal-error", FAULT).format_body("", ""), is_error=True)
+
+    return Server(
+        "osprofile",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _format_result(value: Mapping[str, Any], *, is_error: bool = False) -> types.CallToolResult:
+    shown = {name: item for name, item in value.items() if not (is_error and name in {"type", "instance"})}
+    text = json.dumps(shown, indent=1, ensure_ascii=True)
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=shown, is_error=is_error)
+
+
+async def _confirm(
+    context: ServerRequestContext[Any], params: types.CallToolRequestParams, resource_id: str
+) -> types.InputRequiredResult | None:
+    """Ask a person, by the client; return None if a call is confirmed, or the question, if its client repeats the call.
+
+    Raises `ProblemError` if it is not confirmed.
+    """
+    shown = json.dumps(params.arguments, indent=1, sort_keys=True)
+    state = hashlib.sha256(f"{params.name}\n{shown}".encode()).hexdigest()
+    question = types.ElicitRequestFormParams(
+        message=f"{params.name}, on {resource_id}:\n{shown[:_MAX_SHOWN]}",
+        requested_schema={
+            "type": "object",
+            "properties": {_CONFIRMATION: {"type": "boolean", "title": "Do this?"}},
+            "required": [_CONFIRMATION],
+        },
+    )
+    answer: Any
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        if params.request_state != state:
+            return types.InputRequiredResult(
+                input_requests={_CONFIRMATION: types.ElicitRequest(params=question)}, request_state=state
+            )
+        answer = (params.input_responses or {}).get(_CONFIRMATION)
+    else:
+        try:
+            answer = await context.session.elicit_form(
+                question.message, question.requested_schema, context.request_id
+            )
+        except MCPError:
+            message = "a person must confirm this, and this client cannot ask one"
+            raise ProblemError("forbidden", message, hint="use a client that supports elicitation") from None
+    is_confirmed = isinstance(answer, types.ElicitResult) and answer.action == "accept"
+    if not (is_confirmed and (answer.content or {}).get(_CONFIRMATION) is True):
+        raise ProblemError(
+            "forbidden", "the person who was asked has not confirmed this", hint="do not repeat it"
+        )
+    return None

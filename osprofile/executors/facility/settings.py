@@ -1,0 +1,286 @@
+"""The settings of a facility, from TOML files (docs/facility.md, Settings).
+
+name = "The cluster of our group"
+
+[resources.cluster]
+profile = "slurm"
+host = "me@login.example.org"
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import re
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, final
+from urllib.parse import urlsplit
+
+from osprofile.errors import SettingError
+from osprofile.executors.settings_files import read_table
+from osprofile.jobs.store import put_user_name
+from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
+from osprofile.text import quote_value, suggest_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+CONFIG_FILE: Final = "facility.toml"
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+RESOURCE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
+_PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
+_USER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_MAX_PORT: Final = 65535
+_MAX_SECONDS: Final = 3600.0
+_MAX_COUNT: Final = 100
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSettings:
+    """A resource: a profile, with the host and the cluster of its jobs.
+
+    host: [USER@]HOST[:PORT], by ssh; empty for this machine. {user} stands for the user's name
+    cluster: one of several clusters of the batch system
+    confirm: whether a person must confirm what an agent submits or cancels
+    """
+
+    profile: str
+    host: str = ""
+    cluster: str = ""
+    confirm: bool = False
+    name: str = ""
+    description: str = ""
+    group: str = ""
+
+    def build_context(self, user_name: str, *, is_shared: bool) -> dict[str, str]:
+        """Return the special fields of a user's jobs; `is_shared`: the user is not the one of this process."""
+        context = {"SUDO:USER": user_name} if is_shared else {}
+        if self.host:
+            context = parse_host_context(put_user_name(self.host, user_name))
+        return {**context, **({CLUSTER_FIELD: self.cluster} if self.cluster else {})}
+
+
+_DEFAULT_RESOURCES: Final = MappingProxyType({"linux": ResourceSettings(profile="linux")})
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings, each with its default. Times are in seconds.
+
+    name, description, organization, support_uri: how the facility is described to clients
+    port: the port of 127.0.0.1; 0 for a free one
+    public_url: the address that clients use, if a reverse proxy is in front, as https://iri.example.org
+    token_file: the file of the token; empty for facility-token beside the user's own record
+    issuer, audience, jwks: whose tokens are valid, for whom they must be, and the address or file of the keys; empty for one user
+    users: the users of this machine by the subjects of these tokens
+    profiles: directories that are searched for profiles first
+    store: the file of the job record; empty for the user's own, or for facility/{user}.db beside it if there are many
+    log: the file of the log; empty for standard error. In all files, {user} stands for the user's name
+    mcp: whether tools for agents are served, too, at /mcp
+    metrics: a file for Prometheus, or 127.0.0.1:PORT
+    at_once: how many scripts of one resource may run at a time
+    max_age: how old a reported status may be
+    resources: the resources by their ids
+    """
+
+    name: str = "osprofile"
+    description: str = ""
+    organization: str = ""
+    support_uri: str = ""
+    port: int = 8020
+    public_url: str = ""
+    token_file: str = ""
+    issuer: str = ""
+    audience: str = ""
+    jwks: str = ""
+    users: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    profiles: tuple[str, ...] = ()
+    store: str = ""
+    log: str = ""
+    log_level: str = "info"
+    mcp: bool = False
+    metrics: str = ""
+    at_once: int = 8
+    max_age: float = 5.0
+    resources: Mapping[str, ResourceSettings] = field(default_factory=lambda: _DEFAULT_RESOURCES)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it serves many users."""
+        return bool(self.issuer)
+
+    def check(self) -> None:
+        """Raise `SettingError` if many users are served, but not each as that user, with a record of their own."""
+        names = ("issuer", "audience", "jwks", "users")
+        missing = [name for name in names if not getattr(self, name)]
+        if not missing:
+            self._check_shared()
+        elif len(missing) < len(names):
+            raise SettingError(
+                f"{missing[0]} is missing",
+                hint=f"many users need all of {', '.join(names)}; one user needs none",
+            )
+
+    def _check_shared(self) -> None:
+        if self.store and "{user}" not in self.store:
+            raise SettingError(f"store = {self.store!r} has no {{user}}", hint="each user has a record")
+        for resource_id, resource in self.resources.items():
+            if resource.host and "{user}@" not in resource.host:
+                message = (
+                    f"resources.{resource_id}.host = {resource.host!r} is the same account for all users"
+                )
+                raise SettingError(message, hint="as in {user}@login.example.org")
+        for user in self.users.values():
+            with contextlib.suppress(KeyError):  # a user of another host
+                if pwd.getpwnam(user).pw_uid in {0, os.geteuid()}:
+                    message = f"users: {user} is root, or whom this daemon runs as"
+                    raise SettingError(message, hint="nothing runs as these")
+
+
+def read_settings(path: str, settings: Settings) -> Settings:
+    """Return settings with the changes of a file. Raises `SettingError` if it has errors."""
+    table = read_table(path, "port = 8020")
+    try:
+        return replace(settings, **_check_table(table, Settings, ""))
+    except SettingError as error:
+        error.message = f"{path}: {error.message}"
+        raise
+
+
+def _check_table(table: Mapping[str, object], kind: type, prefix: str) -> dict[str, Any]:
+    names = [f.name for f in fields(kind)]
+    for name in table:
+        if name not in names:
+            message = f"there is no setting {quote_value(prefix + name)}"
+            raise SettingError(message, hint=suggest_names(name, names))
+    return {name: _CHECKS.get(name, _check_text)(prefix + name, value) for name, value in table.items()}
+
+
+def _check_text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise SettingError(f"{name} = {value!r} is not a text of one line")
+    return value
+
+
+def _check_log_level(name: str, value: object) -> str:
+    if value not in LOG_LEVELS:
+        raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LOG_LEVELS)}")
+    return str(value)
+
+
+def _check_texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise SettingError(f"{name} = {value!r} is not a list", hint=f'as in: {name} = ["a", "b"]')
+    return tuple(_check_text(name, item) for item in value)
+
+
+def _check_count(name: str, value: object, least: int, most: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise SettingError(f"{name} = {value!r} is not an integer from {least} to {most}")
+    return value
+
+
+def _check_max_age(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_SECONDS:
+        raise SettingError(f"{name} = {value!r} is not a number of seconds from 0.1 to {_MAX_SECONDS:.0f}")
+    return max(float(value), 0.1)
+
+
+def _check_url(name: str, value: object) -> str:
+    text = _check_text(name, value).rstrip("/")
+    try:
+        parts = urlsplit(text)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if text and (not is_address or any(c in text for c in "?#@\"'<> ")):
+        raise SettingError(f"{name} = {value!r} is not an address", hint="as in https://iri.example.org")
+    return text
+
+
+def _check_profile(name: str, value: object) -> str:
+    text = _check_text(name, value)
+    if not _PROFILE_NAME.match(text):
+        raise SettingError(
+            f"{name} = {value!r} is not a name", hint="a letter or digit, then letters, digits, _ . -"
+        )
+    return text
+
+
+def _check_resources(name: str, value: object) -> Mapping[str, ResourceSettings]:
+    if not isinstance(value, dict) or not value:
+        raise SettingError(
+            f"{name} = {value!r} has no tables", hint='as in: [resources.cluster] profile = "slurm"'
+        )
+    resources: dict[str, ResourceSettings] = {}
+    for key, table in value.items():
+        if not RESOURCE_ID.match(key):
+            raise SettingError(
+                f"{name}.{key}: not an id", hint="a letter or digit, then letters, digits, _ . -"
+            )
+        if not isinstance(table, dict) or "profile" not in table:
+            raise SettingError(f"{name}.{key} has no profile", hint='as in: profile = "slurm"')
+        resources[key] = ResourceSettings(**_check_table(table, ResourceSettings, f"{name}.{key}."))
+    return MappingProxyType(resources)
+
+
+def _check_flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise SettingError(f"{name} = {value!r} is neither true nor false")
+    return value
+
+
+def _check_users(name: str, value: object) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise SettingError(f"{name} = {value!r} is not a table", hint='as in: [users] "subject" = "alice"')
+    for user in value.values():
+        if not isinstance(user, str) or not _USER_NAME.match(user):
+            raise SettingError(f"{name}: {user!r} is not the name of a user", hint="as in alice")
+    return MappingProxyType(value)
+
+
+def _check_jwks(name: str, value: object) -> str:
+    text = _check_text(name, value)
+    parts = urlsplit(text) if "://" in text else None
+    is_safe = (
+        text.startswith("/")
+        if parts is None
+        else parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    )
+    if text and not is_safe:
+        hint = "https://..., or the path of a file"
+        raise SettingError(f"{name} = {value!r}: whoever is on the way could replace the keys", hint=hint)
+    return text
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, object], Any]]] = {
+    "port": lambda name, value: _check_count(name, value, 0, _MAX_PORT),
+    "at_once": lambda name, value: _check_count(name, value, 1, _MAX_COUNT),
+    "max_age": _check_max_age,
+    "log_level": _check_log_level,
+    "profiles": _check_texts,
+    "public_url": _check_url,
+    "support_uri": _check_url,
+    "profile": _check_profile,
+    "resources": _check_resources,
+    "users": _check_users,
+    "confirm": _check_flag,
+    "mcp": _check_flag,
+    "jwks": _check_jwks,
+}
+"""How the values of settings are checked; all others are texts."""
+
+
+@contextlib.contextmanager
+def require_extra(name: str, subject: str = "") -> Iterator[None]:
+    """Raise `SettingError`, whose message begins with `subject`, if a module of an extra of the package is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        hint = f"install it with its extra: pip install 'osprofile-hpc[{name}]'"
+        raise SettingError(f"{subject}{error.name} is not installed", hint=hint) from None

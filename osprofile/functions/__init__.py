@@ -1,0 +1,1 @@
+"""Python functions as jobs: `osprofile.Executor`. See docs/functions.md."""

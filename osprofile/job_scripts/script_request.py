@@ -1,0 +1,167 @@
+"""What the directives of a job script ask for, in the terms of a job's description."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from osprofile.job_scripts.command_line import CommandLine, OptionValue, UsageError
+from osprofile.text import quote_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_CONDITIONS: Final = {"afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any"}
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.@:+-]")
+
+
+@final
+class Given(NamedTuple):
+    """What is known of a job besides its directives.
+
+    `fields`: those that have a value already, which wins. `nodes`, `processes`, `cpus`: their values, None for none.
+    `name`: that of the job, or of its script.
+    """
+
+    fields: frozenset[str] = frozenset()
+    nodes: int | None = None
+    processes: int | None = None
+    cpus: int | None = None
+    user_name: str = ""
+    name: str = ""
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the command line asks for an array."""
+        return "ARRAY" in self.fields
+
+
+@final
+@dataclass(slots=True)
+class ScriptRequest:
+    """What directives ask for.
+
+    - `attributes`: those of a `JobDescription`, by name; `fields`: values of further fields
+    - `sources`: the options that set the fields, for messages
+    - `dropped`: options that change nothing for the result
+    - `others`: options that have no field, with their longest flag; `exact`: options whose fields say less than they do
+    - `remarks`: what the user should know of values that are taken in another way
+    - `stdin`: the file that is read; `stdout`, `stderr`: the names of the files that are written; None: not given
+    - `joins`: both outputs go to one file, if only one of them has a name
+    - `interpreter`: the program that reads the script; empty: that of its first line
+    """
+
+    attributes: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, OptionValue] = field(default_factory=dict)
+    dropped: list[OptionValue] = field(default_factory=list)
+    others: list[OptionValue] = field(default_factory=list)
+    exact: list[OptionValue] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    stdin: FileName | None = None
+    stdout: FileName | None = None
+    stderr: FileName | None = None
+    joins: bool = False
+    interpreter: str = ""
+
+
+@final
+class FileName(NamedTuple):
+    """The name of a file of output: `%j` in it is the job's id, `%a` the index of a task, `%%` a %."""
+
+    text: str
+    option: OptionValue
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether a part of it is known only when the job runs."""
+        return "%" in self.text.replace("%%", "")
+
+
+def leave_out_given(
+    options: CommandLine, field_by_option: Mapping[str, str], given: Given
+) -> tuple[CommandLine, dict[str, OptionValue]]:
+    """Return the options whose fields have no value yet, and for each of their fields the option that sets it."""
+    kept = {
+        name: values
+        for name, values in options.options.items()
+        if field_by_option.get(name) not in given.fields
+    }
+    sources = {name: values[-1] for option, values in kept.items() if (name := field_by_option.get(option))}
+    return CommandLine(kept), sources
+
+
+def parse_dependencies(
+    option: OptionValue, text: str, find_id: Callable[[str], str | None]
+) -> dict[str, list[str]]:
+    """Return the jobs that `text` names, as in `afterok:12:13,afterany:14`, by attributes of a description.
+
+    `find_id` returns the id that is meant by a word, None if it is no id. Raises `UsageError` for other conditions.
+    """
+    found: dict[str, list[str]] = {}
+    for part in text.split(","):
+        condition, *words = part.split(":")
+        attribute = _CONDITIONS.get(condition)
+        ids = [find_id(word) for word in words] if attribute else []
+        if attribute is None or not ids or None in ids:
+            hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
+            raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
+        found.setdefault(attribute, []).extend(word for word in ids if word is not None)
+    return found
+
+
+def parse_variables(words: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of words `NAME=VALUE`, or `NAME` for the value that this process has."""
+    pairs = (word.partition("=") for word in words if word)
+    return {
+        n: value if equals else environment[n] for n, equals, value in pairs if equals or n in environment
+    }
+
+
+def read_environment(
+    request: ScriptRequest, option: OptionValue, words: Sequence[str], all_word: str
+) -> None:
+    """Take the variables of `--export` or `-env`: with `all_word`, the job has those of this process, too.
+
+    Without it, the job would lack them, which has no field.
+    """
+    if all_word in words:
+        named = parse_variables((word for word in words if word != all_word), os.environ)
+        request.attributes["environment"] = named
+        request.sources["ENVIRONMENT"] = option
+    else:
+        request.others.append(option)
+
+
+def expand_file_name(option: OptionValue, parts: re.Pattern[str], letters: Mapping[str, str]) -> FileName:
+    """Return the name of a file in which what `parts` matches is replaced by its text in `letters`.
+
+    The rest is taken as it is. Raises `UsageError` for a match that has none.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        if match[0] not in letters:
+            hint = f"supported are {' '.join(letters)}"
+            raise UsageError(
+                f"{option}: {quote_value(match[0])} is not supported in a file's name", hint=hint
+            )
+        return letters[match[0]]
+
+    pieces, end = [], 0
+    for match in parts.finditer(option.text):
+        pieces += [option.text[end : match.start()].replace("%", "%%"), replace(match)]
+        end = match.end()
+    return FileName("".join([*pieces, option.text[end:].replace("%", "%%")]), option)
+
+
+def convert_job_name(request: ScriptRequest, option: OptionValue | None) -> None:
+    """Take a job's name; what directives of a profile cannot have is replaced, with a remark."""
+    if option is None:
+        return
+    name = _NOT_IN_NAMES.sub("_", option.text)
+    request.attributes["name"] = name
+    request.sources["JOB_NAME"] = option
+    if name != option.text:
+        request.remarks.append(f"{option}: the job's name is {name}")

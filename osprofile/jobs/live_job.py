@@ -1,0 +1,173 @@
+"""What the tracker knows of one job, and the rules for a job that is missing or was removed.
+
+A job is missing if the batch system does not know it, and it left no exit status. It may turn up again: the batch
+system may be slow, or may have restarted. So it is LOST only when it has been missing for the grace period, and it is
+never DONE. A job that was removed is REMOVED at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.errors import OSProfileError
+from osprofile.jobs.arrays import TaskOutcome, get_outcome, summarize_outcomes
+from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
+
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from osprofile.jobs.clock import Moment
+    from osprofile.jobs.status_history import StatusHistory
+
+UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
+REUSED_ID_REASON: Final = "the batch system gave its id to another job"
+WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
+_END_QUERY_INTERVAL: Final = 1.0
+"""Seconds between two queries for a job that ended according to the log, but not to the batch system."""
+_END_QUERY_ATTEMPTS: Final = 3
+"""After so many answers without an end, the log's own event is told."""
+
+
+@final
+class MissingPeriod(NamedTuple):
+    """Since when a job has been missing, and when it was last queried. Both times are monotonic (s)."""
+
+    since: float
+    last_query: float
+
+
+@final
+@dataclass(slots=True)
+class LoggedEnd:
+    """The end of a job according to the log, which the batch system has yet to confirm.
+
+    `attempts_left`: answers to wait for; `retry_delay` (s) grows while queries fail.
+    """
+
+    event: JobEvent
+    attempts_left: int = _END_QUERY_ATTEMPTS
+    next_query: float = 0.0
+    retry_delay: float = 0.0
+
+    def judge_answer(
+        self, answer: JobStatus | OSProfileError | None, at: Moment, max_retry_interval: float
+    ) -> JobEvent | None:
+        """Return what has become of the job by the batch system's answer; None to ask again at `next_query`."""
+        if isinstance(answer, OSProfileError):
+            self.retry_delay = max(_END_QUERY_INTERVAL, 2 * self.retry_delay)
+        else:
+            self.attempts_left -= 1
+            self.retry_delay = _END_QUERY_INTERVAL
+        self.next_query = at.monotonic + min(self.retry_delay, max_retry_interval)
+        if isinstance(answer, JobStatus):
+            if answer.state in TERMINAL_STATES - {JobState.LOST}:
+                return JobEvent(self.event.timestamp, answer)
+            # A log also reports the end of a run after which the job is queued again, and runs again.
+            if not answer.unknown_word and (
+                answer.state in WAITING_STATES
+                or (answer.state is JobState.RUNNING and self.attempts_left <= 0)
+            ):
+                return JobEvent(at.timestamp, answer)
+        return self.event if self.attempts_left <= 0 else None
+
+
+@final
+@dataclass(slots=True)
+class LiveArray:
+    """The tasks of an array, and how many of them are alike. A task that changes costs the same whatever their number.
+
+    The status of an array is told when all changes of one answer are known: otherwise it would go back to QUEUED for
+    a moment, when one task has ended and the next one is not yet known to run.
+    """
+
+    tasks: dict[str, LiveJob]
+    outcomes: Counter[TaskOutcome]
+    changed_at: float
+    """The timestamp of the last change of a task."""
+    last_timestamp: float = -math.inf
+
+    def note_change(self, before: JobStatus, event: JobEvent) -> None:
+        """Count a task in its new state."""
+        outcome = get_outcome(before)
+        self.outcomes[outcome] -= 1
+        if not self.outcomes[outcome]:
+            del self.outcomes[outcome]
+        self.outcomes[get_outcome(event.status)] += 1
+        self.changed_at = max(event.timestamp, self.changed_at)
+
+    def summarize(self, array_id: str) -> JobStatus:
+        """Return the status of the array."""
+        return summarize_outcomes(array_id, self.outcomes, (t.history.status for t in self.tasks.values()))
+
+    def take_event(self, array_id: str) -> JobEvent:
+        """Return the array's status as an event. Its timestamp is later than the last one, so that it does not look older."""
+        self.last_timestamp = max(self.changed_at, math.nextafter(self.last_timestamp, math.inf))
+        self.changed_at = -math.inf
+        return JobEvent(self.last_timestamp, self.summarize(array_id))
+
+
+@final
+@dataclass(slots=True)
+class LiveJob:
+    """A job that somebody follows. Times are monotonic (s), unless they are called timestamps."""
+
+    history: StatusHistory
+    polled_since: float = math.inf
+    """Since when it is queried: older answers may be about another job with its id."""
+    array_id: str | None = None
+    """The array that it is a task of."""
+    array: LiveArray | None = None
+    """Its tasks, if it is an array, which is not queried itself."""
+    walltime: float | None = None
+    """The limit of its run time in seconds."""
+    running_since: float | None = None
+    removed_at: float | None = None
+    """The timestamp at which the batch system accepted its removal."""
+    missing: MissingPeriod | None = None
+    """None as long as the job is known."""
+    next_query: float = 0.0
+    """A missing job is not queried by itself before."""
+    untold_since: float = -math.inf
+    """The answer to the next query that starts after this is told, even if it is the same as the last one."""
+    logged_end: LoggedEnd | None = None
+    uncertain_end: JobStatus | None = None
+    """How it ended, if that may turn out to be its removal."""
+
+    def find_due_time(self) -> float | None:
+        """Return when something is expected: its wall time ends, or it is missing and to be queried; None if nothing."""
+        if self.missing is not None:
+            return self.next_query
+        return (
+            self.running_since + self.walltime if self.running_since is not None and self.walltime else None
+        )
+
+    def resolve_missing(
+        self, status: JobStatus | None, *, now: float, grace_period: float
+    ) -> JobStatus | None:
+        """Note that nobody knows the job now, and return its end, or None while it may turn up.
+
+        `status` is what the batch system reported, if anything.
+        """
+        since, last_query = self.missing or (now, now)
+        # At most half a grace period counts between two queries: the job may have been known in between.
+        since = min(now, since + max(0.0, now - last_query - grace_period / 2))
+        self.missing = MissingPeriod(since, now)
+        lost = status or JobStatus(self.history.status.job_id, JobState.LOST, reason=UNKNOWN_JOB_REASON)
+        lost = lost._replace(state=JobState.LOST)
+        if self.removed_at is not None:
+            return apply_removal(lost)
+        return (self.uncertain_end or lost) if now - since >= grace_period else None
+
+
+def apply_removal(status: JobStatus) -> JobStatus:
+    """Return the status of a job whose removal was accepted.
+
+    LOST becomes REMOVED, and so does FAILED, unless a limit of the system ended the job.
+    """
+    if status.state is JobState.FAILED and not status.limit_exceeded:
+        return status._replace(state=JobState.REMOVED, signal=None, cause=EndCause.USER)
+    if status.state is JobState.LOST:
+        return status._replace(state=JobState.REMOVED, reason="", cause=EndCause.USER)
+    return status

@@ -1,0 +1,287 @@
+"""The shell of a target system: it renders a profile's templates, runs the scripts there, and says how each has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar, final
+
+from osprofile.errors import (
+    JobNotFoundError,
+    OSProfileError,
+    OutcomeUnknownError,
+    OutputError,
+    ScriptError,
+    ScriptFailedError,
+    ValueRefusedError,
+)
+from osprofile.incarnation.incarnate import incarnate, static_scripts
+from osprofile.incarnation.plan import BIN_TEMPLATE
+from osprofile.incarnation.static_scripts import deployment_script
+from osprofile.jobs import file_transfer, script_output
+from osprofile.jobs.process import run_process
+from osprofile.jobs.shell import (
+    SHELL_TEMPLATE,
+    SSH_VARIATION,
+    SUDO_VARIATION,
+    build_script,
+    extract_exit_status,
+    extract_rest,
+    find_shell_variation,
+    generate_mark,
+    get_shell_command,
+    lacks_static_script,
+    mark_exit_status,
+    wrap_script,
+)
+from osprofile.jobs.shell_session import ShellSessionPool, find_shell
+from osprofile.jobs.target_names import format_target_name
+from osprofile.metrics import TargetMetrics
+from osprofile.text import quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from osprofile.jobs.file_trees import Channel
+    from osprofile.jobs.process import ProcessResult
+    from osprofile.profile.model import Profile
+
+T = TypeVar("T")
+NOTHING_DONE_STATUS: Final = 73
+"""The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
+_MAX_ERROR_LINES: Final = 20
+"""Lines of a script's output that an error message has: the output may be a list of all jobs."""
+_SSH_FAILURE_EXIT_STATUS: Final = 255
+_FAILURE_STATUS_BY_VARIATION: Final[Mapping[str, int | None]] = MappingProxyType(
+    {SSH_VARIATION: _SSH_FAILURE_EXIT_STATUS, SUDO_VARIATION: 1, "": None}
+)
+"""The exit status of a command that has started no shell, by the variation of SHELL; None: scripts tell none of their own."""
+
+
+@final
+class TargetShell:
+    """Runs scripts on one host, for one user, by SHELL of a profile.
+
+    `context` is that of every job: USER_NAME; if given, SSH:HOST, SSH:PORT or SUDO:USER, and the user profile's fields.
+    `time_limit` (s) is for a script whose template has no TIME_LIMIT. At most `max_parallel_scripts`
+    scripts run at the same time, beside those that need no slot. The methods that run scripts raise `ScriptError`,
+    `ScriptFailedError` and `OutputError`.
+    """
+
+    def __init__(
+        self, profile: Profile, context: Mapping[str, str], *, time_limit: float, max_parallel_scripts: int
+    ) -> None:
+        self.profile = profile
+        self.context = dict(context)
+        self.metrics = TargetMetrics(format_target_name(profile, self.context))
+        """The numbers of the target system."""
+        self._time_limit = time_limit
+        self._free_slots = asyncio.Semaphore(max_parallel_scripts)
+        command = self._build_shell_command()
+        self._failure_status = _FAILURE_STATUS_BY_VARIATION[find_shell_variation(self.context)]
+        has_sessions = self._failure_status is not None and find_shell(command) is not None
+        self._sessions = ShellSessionPool(self._build_shell_command) if has_sessions else None
+        """The open shells of another host or user; None: each script starts a shell of its own."""
+        if self._sessions is not None:
+            self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
+
+    async def close(self) -> None:
+        """Close the connections to another host or user."""
+        if self._sessions is not None:
+            await self._sessions.close()
+
+    def _build_shell_command(self) -> list[str]:
+        return get_shell_command(self.profile, self.context)
+
+    def render_script(self, template: str, variation: str = "", **fields: str) -> str:
+        """Incarnate a template, and return its script. Raises what `incarnate` does, and `JobNotFoundError` for a malformed JOB_ID."""
+        # Not strict: not every batch system's script needs all of the fields, for instance the job's id.
+        try:
+            return build_script(
+                incarnate(
+                    self.profile,
+                    template,
+                    fields=fields,
+                    variation=variation,
+                    context=self.context,
+                    strict=False,
+                )
+            )
+        except ValueRefusedError as error:
+            if error.field != "JOB_ID" or "JOB_ID" not in fields:
+                raise
+            message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
+            raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
+
+    async def run_script(self, template: str, script: str) -> str:
+        """Run a script and return its output."""
+        return (await self.run_to_end(template, script)).stdout.decode("utf-8", "replace")
+
+    async def run_to_end(
+        self,
+        template: str,
+        script: str,
+        *,
+        script_count: int = 1,
+        label: str = "",
+        limit: float | None = None,
+        stdout: int | None = None,
+        needs_slot: bool = True,
+        mark: str = "",
+    ) -> ProcessResult:
+        """Run a script to its end and return its result; errors name `label` (default: the template).
+
+        If a static script is not deployed, deploy those of the profile and run the script again: nothing else is sent
+        where they are there. Of joined scripts, all run again, so each of them can be repeated.
+        `mark` is that of `join_scripts`; only the error output behind the last one is that of a script that was cut.
+        """
+        label = label or template
+        script, status_mark = self._mark_exit_status(script)
+        if limit is None:
+            limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
+        with self.metrics.count_result("osprofile_scripts_total", template=template):
+            async with self._free_slots if needs_slot else contextlib.nullcontext():
+                try:
+                    with self.metrics.time("osprofile_script_duration_seconds", template=template):
+                        result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                        if lacks_static_script(result):
+                            await self._deploy_static_scripts(limit)
+                            result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                except (ScriptError, OutputError) as error:
+                    error.message = f"{label}: {error.message}"
+                    if isinstance(error, OutcomeUnknownError) and (
+                        output := _decode_rest(error.stderr, mark)
+                    ):
+                        error.message += f"; its error output: {output}"
+                    raise
+            return self._check_end(template, label, result, status_mark, mark=mark)
+
+    def _mark_exit_status(self, script: str) -> tuple[str, str]:
+        """Return a script that tells its exit status, and the mark of this; both as they are where it need not."""
+        if self._failure_status is None:
+            return script, ""
+        mark = generate_mark()
+        return mark_exit_status(script, mark), mark
+
+    def _check_end(
+        self, template: str, label: str, result: ProcessResult, status_mark: str, *, mark: str = ""
+    ) -> ProcessResult:
+        """Return the result of a script that ended with 0; raise the error of any other (see `check_result`).
+
+        Raises `ScriptError` if sudo has started no shell: its exit status is not that of a script.
+        """
+        status: int | None = result.exit_code
+        if status_mark:
+            result, status = extract_exit_status(result, status_mark)
+        if status is None and result.exit_code == self._failure_status != _SSH_FAILURE_EXIT_STATUS:
+            message = f"{label}: sudo has not started a shell: {_decode_rest(result.stderr, '')}"
+            raise ScriptError(
+                message, hint="a rule of sudoers must allow the words of SHELL's variation SUDO"
+            )
+        return check_result(template, label, result, status, mark=mark)
+
+    async def run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:
+        """Run a script that copies `size` bytes, and return its output; errors name `label`."""
+        limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
+        result = await self.run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
+        return result.stdout
+
+    async def exchange(
+        self, label: str, script: str, transfer: Callable[[Channel], T]
+    ) -> tuple[ProcessResult, T]:
+        """Run a script in a shell of its own, whose input and output a thread writes and reads.
+
+        It must end with `exit`. Raises the error of a file of this machine rather than that of the script which this ends.
+        """
+        from osprofile.jobs import file_trees  # late: it imports tarfile
+
+        script, status_mark = self._mark_exit_status(script)
+        data = f"{{ :\n{script}\n}}\n".encode("utf-8", "surrogateescape")
+        with self.metrics.count_result("osprofile_scripts_total", template=SHELL_TEMPLATE):
+            async with self._free_slots:
+                try:
+                    result, outcome = await file_trees.exchange(
+                        self._build_shell_command(), data, self._time_limit, transfer
+                    )
+                except (ScriptError, OutputError) as error:
+                    error.message = f"{label}: {error.message}"
+                    raise
+            if isinstance(outcome, OSProfileError) and not isinstance(outcome, OutputError):
+                raise outcome
+            result = self._check_end(SHELL_TEMPLATE, label, result, status_mark)
+            if isinstance(outcome, OSProfileError):
+                outcome.message = f"{label}: {outcome.message}"
+                raise outcome
+            return result, outcome
+
+    async def _deploy_static_scripts(self, limit: float) -> None:
+        """Deploy the static scripts of the profile.
+
+        Raises `ScriptError`, or `ScriptFailedError` with NOTHING_DONE_STATUS: the script that needs them has not run.
+        """
+        script = deployment_script(static_scripts(self.profile, self.context))
+        result = await self._run_in_shell(wrap_script(script), limit, None)
+        status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
+        try:
+            check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
+        except ScriptFailedError as error:
+            error.exit_status = NOTHING_DONE_STATUS
+            raise
+
+    async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
+        """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
+        if self._sessions is not None and stdout is None:
+            return await self._sessions.run(script, limit)
+        return await run_process(self._build_shell_command(), script, limit, stdout=stdout)
+
+
+def check_result(
+    template: str, label: str, result: ProcessResult, status: int | None, *, mark: str = ""
+) -> ProcessResult:
+    """Return the result of a script that ended with 0; raise `OutcomeUnknownError` or `ScriptFailedError` for any other.
+
+    `status` is the exit status that the script itself has told; None if it has told none.
+    """
+    # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
+    if status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
+        # of another shell: 128, or in some shells 256 or 384, and the signal
+        result = replace(result, killing_signal=result.exit_code & 0x7F)
+    if result.killing_signal or (
+        result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
+    ):
+        raise _build_interruption_error(label, result, mark)
+    if result.exit_code != 0:
+        raise build_failure_error(template, label, result)
+    return result
+
+
+def _decode_rest(stderr: bytes, mark: str) -> str:
+    rest = extract_rest(stderr, mark) if mark else stderr
+    return rest.decode("utf-8", "replace").replace("\r\n", "\n").strip()  # as ssh writes
+
+
+def _build_interruption_error(label: str, result: ProcessResult, mark: str) -> OutcomeUnknownError:
+    output = _decode_rest(result.stderr, mark)
+    cause = f"its shell was killed by signal {result.killing_signal}"
+    if not result.killing_signal:
+        cause = "the connection failed"
+    message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
+    if "Permission denied (" in output:  # of ssh, which was not let in
+        message += " (use a key or an agent, or log in once with: incarnate login HOST)"
+    error = OutcomeUnknownError(message, hint="it is not known whether it did its work; it can be repeated")
+    error.stdout, error.stderr = result.stdout, result.stderr
+    return error
+
+
+def build_failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:
+    """Return the error of a script that failed, with what it printed."""
+    # Some batch systems print errors to stdout.
+    lines = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace").splitlines()
+    if len(lines) > _MAX_ERROR_LINES:
+        lines[_MAX_ERROR_LINES:] = ["..."]
+    output = "\n".join(lines)
+    message = f"{label} failed (exit status {result.exit_code})"
+    message += f": {output}" if output else " without output"
+    return ScriptFailedError(message, template=template, exit_status=result.exit_code, output=output)

@@ -1,0 +1,39 @@
+gpe_submit() { # SCRIPT WORD...
+  command=$(gpe_print_command "$1") words='' time=now
+  shift
+  for word in "$@"; do
+    case $word in
+    time=*) time="-t $(printf '%s\n' "$word" | sed 's/^time=//; s/\(:..\):00$/\1/; s/[T:-]//g')" ;;
+    *) words="$words $word" ;;
+    esac
+  done
+  # shellcheck disable=SC2086
+  printf '%s\n' "$command" | LC_ALL=C at -M $words $time 2>&1
+}
+gpe_read_id() { sed -n 's/^job \([1-9][0-9]*\) at .*/\1/p'; }
+gpe_print_command() { # SCRIPT: what the job is, in a session of its own
+  printf "exec setsid -w sh '%s'\n" "$(printf '%s\n' "$PWD/$1" | sed "s/'/'\\\\''/g")"
+}
+gpe_list() { # the last columns are the queue, = for a job that runs, and the user: root sees all
+  # It fails if a job ends while it reads.
+  gpe_text=$(LC_ALL=C atq 2> /dev/null) || gpe_text=$(LC_ALL=C atq) || return
+  printf '%s\n' "$gpe_text" | USER=$(id -un) awk '
+$NF == ENVIRON["USER"] { print $1, $(NF - 1) == "=" ? "running" : "waiting" }'
+}
+gpe_find() { # by what the job is
+  gpe_text=$(gpe_list) || return
+  for gpe_job in $(printf '%s\n' "$gpe_text" | sed 's/ .*//'); do
+    at -c "$gpe_job" 2> /dev/null | grep -qxF -e "$(gpe_print_command .gpe/script)" || continue
+    printf '%s\n' "$gpe_job"
+    return
+  done
+}
+gpe_own_id() {
+  printf '%s\n' "$$" > .gpe/session && gpe_find
+}
+gpe_cancel() { # ID: at forgets a job that runs, but does not end it
+  gpe_list | grep -qx "$1 running" || { atrm "$1" && return; }
+  dir=${gpe_jobs:?}/$1
+  read -r pid < "$dir/.gpe/session" && tr '\0' '\n' < "/proc/$pid/cmdline" |
+    grep -qxF -e "$(readlink -- "$dir")/.gpe/script" && kill -s TERM -- "-$pid"
+}

@@ -1,0 +1,27 @@
+# f112345 for an id, as in JOB_ID_PATTERN
+gpe_flux() { FLUX_F58_FORCE_ASCII=1 flux "$@"; }
+gpe_submit() { # SCRIPT [DEPENDENCY]
+  kind='' conditions=''
+  for word in $(printf '%s\n' "${2-}" | tr ',:' '  '); do
+    case $word in
+    after*) kind=$word ;;
+    *) conditions="$conditions --dependency=$kind:$word" ;;
+    esac
+  done
+  # shellcheck disable=SC2086
+  gpe_flux batch $conditions "$PWD/$1"
+}
+gpe_list() { # a held job is one of urgency 0
+  gpe_text=$(gpe_flux jobs -a -n -c 10000 -o '{id.f58} {status}/{urgency} {returncode}') || return
+  printf '%s\n' "$gpe_text" | awk '
+$2 ~ /^(COMPLETED|FAILED)\// && $3 ~ /^[0-9]+$/ { sub(/\/.*/, "", $2); $2 = $2 "/exit exit=" $3 }
+{ print $1, $2 }'
+}
+gpe_has_ended() { case $1 in COMPLETED | FAILED | TIMEOUT | CANCELED) ;; *) return 1 ;; esac }
+gpe_is_limit() { [ "$1" = TIMEOUT ]; }
+gpe_own_id() { # Flux unsets FLUX_JOB_ID in a batch script
+  gpe_job=$(flux getattr jobid) && gpe_flux job id --to=f58 "$gpe_job"
+}
+gpe_cancel() { flux cancel "$1"; }
+gpe_hold() { flux job urgency "$1" hold; }
+gpe_resume() { flux job urgency "$1" default; }

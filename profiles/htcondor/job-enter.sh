@@ -1,0 +1,1 @@
+[ -O . ] && [ -r .gpe/job.sh ] || kill -s KILL "$$" # where HTCondor has put the job's files

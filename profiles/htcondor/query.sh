@@ -1,0 +1,38 @@
+gpe_list() {
+  gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost HoldReason) || return
+  printf '%s\n' "$gpe_text" | gpe_format_states 'host = $4; sub(/.*@/, "", host); at = 5'
+}
+gpe_list_ended() { # ID...: with the history, which is read from its end
+  # shellcheck disable=SC2046
+  gpe_text=$(condor_history $(printf '%s\n' "$@" | sed 's/_.*//' | sort -u) \
+    -af ClusterId GpeIndex JobStatus ExitBySignal ExitCode ExitSignal RemoveReason) || return
+  printf '%s\n' "$gpe_text" | gpe_format_states '
+    if ($3 == 4 && $4 == "true") more = " signal=" $6
+    else if ($3 == 4) { state = state "/exit"; more = " exit=" $5 }
+    if ($3 == 3 && /PeriodicRemove/) state = "PeriodicRemove"
+    at = 7'
+}
+gpe_format_states() { # AWK: prints lines of states; a reason is the rest of a line, after blanks
+  awk 'BEGIN {
+  split("Idle Running Removed Completed Held TransferringOutput Suspended", word)
+}
+$1 ~ /^[0-9]+$/ {
+  state = word[$3]
+  if (state == "") state = $3
+  host = more = reason = ""
+  '"$1"'
+  for (i = at; i <= NF; i++) reason = reason " " $i
+  if (host != "" && host != "undefined") more = more " host=" host
+  if (reason != "" && reason != " undefined") more = more " reason=" substr(reason, 2)
+  print $1 ($2 == "undefined" ? "" : "_" $2), state more
+}'
+}
+gpe_has_ended() { case $1 in Completed | Removed | PeriodicRemove) ;; *) return 1 ;; esac }
+gpe_is_limit() { [ "$1" = PeriodicRemove ] || [ "$1" = Removed ]; }
+gpe_explain() { printf '%s\n' "$1"; } # a job that was killed leaves nothing here
+gpe_find() {
+  gpe_text=$(condor_q -af ClusterId Iwd) || return
+  printf '%s\n' "$gpe_text" | D=$PWD awk '
+{ id = $1; sub(/^[0-9]+ /, "") }
+$0 == ENVIRON["D"] { print id; exit }'
+}

@@ -1,0 +1,34 @@
+gpe_submit() { # SCRIPT WORD...
+  script=$PWD/$1 processes=1 cpus=1 words=''
+  shift
+  for word in "$@"; do
+    case $word in
+    PROCESSES=*) processes=${word#*=} ;;
+    CPUS=*) cpus=${word#*=} ;;
+    -*) words="$words $word" ;;
+    *) words="$words --$word" ;;
+    esac
+  done
+  # --cwd: a %{...} in the name of the working directory would be a placeholder
+  # shellcheck disable=SC2086
+  hq --output-mode=quiet submit --directives=off --cwd=/ --stdout=none --stderr=none \
+    --cpus="$((processes * cpus))" $words -- sh "$script"
+}
+gpe_list() { # by the numbers of a job's tasks in each state; here, a job is one task
+  gpe_text=$(hq --output-mode=json job list --all) || {
+    printf '%s\n' "$gpe_text" >&2
+    return 1
+  }
+  printf '%s\n' "$gpe_text" | awk -F '[": ,]+' '
+$2 == "id" { id = $3 }
+$2 ~ /^(running|waiting|failed|canceled|finished)$/ && $3 ~ /^[0-9]+$/ { n[$2] = $3 }
+/^  }/ {
+  state = n["running"] ? "running" : n["waiting"] ? "waiting" : n["failed"] ? "failed" : ""
+  if (state == "") state = n["canceled"] ? "canceled" : "finished"
+  print id, state (state == "finished" ? " exit=0" : "")
+}'
+}
+gpe_has_ended() { case $1 in finished | failed | canceled) ;; *) return 1 ;; esac }
+gpe_is_limit() { [ "$1" = canceled ]; }
+gpe_own_id() { printf '%s\n' "$HQ_JOB_ID"; }
+gpe_cancel() { hq job cancel "$1"; }

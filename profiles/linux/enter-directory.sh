@@ -1,0 +1,27 @@
+# Makes the working directory, if there is none, and refuses one that others could change; exit
+# status 73: nothing was done.
+enter_directory() {
+  (umask 077 && mkdir -p -- "$gpe_jobs" "$directory/.gpe") && cd -- "$directory" || exit 73
+  # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
+  # path leads through. namei prints MODE OWNER NAME of each: a link is safe, and what neither group
+  # nor others can write to, and what has the sticky bit; the owner must be root or path_owner, who
+  # is the first other owner. That this is who runs the program is checked last, by -O.
+  path=$(LC_ALL=C namei -mo -- "$directory")
+  path_owner='' unsafe='' entry=''
+  [ ! -O / ] || path_owner=root
+  while read -r mode owner rest; do
+    case $mode in '' | f:) continue ;; esac
+    entry="$mode $owner $rest"
+    case $owner in root | "${path_owner:=$owner}") ;; *) mode=unsafe ;; esac
+    # a link; no w for the group and for others; a sticky bit
+    case $mode in l* | ?????-??-? | ?????????[tT]) ;; *) unsafe="$unsafe$entry, " ;; esac
+  done << END
+$path
+END
+  case $entry in
+  d????-??-?' '*) [ -O . ] || unsafe=$entry ;;
+  *) unsafe=${entry:-namei failed} ;;
+  esac
+  [ -z "$unsafe" ] || fail 73 \
+    "$directory is not a safe directory for a job, because others can change this: ${unsafe%, }"
+}

@@ -1,0 +1,1 @@
+cd -- '<WORKING_DIRECTORY/'/'\\''>' && [ -O . ] && [ -r .gpe/job.sh ] || kill -s KILL "$$"

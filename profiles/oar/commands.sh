@@ -1,0 +1,40 @@
+gpe_submit() { # SCRIPT WORD...
+  gpe_script=$1 array='' nodes='' processes='' cpus='' gpus='' walltime='' after='' constraint=''
+  words=''
+  shift
+  for word in "$@"; do
+    case $word in
+    ARRAY=*) array=${word#*=1-} ;;
+    NODES=*) nodes=${word#*=} ;;
+    PROCESSES=*) processes=${word#*=} ;;
+    CPUS=*) cpus=${word#*=} ;;
+    GPUS=*) gpus=${word#*=} ;;
+    WALLTIME=*) walltime=${word#*=} ;;
+    CONSTRAINT=*) constraint=$(printf '%s\n' "${word#*=}" | gpe_read_constraint) ;;
+    DEPENDENCY=*) after=${word#*=} ;;
+    *) words="$words $word" ;;
+    esac
+  done
+  for id in $(printf '%s\n' "$after" | tr -cs 0-9 ' '); do
+    after=$(gpe_query job --sql "array_id = $id") && [ -n "$after" ] ||
+      { echo "DEPENDENCY: OAR does not know the job $id" >&2 && return 1; }
+    for job in $after; do words="$words -a $job"; done
+  done
+  need=$(gpe_print_resources)
+  # -d: a quote in its name ends the job, and OAR suspects the node; gpe_query knows --array here
+  # shellcheck disable=SC2086
+  oarsub ${array:+--array "$array"} -d / -O /dev/null -E /dev/null ${need:+-l "$need"} \
+    ${constraint:+-p "$constraint"} $words "$(gpe_print_command "$gpe_script")" 2>&1
+}
+gpe_print_resources() {
+  [ -z "$processes$cpus$gpus" ] || nodes=${nodes:-1}
+  slots=$(((${processes:-${nodes:-1}} + ${nodes:-1} - 1) / ${nodes:-1} * ${cpus:-1}))
+  [ -z "$gpus" ] || slots=$(((slots + gpus - 1) / gpus)) # for each GPU
+  [ -n "$processes$cpus" ] || slots=
+  need="${nodes:+nodes=$nodes}${gpus:+/gpu=$gpus}${slots:+/core=$slots}"
+  printf '%s\n' "$need${need:+${walltime:+,}}${walltime:+walltime=$walltime}"
+}
+gpe_read_constraint() { # a value of SQL is quoted, even a number
+  sed "s/\([=<>]\)\([A-Za-z0-9_.:+-][A-Za-z0-9_.:+-]*\)/\1'\2'/g; s/&&*/ AND /g; s/||*/ OR /g"
+}
+gpe_read_id() { sed -n 's/^OAR_JOB_ID=\([1-9][0-9]*\)$/\1/p' | head -n 1; }

@@ -1,0 +1,75 @@
+# ID: reads lines of gpe_qstat, and prints those of states: of the job ID, or of all. False if there
+# are none.
+gpe_format_states() {
+  GPE_JOBS=$gpe_jobs awk -F'|' -v id="$1" "$awk_units"'
+function hosts(list, n, i, part, seen, all) {
+  n = split(list, part, "+")
+  for (i = 1; i <= n; i++) {
+    sub(/\/.*/, "", part[i])
+    if (!(part[i] in seen)) all = all (all == "" ? "" : "+") part[i]
+    seen[part[i]]
+  }
+  return all
+}
+# what is told, or what the job itself has measured, if that is more: PBS looks every 10 s
+function best(told, name, t) {
+  if (match(usage, name "=[0-9]+([.][0-9]+)?"))
+    t = substr(usage, RSTART + length(name) + 1, RLENGTH - length(name) - 1)
+  return t + 0 > told + 0 ? t : told
+}
+function first(file, line) { line = ""; getline line < file; close(file); return line }
+function left(name, dir) { # by the job, or the task
+  dir = $1
+  if (match(dir, /\[[0-9]+\]/))
+    dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) \
+      "/.gpe/tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
+  return first(ENVIRON["GPE_JOBS"] "/" dir "/" name)
+}
+function add(name, value) { if (value != "") more = more " " name "=" value }
+function explain_end(removed) { # sets sub1 and code
+  sub1 = $4
+  if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
+  removed = sub1 ~ /^(91|dependency|deleted)$/
+  if (!removed && code == "" && left(".gpe/removed") != "") sub1 = "removed"
+  else if (state == "C" && code >= 256 && left(".gpe/removed") != "") sub1 = "removed"
+  else if (!removed) {
+    if (code == "") code = left(".gpe_exit_status")
+    if (code == "") sub1 = ""
+    else if (code < 0) sub1 = code + 0
+    else {
+      if (sub1 == "") sub1 = "exit"
+      add("exit", code)
+    }
+  }
+}
+NF < 10 || $1 ~ /\[\]/ { next } # an array is told by its tasks
+{ whole = $1 }
+id ~ /\[\]/ { sub(/\[[0-9]+/, "[", whole) }
+id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
+{
+  state = $3
+  sub1 = ""
+  code = $5
+  more = ""
+  usage = ""
+  if (state ~ /^([CFM]|unknown)$/) {
+    explain_end()
+    usage = left(".gpe/usage")
+  } else if ($4 == "held" || ($4 == 22 && $8 == "s")) sub1 = $4
+  if ($6 != "") more = more " host=" hosts($6)
+  add("queue", $7)
+  split($9, used, ",")
+  add("elapsed", best(used[1] ~ /:/ ? seconds(used[1]) : "", "elapsed"))
+  add("cpu", best(used[2] ~ /:/ ? seconds(used[2]) : "", "cpu"))
+  add("memory", best(used[3] ~ /^[0-9]+[kmgt]?b$/ ? sprintf("%.0f", bytes(used[3])) : "", "memory"))
+  reason = $10
+  for (i = 11; i <= NF; i++) reason = reason "|" $i
+  if (sub1 == "dependency") reason = "DEPENDENCY"
+  if (state ~ /^[QHWT]$/ && reason ~ /^Can Never Run/)
+    reason = reason " (as it is, it will not start)"
+  add("reason", reason)
+  print $1 " " state (sub1 == "" ? "" : "/" sub1) more
+  found = 1
+}
+END { exit !found }'
+}

@@ -1,0 +1,26 @@
+gpe_submit() { pjsub "$1" 2>&1; } # SCRIPT
+gpe_read_id() { sed -n 's/.* Job \([1-9][0-9]*\) submitted.*/\1/p'; }
+gpe_list() {
+  gpe_text=$(pjstat --data --choose jid,st) || return
+  gpe_format_states
+}
+gpe_list_ended() { # ID...: an id that it does not know may be an error
+  gpe_text=$(pjstat -H -s --data --choose jid,st,ec,pc,sn "$@" 2> /dev/null) || :
+  gpe_format_states
+}
+gpe_format_states() { # lines as ,12,EXT,0,0,-; a PJM code tells why TCS itself ended a job
+  printf '%s\n' "$gpe_text" | tr -d '" ' | awk -F , '
+$1 == "" && $2 ~ /^[0-9]+$/ {
+  state = $3
+  if (state ~ /^(EXT|CCL)$/ && $5 ~ /^(6|11|12|13|16|18|20|23)$/) state = "PJM_" $5
+  else if (state == "EXT" && $6 ~ /^[1-9]/) state = state " signal=" $6
+  else if (state == "EXT" && $4 ~ /^[0-9]/) state = "EXT/exit exit=" $4
+  print $2, state
+}'
+}
+gpe_has_ended() { case $1 in EXT | RJT) ;; *) gpe_is_limit "$1" ;; esac }
+gpe_is_limit() { case $1 in PJM_* | CCL) ;; *) return 1 ;; esac }
+gpe_own_id() { printf '%s\n' "$PJM_JOBID"; }
+gpe_cancel() { pjdel "$1"; }
+gpe_hold() { pjhold "$1"; }
+gpe_resume() { pjrls "$1"; }

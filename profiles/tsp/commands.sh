@@ -1,0 +1,35 @@
+gpe_submit() { # SCRIPT WORD...
+  script=$PWD/$1 words='' last=''
+  shift
+  for word in "$@"; do
+    case $word in
+    after=*) words="$words -D ${word#*:}" ;;
+    *) words="$words $word" ;;
+    esac
+    [ "$last" != -N ] || gpe_check_slots "$word" || return
+    last=$word
+  done
+  # shellcheck disable=SC2086
+  tsp $words sh "$script"
+}
+gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not be removed
+  slots=$(tsp -S) || return
+  [ "$1" -le "$slots" ] && return
+  echo "CPUS: $1 slots are asked for, and the server has $slots (tsp -S)" >&2
+  return 1
+}
+gpe_list() { # the columns: id, state, file, and the exit status of a job that has ended
+  gpe_text=$(tsp -l) || return
+  printf '%s\n' "$gpe_text" | awk '
+$2 == "finished" && $4 ~ /^[0-9]+$/ { $2 = "finished/exit exit=" $4 }
+{ print $1, $2 }'
+}
+gpe_has_ended() { case $1 in finished | skipped) ;; *) return 1 ;; esac }
+gpe_find() { # each line ends with the command
+  gpe_text=$(tsp -l) || return
+  printf '%s\n' "$gpe_text" | GPE_SCRIPT=$PWD/.gpe/script awk '
+substr($0, length($0) - length(ENVIRON["GPE_SCRIPT"]) + 1) == ENVIRON["GPE_SCRIPT"] {
+  print $1; exit
+}'
+}
+gpe_cancel() { tsp -r "$1" || tsp -k "$1"; } # one that waits, or one that runs

@@ -1,0 +1,2 @@
+#!/bin/bash
+#BSUB -n 4,8

@@ -1,0 +1,2 @@
+#!/bin/bash
+#BSUB -R "select[mem > 1000] order[ut]"

@@ -1,0 +1,2 @@
+#!/bin/bash
+#PBS -N a job

@@ -1,0 +1,2 @@
+#!/bin/bash
+#$ -pe mpi 4-8

@@ -1,0 +1,196 @@
+"""Limits by queue and defaults by group, as users meet them: `ext:for`, `--queue auto`, `job submit --help`."""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from osprofile.cli.job.limits import format_limits
+from osprofile.profile.repository import Repository
+from tests.cli.job.test_job_terminal import on_terminal
+
+if TYPE_CHECKING:
+    from tests.cli.job.conftest import Machine
+
+SITE = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="site" extends="slurm">
+  <osp:UspaceRoot>/scratch</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template>
+    <idb:Field name="QUEUE" ext:pattern="debug|long|gpu">
+      <idb:Description>The partition.</idb:Description><idb:Default>auto</idb:Default>
+    </idb:Field>
+    <idb:Field name="WALLTIME" ext:for="QUEUE=debug"><idb:Max>1800</idb:Max><idb:Default>600</idb:Default></idb:Field>
+    <idb:Field name="GPUS" ext:for="QUEUE=debug"><idb:Max>0</idb:Max></idb:Field>
+    <idb:Field name="WALLTIME" ext:for="QUEUE=long"><idb:Max>604800</idb:Max></idb:Field>
+    <idb:Field name="MEMORY" ext:for="QUEUE=long"><idb:Min>1024</idb:Min><idb:Max>65536</idb:Max></idb:Field>
+    <idb:Field name="GPUS" ext:for="QUEUE=long"><idb:Max>0</idb:Max></idb:Field>
+    <idb:Field name="GPUS" ext:for="QUEUE=gpu"><idb:Min>1</idb:Min><idb:Default>1</idb:Default></idb:Field>
+    <idb:Field name="USER_GROUPS" ext:for="QUEUE=gpu" ext:pattern="ai|staff"/>
+    <idb:Field name="PROJECT" ext:for="USER_GROUPS=physics"><idb:Default>phys01</idb:Default></idb:Field>
+  </idb:Template>
+</osp:Profile>
+"""
+LIMITS = """\
+Limits of profile site:
+  --queue debug: --walltime at most 30m (10m if not given); --gpus none
+  --queue long: --walltime at most 7d; --memory 1G to 64G; --gpus none
+  --queue gpu: --gpus at least 1 (1 if not given); for the groups ai|staff
+  group physics: --project (phys01 if not given)"""
+
+
+def add_site(machine: Machine) -> None:
+    (machine.root / "profiles" / "site.xml").write_text(SITE)
+
+
+def preview(machine: Machine, *words: str) -> tuple[int, list[str], str]:
+    """Return the exit code, the directives of a job, and what is said on standard error."""
+    ended = machine.run("job", "submit", "-p", "site", "--dry-run", *words)
+    wanted = ("--partition", "--time", "--gpus", "--account")
+    return ended.code, [w for w in ended.out.split() if w.startswith(wanted)], ended.err
+
+
+def test_the_first_queue_that_a_job_fits(machine: Machine) -> None:
+    add_site(machine)
+    chosen = "incarnate: queue {}: the first that the job fits\n"
+    for words, directives, queue in (
+        ([], ["--partition=debug", "--time=10"], "debug"),
+        (["--walltime", "2h"], ["--partition=long", "--time=120"], "long"),
+        (["--queue", "auto", "--memory", "2G"], ["--partition=debug", "--time=10"], "debug"),
+        (["--gpus", "2", "--context", "USER_GROUPS=ai"], ["--partition=gpu", "--gpus-per-node=2"], "gpu"),
+    ):
+        assert preview(machine, *words, "/bin/date") == (0, directives, chosen.format(queue))
+    words = ["--queue", "gpu", "--context", "USER_GROUPS=staff physics"]
+    assert preview(machine, *words, "/bin/date") == (
+        0,
+        ["--partition=gpu", "--account=phys01", "--gpus-per-node=1"],
+        "",
+    )
+
+
+def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine) -> None:
+    add_site(machine)
+    code, _, err = preview(machine, "--queue", "debug", "--walltime", "2h", "/bin/date")
+    assert code == 1
+    assert "--walltime: field WALLTIME: '7200' (2h) is above the Max of 1800 (30m) for QUEUE debug" in err
+    assert "hint: allowed: at most 1800 (30m); QUEUE long accepts this request" in err
+    code, _, err = preview(machine, "--gpus", "2", "--context", "USER_GROUPS=physics", "/bin/date")
+    assert code == 1
+    assert "field QUEUE: the request fits none of debug (GPUS: '2' is above the Max of 0)" in err
+    assert "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)" in err
+
+
+def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) -> None:
+    add_site(machine)
+    script = machine.root / "sim.sh"
+    script.write_text("#!/bin/sh\n#SBATCH -p debug\n#SBATCH -t 2:00:00\nhostname\n")
+    code, _, err = preview(machine, "sim.sh")
+    assert code == 1
+    assert (
+        "sim.sh:3: -t '2:00:00': field WALLTIME: '7200' (2h) is above the Max of 1800 (30m) for QUEUE debug"
+        in err
+    )
+    script.write_text("#!/bin/sh\n#SBATCH -p auto\n#SBATCH -t 20-0\nhostname\n")
+    code, _, err = preview(machine, "--context", "USER_GROUPS=physics", "sim.sh")
+    assert (code, "the request fits none of debug (WALLTIME: '1728000'" in err) == (1, True)
+    assert "hint: ask for less: the script has sim.sh:3: -t 20-0\n" in err
+    script.write_text("#!/bin/sh\n#SBATCH --partition=debug --gpus-per-task=4\nhostname\n")
+    code, _, err = preview(machine, "sim.sh")
+    assert code == 2
+    assert "--gpus-per-task" in err
+
+
+def test_help_shows_the_limits_of_the_profile(machine: Machine) -> None:
+    add_site(machine)
+    assert format_limits(Repository([machine.root / "profiles"]).load("site")) == LIMITS
+    assert machine.run("job", "submit", "--help", "-p", "site").out.endswith(f"\n\n{LIMITS}\n")
+    assert machine.run("job", "submit", "-h", OSPROFILE_PROFILE="site").out.endswith(f"\n\n{LIMITS}\n")
+    assert "Limits of" not in machine.run("job", "submit", "--help", "-p", "slurm").out
+    assert "Limits of" not in machine.run("job", "submit", "--help", "-p", "no-such-profile").out
+
+
+def test_the_default_of_a_group_here_and_on_another_host(machine: Machine) -> None:
+    group = grp.getgrgid(os.getgid()).gr_name
+    environment = (
+        '<idb:Template><idb:Field name="ENVIRONMENT" ext:for="USER_GROUPS={}">'
+        "<idb:Default>export ACCOUNT='it'\\''s'\n</idb:Default></idb:Field></idb:Template>\n"
+    )
+    machine.add("mine", environment.format(group))
+    machine.add("other", environment.format("nobody-is-in-this-group"))
+    for words, printed in (
+        (["-p", "mine"], "it's\n"),
+        (["-p", "mine", "--host", "login"], "it's\n"),
+        (["-p", "mine", "--host", "login", "--env", "ACCOUNT=own"], "own\n"),
+        (["-p", "mine", "--context", "USER_GROUPS=another"], "\n"),
+        (["-p", "other", "--host", "login"], "\n"),
+    ):
+        ended = machine.run("job", "submit", *words, "--wait", "/bin/sh", "-c", 'echo "$ACCOUNT"')
+        assert ended.code == 0, ended.err
+        assert machine.run("job", "output", ended.out.strip()).out == printed
+
+
+def test_the_workspace_of_a_bundled_profile_is_told_once(machine: Machine) -> None:
+    for name, text in (("sbatch", "cat > /dev/null; echo 17"), ("squeue", "exit 1"), ("sacct", "exit 1")):
+        program = machine.root / "bin" / name
+        program.write_text(f"#!/bin/sh\n{text}\n")
+        program.chmod(0o755)
+    words = ("job", "submit", "-p", "slurm", "/bin/date")
+    code, screen, out = on_terminal(*words, stream="stderr")
+    assert (code, out) == (0, "17\n")
+    assert "jobs of profile slurm work below /var/tmp, which the nodes of most clusters do not see" in screen
+    assert "incarnate new mycluster --extends slurm --workspace DIR" in screen
+    assert on_terminal(*words, stream="stderr")[1] == ""
+    # No batch system answers for these jobs, which the status says; the record is printed all the same.
+    for job in json.loads(machine.run("job", "show", "17", "--json").out):
+        shutil.rmtree(job["directory"])
+    add_site(machine)
+    words = ("job", "submit", "-p", "site", "--queue", "debug", "/bin/date")
+    assert "work below" not in on_terminal(*words, stream="stderr")[1]
+
+
+def test_the_mail_and_the_name_of_a_scripts_job(machine: Machine) -> None:
+    (machine.root / "my runs.sh").write_text("#!/bin/sh\n#SBATCH --mail-type=END\nhostname\n")
+    for words, user in (
+        (["--host", "hpc42@login"], "hpc42"),
+        (["--context", "USER_NAME=nina"], "nina"),
+    ):
+        ended = machine.run("job", "submit", "-p", "slurm", "--dry-run", *words, "./my runs.sh")
+        assert ended.code == 0, ended.err
+        assert f"#SBATCH --mail-user={user}\n" in ended.out
+        assert "#SBATCH --job-name=my_runs.sh\n" in ended.out
+    ended = machine.run("job", "submit", "-p", "slurm", "--dry-run", "--name", "mine", "./my runs.sh")
+    assert "#SBATCH --job-name=mine\n" in ended.out
+
+
+def test_an_option_that_could_exceed_a_limit_of_the_site(machine: Machine) -> None:
+    add_site(machine)
+    for option, field in (
+        ("--gpus-per-socket=2", "GPUS"),
+        ("--mem-per-gpu=9G", "MEMORY"),
+    ):
+        (machine.root / "sim.sh").write_text(f"#!/bin/sh\n#SBATCH {option}\nhostname\n")
+        code, _, err = preview(machine, "--queue", "long", "sim.sh")
+        assert code == 2
+        assert f"profile site limits {field}, which this option could exceed" in err
+
+
+def test_a_site_lists_options_that_are_passed(machine: Machine) -> None:
+    (machine.root / "sim.sh").write_text("#!/bin/sh\n#SBATCH --bb=x\nhostname\n")
+    passed = '<idb:Field name="PASSED_OPTIONS" isSettable="false"><idb:Value>--bb</idb:Value></idb:Field>'
+    for fields, code in (("", 2), (passed, 0)):
+        text = SITE.replace("  </idb:Template>", f"    {fields}\n  </idb:Template>")
+        (machine.root / "profiles" / "site.xml").write_text(text)
+        ended = machine.run("job", "submit", "-p", "site", "--dry-run", "sim.sh")
+        assert (ended.code, "#SBATCH --bb=x" in ended.out) == (code, code == 0)
+
+
+def test_what_failed_is_found(machine: Machine) -> None:
+    good, bad = machine.submit("true"), machine.submit("sh", "-c", "exit 3")
+    ended = machine.run("job", "wait", good, bad)
+    assert (ended.code, ended.err) == (3, f"incarnate: job {bad} ended with exit code 3\n")
+    assert [job["id"] for job in machine.run_json("list", "--failed")] == [bad]
+    assert machine.run("job", "wait", bad).err == ""

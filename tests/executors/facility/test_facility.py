@@ -1,0 +1,111 @@
+"""The descriptions of a facility, its resources, and what a user may ask for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import OSProfileError, ProfileNotFoundError, SettingError
+from osprofile.executors.facility.facility import Facility
+from osprofile.executors.facility.problems import ProblemError
+from osprofile.executors.facility.settings import ResourceSettings, Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from osprofile.profile.model import Profile
+
+ROOT = "http://127.0.0.1:1/api/v2"
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="site" extends="slurm">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template>
+    <idb:Field name="PROJECT" ext:pattern="a1|b2">
+      <idb:Description>The project.</idb:Description>
+      <idb:Tag name="alpha">a1</idb:Tag><idb:Tag name="beta">b2</idb:Tag>
+      <idb:Default>alpha</idb:Default>
+    </idb:Field>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+def make_settings(tmp_path: Path, **resources: ResourceSettings) -> Settings:
+    return Settings(
+        name="Ours",
+        store=str(tmp_path / "jobs.db"),
+        profiles=(str(tmp_path / "profiles"),),
+        resources=resources,
+    )
+
+
+def test_descriptions(linux: Profile, tmp_path: Path) -> None:
+    folder = tmp_path / "profiles" / "site"
+    folder.mkdir()
+    (folder / "profile.xml").write_text(SITE)
+    settings = make_settings(
+        tmp_path,
+        here=ResourceSettings(profile=linux.name, name="This machine", group="g"),
+        site=ResourceSettings(profile="site"),
+    )
+
+    async def test() -> None:
+        facility = Facility(settings, "me", ROOT)
+        account = facility.find_account("me")
+        assert account is not None
+        assert facility.find_account("you") is None
+        found = facility.format_facility()
+        assert (found["name"], found["site_uris"]) == ("Ours", [f"{ROOT}/facility/sites/site"])
+        assert found["_links"] == {"self": {"href": f"{ROOT}/facility"}}
+        assert facility.format_site()["resource_uris"] == [
+            f"{ROOT}/status/resources/here",
+            f"{ROOT}/status/resources/site",
+        ]
+        resource = await facility.format_resource("here")
+        assert (resource["name"], resource["group"], resource["current_status"]) == (
+            "This machine",
+            "g",
+            "up",
+        )
+        assert resource["capability_uris"] == [f"{ROOT}/account/capabilities/here"]
+        members = facility.format_capability("here")["attributes"]["job_spec"]
+        assert members["resources.node_count"]["limits"] == "1 to 1"
+        assert "attributes.queue_name" not in members
+        assert "arguments" not in members
+        members = facility.format_capability("site")["attributes"]["job_spec"]
+        assert members["attributes.account"] == {
+            "description": "The project.",
+            "default": "alpha",
+            "values": ["alpha", "beta"],
+        }
+        projects = {project["id"]: project for project in facility.list_projects(account)}
+        assert projects.keys() == {"alpha", "beta"}
+        assert projects["beta"]["user_ids"] == ["me"]
+        assert projects["beta"]["self_uri"] == f"{ROOT}/account/projects/beta"
+        for call in (facility.format_capability, account.get_resource):
+            with pytest.raises(ProblemError):
+                call("none")
+        await facility.close()
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize(
+    ("resources", "kind"),
+    [
+        ({"a": ResourceSettings(profile="nosuch")}, ProfileNotFoundError),
+        ({"a": ResourceSettings(profile="linux", cluster="c")}, OSProfileError),
+        ({"a": ResourceSettings(profile="linux"), "b": ResourceSettings(profile="linux")}, SettingError),
+    ],
+)
+def test_resources_that_cannot_be(
+    tmp_path: Path, resources: dict[str, ResourceSettings], kind: type[OSProfileError]
+) -> None:
+    async def test() -> None:
+        with pytest.raises(kind):
+            Facility(make_settings(tmp_path, **resources), "me", ROOT)
+
+    asyncio.run(test())

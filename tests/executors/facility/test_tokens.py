@@ -1,0 +1,113 @@
+"""Tokens: who is let in, and what is in the file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import SettingError
+from osprofile.executors.facility.tokens import TokenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OTHER = "x" * 43
+
+
+def find(tokens: TokenFile, authorization: str) -> str | None:
+    return asyncio.run(tokens.find_subject(authorization))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state" / "facility-token"
+
+
+def test_a_token_is_made_for_its_owner_alone(path: Path) -> None:
+    tokens = TokenFile(str(path), "me")
+    token = path.read_text().strip()
+    assert len(token) >= 43
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert [*path.parent.iterdir()] == [path]
+    assert find(tokens, f"Bearer {token}") == "me"
+    assert find(TokenFile(str(path), "me"), f"Bearer {token}") == "me"
+
+
+def test_how_a_token_is_sent(path: Path) -> None:
+    tokens = TokenFile(str(path), "me")
+    token = path.read_text().strip()
+    for header in (f"bearer {token}", f"BEARER  {token} ", token):
+        assert find(tokens, header) == "me"
+    wrong = [
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Basic {token}",
+        f"Bearer {token[:-1]}",
+        f"Bearer {token}x",
+        f"Bearer {OTHER}",
+    ]
+    wrong += [f"Bearer {token.swapcase()}", f"Bearer {token}, Bearer {token}", "Bearer \udc00", "x" * 5000]
+    for header in wrong:
+        assert find(tokens, header) is None, header
+
+
+def test_another_token_replaces_the_first_at_once(path: Path) -> None:
+    tokens = TokenFile(str(path), "me")
+    old = path.read_text().strip()
+    new = path.with_name("new")
+    new.write_text(OTHER)
+    new.chmod(0o600)
+    new.rename(path)
+    assert find(tokens, f"Bearer {old}") is None
+    assert find(tokens, f"Bearer {OTHER}") == "me"
+
+
+def test_without_a_file_nobody_is_let_in(path: Path) -> None:
+    tokens = TokenFile(str(path), "me")
+    token = path.read_text().strip()
+    path.unlink()
+    assert find(tokens, f"Bearer {token}") is None
+    assert find(tokens, "") is None
+    path.write_text(OTHER)
+    path.chmod(0o644)  # others can read it
+    assert find(tokens, f"Bearer {OTHER}") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "mode"),
+    [
+        (OTHER, 0o644),
+        (OTHER, 0o620),
+        ("", 0o600),
+        ("short", 0o600),
+        (f"{OTHER} {OTHER}", 0o600),
+        (f"{OTHER}\n{OTHER}", 0o600),
+    ],
+)
+def test_a_file_that_is_no_secret_is_refused(path: Path, content: str, mode: int) -> None:
+    path.parent.mkdir()
+    path.write_text(content)
+    path.chmod(mode)
+    with pytest.raises(SettingError, match="facility-token") as error:
+        TokenFile(str(path), "me")
+    assert OTHER not in str(error.value)
+
+
+def test_what_is_no_file_is_refused(path: Path) -> None:
+    path.parent.mkdir()
+    os.mkfifo(path, 0o600)
+    with pytest.raises(SettingError):
+        TokenFile(str(path), "me")
+    path.unlink()
+    path.symlink_to(path.parent / "elsewhere")
+    with pytest.raises(SettingError):
+        TokenFile(str(path), "me")
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(SettingError):
+        TokenFile(str(path), "me")

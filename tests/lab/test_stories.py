@@ -1,0 +1,79 @@
+"""The stories of tests/profiles/test_stories.py, told of the real Slurm, Grid Engine and at of this machine."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pytest
+
+from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.profile.repository import Repository
+from tests.lab.conftest import SHELLS, USER, User
+from tests.profiles.conftest import ENDED, PROFILES, find_tag
+from tests.profiles.systems import SYSTEMS, System, get_task
+from tests.profiles.test_stories import LAB, STORIES, WITH_STAND_INS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.profiles.conftest import Job
+
+
+class Real(System):
+    """A batch system that begins and ends jobs by itself."""
+
+    waits: ClassVar = {"START_TIME": "2037-01-31T08:00"}
+
+    def __init__(self, profile: str, target: User) -> None:
+        super().__init__(target)
+        self.profile = profile  # type: ignore[misc]
+        self.cannot = SYSTEMS[profile].cannot  # type: ignore[misc]
+        self.is_all_with_ended = SYSTEMS[profile].is_all_with_ended or profile == "torque"  # type: ignore[misc]  # Slurm tells them
+
+    def wait_for(self, task: Job, states: set[str]) -> None:
+        """Wait for a state; the accounting may know a job a moment after the batch system has forgotten it."""
+        for _ in range(600):
+            done = self.target.run("GET_JOB_STATUS", JOB_ID=task.id)
+            told = StatusOutputReader(self.target.profile).read_statuses(done.stdout).values()
+            if told and {find_tag(status) for status in told} <= states:
+                return
+            time.sleep(0.1)
+        raise AssertionError(done)
+
+    def begin(self, job: Job, index: str = "") -> None:
+        self.wait_for(get_task(job, index), {"RUNNING"})
+
+    def end(self, job: Job, index: str = "") -> None:
+        self.wait_for(get_task(job, index), ENDED)
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    root = Path("/var/tmp", USER, f"stories-{uuid.uuid4().hex[:8]}")
+    yield root
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.mark.usefixtures("site")
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        (name, title)
+        for name, left_out in LAB.items()
+        for title in STORIES
+        if title not in WITH_STAND_INS | left_out | {*SYSTEMS[name].cannot}
+    ],
+)
+def test_story(root: Path, name: str, title: str) -> None:
+    shell = SHELLS.get(name, "exec sh -s")
+    profile = Repository([PROFILES]).load(name)
+    target = User(profile, "sh", Path(f"~{USER}").expanduser(), root, environment={"SHELL": shell})
+    try:
+        STORIES[title][0](Real(name, target))
+    finally:
+        for path in root.glob("*/.gpe/id"):
+            target.run("ABORT", JOB_ID=path.read_text().strip())

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Programs of others that call sbatch and qsub, unmodified, through stand-ins: clients.sh PROFILE
+# SUITE_QUICK=1 runs four of them, which PYTHON (default: python3 on PATH) has: submitit, Dask-Jobqueue, PSI/J, executorlib.
+# Without it, all of clients.py: those that it does not have are installed in environments of their own, which takes minutes.
+set -eu
+[ $# = 1 ] || { echo "usage: clients.sh PROFILE" >&2; exit 2; }
+profile=$1
+here=$(cd -- "$(dirname -- "$0")" && pwd)
+python=${PYTHON:-python3}
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+
+# write NAME SYSTEM [OPTION...]: writes stand-ins
+write() {
+  name=$1 system=$2
+  shift 2
+  "$python" -m osprofile shim "$work/$name" --profile "$profile" --as "$system" --store "$work/jobs.db" "$@" > /dev/null
+}
+write slurm slurm
+write slurm-harmless slurm --ignore harmless
+write pbspro pbspro
+write torque torque
+
+# run PYTHON CLIENT...: runs clients
+run() {
+  interpreter=$1
+  shift
+  timeout -k 60 "${SUITE_TIMEOUT:-900}" "$interpreter" "$here/clients.py" "$work" "$@" > "$work/out" 2>&1 < /dev/null ||
+    { cat "$work/out" >&2; exit 1; }
+  cat "$work/out"
+}
+
+# install_and_run NAME PACKAGES CLIENT...: runs clients in an environment of their own
+install_and_run() {
+  environment=$work/environment-$1 packages=$2
+  shift 2
+  "$python" -m venv "$environment"
+  # shellcheck disable=SC2086 # several words
+  "$environment/bin/pip" install -q $packages > "$work/pip" 2>&1 || { cat "$work/pip" >&2; exit 1; }
+  run "$environment/bin/python" "$@"
+}
+
+run "$python" --side-by-side submitit dask-slurm psij-pbs executorlib
+[ -z "${SUITE_QUICK:-}" ] || exit 0
+run "$python" psij-slurm parsl-slurm parsl-pbspro parsl-torque psij-pbs-classic dask-pbs toil
+install_and_run a pysqa pysqa
+install_and_run b "aiida-core qtoolkit troika" aiida-slurm aiida-pbspro aiida-torque qtoolkit-slurm qtoolkit-pbs troika
+install_and_run c "snakemake snakemake-executor-plugin-slurm" snakemake
+install_and_run d ReFrame-HPC reframe-slurm reframe-squeue reframe-pbs reframe-torque

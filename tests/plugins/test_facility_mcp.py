@@ -1,0 +1,193 @@
+"""Tools for agents, by the client of the SDK: a refusal with its limit, its correction, the output, and a person's word."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import uuid
+from contextlib import asynccontextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.shared.exceptions import MCPError
+
+from osprofile.executors.facility.facility import Facility
+from osprofile.executors.facility.mcp_server import build_server
+from osprofile.executors.facility.settings import Settings, read_settings
+from tests.executors.facility.conftest import ROOTED
+from tests.plugins.test_facility import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from mcp.client.session import ElicitationFnT
+
+MODES = ("legacy", "auto")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a home with the profile `here`."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    profile = tmp_path / "profiles" / "here" / "profile.xml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text(ROOTED.format(root=tmp_path / "work"))
+    return tmp_path
+
+
+@asynccontextmanager
+async def start(
+    home: Path, mode: str = "auto", more: str = "", answer: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
+    """Yield a client of the tools, which are in this process."""
+    settings = read_settings(write_settings(home, more), Settings())
+    facility = Facility(settings, "me", "")
+    account = facility.find_account("me")
+    assert account is not None
+    async with Client(
+        build_server(facility, lambda _: account), mode=mode, elicitation_callback=answer
+    ) as client:
+        yield client
+    await facility.close()
+
+
+def write_settings(home: Path, more: str = "") -> str:
+    path = home / "facility.toml"
+    path.write_text(
+        f'profiles = ["{home}/profiles"]\nmax_age = 0.1\nstore = "{home}/jobs.db"\n[resources.here]\nprofile = "here"\n{more}'
+    )
+    return str(path)
+
+
+@asynccontextmanager
+async def start_program(home: Path) -> AsyncIterator[Client]:
+    """Run osprofile-mcp, and yield its client."""
+    words = [
+        "-m",
+        "osprofile.executors.facility.mcp_main",
+        "--config",
+        write_settings(home),
+        "--log",
+        f"{home}/log",
+    ]
+    environment = {**os.environ, "HOME": str(home)}
+    async with Client(StdioServerParameters(command=sys.executable, args=words, env=environment)) as client:
+        yield client
+    assert "Traceback" not in (home / "log").read_text()
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Any:  # noqa: ANN401
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> Any:  # noqa: ANN401
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content  # type: ignore[union-attr]
+    return result.structured_content
+
+
+async def wait(client: Client, job_id: str) -> Any:  # noqa: ANN401
+    while (job := await call(client, "status", job_id=job_id))["status"]["state"] not in ENDED:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    return job
+
+
+def test_an_agent_corrects_its_job(home: Path) -> None:
+    async def test() -> None:
+        async with start_program(home) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert {*tools} == {"submit", "dry_run", "status", "output", "explain", "list", "cancel"}
+            nodes = tools["submit"].input_schema["properties"]["resources"]["properties"]["node_count"]
+            assert (nodes["minimum"], nodes["maximum"]) == (1, 1)
+            job: dict[str, Any] = {
+                "executable": "sh",
+                "arguments": ["-c", 'echo "it\'s $0"; echo no >&2; exit 3'],
+            }
+            refused = await refusal(client, "submit", **job, resources={"node_count": 2})
+            assert refused["invalid_params"][0]["name"] == "resources.node_count"
+            assert "1 to 1" in json.dumps(refused)
+            assert "exit 3" in (await call(client, "dry_run", **job))["script"]
+            assert (await call(client, "list", historical=True))["jobs"] == []
+            job["idempotency_key"] = str(uuid.uuid4())
+            job_id = (await call(client, "submit", **job))["id"]
+            assert (await call(client, "submit", **job))["id"] == job_id
+            assert (await wait(client, job_id))["status"]["exit_code"] == 3
+            assert (await call(client, "output", job_id=job_id))["text"] == "it's sh\n"
+            explained = await call(client, "explain", job_id=job_id)
+            assert (explained["status"]["state"], explained["stderr"]) == ("failed", "no\n")
+            waits = (await call(client, "submit", executable="sleep", arguments=["60"]))["id"]
+            assert [found["id"] for found in (await call(client, "list"))["jobs"]] == [waits]
+            await call(client, "cancel", job_id=waits)
+            assert (await wait(client, waits))["status"]["state"] == "canceled"
+
+    asyncio.run(test())
+
+
+def test_calls_that_are_refused(home: Path) -> None:
+    rows: list[tuple[str, dict[str, Any], int, str]] = [
+        ("submit", {}, 400, "executable"),
+        ("submit", {"executable": 1}, 400, "executable"),
+        ("submit", {"executable": "a", "odd": 1}, 400, "odd"),
+        ("submit", {"executable": "a", "idempotency_key": "x"}, 400, "idempotency_key"),
+        ("dry_run", {"executable": "a\0"}, 400, "executable"),
+        ("status", {}, 400, "job_id"),
+        ("status", {"job_id": 1}, 400, "job_id"),
+        ("output", {"job_id": "1", "stream": "../x"}, 400, "stream"),
+        ("output", {"job_id": "1", "lines": 100000}, 400, "lines"),
+        ("list", {"limit": True}, 400, "limit"),
+        ("list", {"states": ["odd"]}, 400, "state"),
+        ("cancel", {"job_id": "1'; id"}, 404, ""),
+        ("explain", {"job_id": "../1"}, 404, ""),
+        ("nosuch", {}, 404, ""),
+    ]
+
+    async def test() -> None:
+        async with start(home) as client:
+            for tool, arguments, status, name in rows:
+                refused = await refusal(client, tool, **arguments)
+                assert refused["status"] == status, tool
+                assert name in {"", *(item["name"] for item in refused.get("invalid_params", ()))}, tool
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_person_confirms(home: Path, mode: str) -> None:
+    asked: list[str] = []
+    answers = [
+        types.ElicitResult(action="decline"),
+        types.ElicitResult(action="accept", content={"confirm": False}),
+    ]
+    answers += [types.ElicitResult(action="accept", content={"confirm": True})]
+
+    async def answer(_context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return answers[len(asked) - 1]
+
+    async def test() -> None:
+        async with start(home, mode, "confirm = true\n", answer) as client:
+            job: dict[str, Any] = {"executable": "true", "name": "n1"}
+            await refusal(client, "submit", **job, resources={"node_count": 2})
+            assert not asked  # nobody is asked about what is refused anyway
+            assert [(await refusal(client, "submit", **job))["status"] for _ in range(2)] == [403, 403]
+            assert (await call(client, "list", historical=True))["jobs"] == []
+            assert (await wait(client, (await call(client, "submit", **job))["id"]))["status"][
+                "exit_code"
+            ] == 0
+        async with start(home, mode, "confirm = true\n") as client:  # one that cannot ask
+            with pytest.raises(MCPError) if mode == "auto" else nullcontext():
+                assert (await refusal(client, "submit", **job))["status"] == 403
+            assert len((await call(client, "list", historical=True))["jobs"]) == 1
+
+    asyncio.run(test())
+    assert len(asked) == 3
+    assert '"n1"' in asked[0]

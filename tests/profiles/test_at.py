@@ -1,0 +1,71 @@
+"""The profiles `at` and `tsp`, with stand-ins that answer as Debian's at 3.2.5 and task-spooler 1.0.1 did.
+
+tests/lab has the real ones.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import ValueRefusedError
+from tests.profiles.conftest import DASH
+from tests.profiles.systems import make_system
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Target
+
+pytestmark = DASH
+
+
+@pytest.fixture
+def at(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
+    return make_system("at", target_of, tmp_path / "commands").target
+
+
+def test_at_a_job_that_runs_is_removed_with_its_processes(at: Target) -> None:
+    commands = at.path[0]
+    jobs = [at.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600") for _ in range(2)]
+    (commands / "queue.11").write_text("=\n")
+    assert "has not begun" not in at.fails("ABORT", JOB_ID=jobs[0].id)  # of which nobody knows the processes
+    assert not (jobs[0].directory / ".gpe/removed").exists()
+    with subprocess.Popen(["sh", "-c", (commands / "job.11").read_text()], env=at.env, cwd="/") as shell:
+        while not (jobs[0].directory / "stdout").exists():
+            time.sleep(0.02)
+        assert at.ok("ABORT", JOB_ID=jobs[0].id) == ""
+        assert shell.wait(20) in {143, -signal.SIGTERM}
+    (commands / "queue.11").unlink()
+    assert (jobs[0].status().state, jobs[1].status().state) == ("REMOVED", "QUEUED")
+
+
+def test_at_a_process_of_somebody_else_with_the_number_of_a_job_is_left_alone(at: Target) -> None:
+    job = at.start()
+    (at.path[0] / "queue.11").write_text("=\n")
+    (job.directory / ".gpe/session").write_text(f"{os.getpid()}\n")
+    at.fails("ABORT", JOB_ID=job.id)
+
+
+def test_fields_of_at(at: Target) -> None:
+    at.start()
+    at.start(START_TIME="2037-01-31T08:00:00", QUEUE="b")
+    assert (at.path[0] / "requests").read_text() == "-M now\n-M -q b -t 203701310800\n"
+    with pytest.raises(ValueRefusedError):
+        at.script("START", START_TIME="2037-01-31T08:00:01")
+
+
+def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None:
+    tsp = make_system("tsp", target_of, tmp_path / "commands").target
+    job = tsp.start(JOB_NAME="a.b", CPUS="2", DEPENDENCY="afterok:3")
+    assert (tsp.path[0] / "requests").read_text() == f"-L a.b -N 2 -D 3 sh {job.directory}/.gpe/script\n"
+    assert "3 slots are asked for, and the server has 2" in tsp.fails("START", CPUS="3")
+    for refused in ({"DEPENDENCY": "afterany:3"}, {"DEPENDENCY": "afterok:3:4"}, {"WALLTIME": "9"}):
+        with pytest.raises(ValueRefusedError):
+            tsp.script("START", **refused)
