@@ -6,6 +6,7 @@ Durations are in seconds, amounts of memory in MiB, unless a function says other
 from __future__ import annotations
 
 import re
+import signal
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -189,3 +190,11 @@ def format_size(size: float) -> str:
             return f"{size:.4g} {unit}"
         size /= 1024
     return f"{size:.4g} {_SIZE_UNITS[-1]}"
+
+
+def format_signal_name(number: int) -> str:
+    """Return a signal's name, as SIGKILL; SIG and its number if it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"

@@ -154,6 +154,11 @@ class JobStatus(NamedTuple):
         """Whether a limit of the batch system, such as the wall time, ended the job."""
         return self.cause in _LIMIT_CAUSES
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has failed, by a cause from outside or by the exit code of its program."""
+        return self.state in {JobState.FAILED, JobState.LOST} or bool(self.exit_code)
+
 
 @final
 class JobEvent(NamedTuple):

@@ -123,7 +123,12 @@ def test_an_agent_corrects_its_job(home: Path) -> None:
             assert (await wait(client, job_id))["status"]["exit_code"] == 3
             assert (await call(client, "output", job_id=job_id))["text"] == "it's sh\n"
             explained = await call(client, "explain", job_id=job_id)
-            assert (explained["status"]["state"], explained["stderr"]) == ("failed", "no\n")
+            assert (explained["status"]["state"], explained["stderr"]) == ("failed", "no")
+            assert "likely_cause" not in explained
+            missing = (await call(client, "submit", executable="nosuchprogram"))["id"]
+            await wait(client, missing)
+            cause = (await call(client, "explain", job_id=missing))["likely_cause"]
+            assert cause.startswith("the command nosuchprogram is not found on ")
             waits = (await call(client, "submit", executable="sleep", arguments=["60"]))["id"]
             assert [found["id"] for found in (await call(client, "list"))["jobs"]] == [waits]
             await call(client, "cancel", job_id=waits)

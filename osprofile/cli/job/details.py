@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
-from osprofile.cli.job.diagnosis import Diagnosis, diagnose
 from osprofile.cli.job.request_text import format_request
 from osprofile.cli.job.rows import SUBMITTING, JobRow
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
@@ -31,11 +30,12 @@ from osprofile.errors import (
     TargetError,
 )
 from osprofile.jobs.arrays import describe_tasks
+from osprofile.jobs.diagnosis import Diagnosis, diagnose
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
-from osprofile.text import escape_unprintable, format_size, quote_name
+from osprofile.text import escape_unprintable, format_signal_name, format_size, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,8 @@ async def _find_job(session: CommandSession, word: str, failures: ErrorReporter)
             row = JobRow(record.target, record.status, record, SUBMITTING)
     else:
         row, directory, target = await _find_submitted(session, word, failures)
-        diagnosis = await diagnose(target, row)
+        tasks = (task.status for task in row.tasks)
+        diagnosis = await diagnose(target, row.status, tasks, target_name=row.target)
     details = session.store.read_details(row.record.number) if row.record else JobDetails()
     return _Job(row, details, directory, diagnosis)
 
@@ -326,7 +327,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "state", f"{row.state} ({word})" if word and word != row.state else row.state
     yield "cause", f"{status.cause} ({rows.CAUSE_TEXTS[status.cause]})" if status.cause else ""
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
-    yield "signal", rows.format_signal(status.signal)
+    yield "signal", "" if status.signal is None else format_signal_name(status.signal)
     tasks = describe_tasks(task.status for task in row.tasks) if row.tasks else ""
     yield _find_reason(row, tasks)
     if record is not None:

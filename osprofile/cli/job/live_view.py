@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
-from osprofile.cli.job.diagnosis import explain_failure
-from osprofile.cli.job.operations import has_failed
 from osprofile.cli.job.progress import (
     REASON_INTERVAL,
     REFRESH_INTERVAL,
@@ -33,6 +31,7 @@ from osprofile.cli.job.rows import COLUMNS, JobRow, choose_style, format_cells, 
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.errors import OSProfileError
 from osprofile.jobs.client import JobReference
+from osprofile.jobs.diagnosis import explain_failure
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ class _JobView:
     def _print_line(self, job: JobReference, status: JobStatus, moment: float) -> None:
         self._printed_reasons[job].add(status.reason)
         outcome, reason = rows.format_outcome(status), replace_controls(self._build_row(job).reason)
-        if has_failed(status) and (cause := explain_failure(status, target=job.target.name)):
+        if status.has_failed and (cause := explain_failure(status, target=job.target.name)):
             reason = f"{reason}; likely cause: {cause}" if reason else f"likely cause: {cause}"
         words = [time.strftime(_TIME_FORMAT, time.localtime(moment)), replace_controls(job.job_id)]
         common.print_result(" ".join(filter(None, [*words, status.state.value, outcome, reason])))

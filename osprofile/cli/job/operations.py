@@ -172,7 +172,7 @@ async def list_jobs(
 
 def _choose_hint(listed: Sequence[JobRow]) -> str:
     """Return a line that tells what to do next: where a job has failed, or where there are few jobs."""
-    if any(has_failed(row.status) for row in listed):
+    if any(row.status.has_failed for row in listed):
         return _FAILURE_HINT
     has_ended = any(row.status.state is JobState.DONE for row in listed)
     return _OUTPUT_HINT if has_ended and len(listed) <= _FEW_JOBS else ""
@@ -271,11 +271,6 @@ def _report_silent_target(
 def _is_folded(row: JobRow) -> bool:
     """Return whether a row is that of an interrupted submission to a target that does not answer."""
     return row.is_stale and row.submission_state == rows.INTERRUPTED
-
-
-def has_failed(status: JobStatus) -> bool:
-    """Return whether a job has failed, by a cause from outside or by the exit code of its program."""
-    return status.state in {JobState.FAILED, JobState.LOST} or bool(status.exit_code)
 
 
 def _is_recent(row: JobRow, since: float) -> bool:

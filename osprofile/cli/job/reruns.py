@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
-from osprofile.cli.job.operations import has_failed
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.cli.job.submission import generate_key
 from osprofile.errors import (
@@ -187,7 +186,7 @@ def _merge_statuses(store: Store, runs: Sequence[JobRecord]) -> dict[int | None,
 
 
 def _must_run_again(status: JobStatus) -> bool:
-    return has_failed(status) or status.cause is EndCause.DEPENDENCY
+    return status.has_failed or status.cause is EndCause.DEPENDENCY
 
 
 # Keys

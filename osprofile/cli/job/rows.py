@@ -7,7 +7,6 @@ is markup for rich, have no effect.
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -18,7 +17,14 @@ from osprofile.cli.terminal import supports_colours
 from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
-from osprofile.text import format_clock, quote_name, quote_value, replace_unprintable, suggest_names
+from osprofile.text import (
+    format_clock,
+    format_signal_name,
+    quote_name,
+    quote_value,
+    replace_unprintable,
+    suggest_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -251,20 +257,10 @@ def format_outcome(status: JobStatus) -> str:
     """Return how a job ended: its exit code, the signal's name, or the cause as a word such as TIME."""
     if status.exit_code is not None:
         return str(status.exit_code)
-    signal_name = format_signal(status.signal)
+    signal_name = "" if status.signal is None else format_signal_name(status.signal)
     if status.cause is not None and not (status.cause is EndCause.SIGNAL and signal_name):
         return status.cause.value
     return signal_name
-
-
-def format_signal(number: int | None) -> str:
-    """Return the name of a signal; nothing for None."""
-    if number is None:
-        return ""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIG{number}"
 
 
 def format_run_time(status: JobStatus, since: float | None) -> str:

@@ -252,7 +252,7 @@ def list_(
 
     def selects(row: "rows.JobRow") -> bool:
         is_in_state = states is None or row.state in states
-        return is_in_state and (not failed or operations.has_failed(row.status))
+        return is_in_state and (not failed or row.status.has_failed)
 
     return operations.list_jobs(target, jobs, include_old=all, tasks=tasks, selects=selects, json=json)
 

@@ -33,6 +33,7 @@ from osprofile.executors.facility.problems import (
     build_away_problem,
     build_problem,
 )
+from osprofile.jobs.diagnosis import Remedies, diagnose
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.profiles import list_settable_fields
 from osprofile.jobs.request import build_request, list_differences
@@ -57,6 +58,13 @@ _STATUS_AGE: Final = 60.0
 _STATUS_RETRY: Final = 15.0
 """Seconds after which a batch system that did not answer is asked again."""
 _STATUS_TIMEOUT: Final = 10.0
+_REMEDIES: Final = Remedies(
+    memory="resources.memory",
+    walltime="attributes.duration",
+    rerun="another launch",
+    show="its own explanation",
+    new_profile="report this to the facility",
+)
 _MEMBER_BY_ATTRIBUTE: Final = {
     attribute: MEMBER_BY_FIELD[field]
     for attribute, field in FIELD_BY_ATTRIBUTE.items()
@@ -255,6 +263,17 @@ class Resource:
         if status.state.is_terminal and not historical:
             raise ProblemError("not-found", "the job has ended", hint="ask with historical=true")
         return self._format_job(status, record, note, include_spec=include_spec)
+
+    async def explain_job(self, job_id: str) -> dict[str, Any]:
+        """Return a job, and of one that failed the likely cause and the end of its error output. Raises `ProblemError`."""
+        status, record, note = await self._find_job(job_id)
+        job = self._format_job(status, record, note)
+        lines, cause = await diagnose(self.target, status, target_name=self.target.name, remedies=_REMEDIES)
+        if lines:
+            job["stderr"] = "\n".join(lines)
+        if cause:
+            job["likely_cause"] = cause
+        return job
 
     async def cancel_job(self, job_id: str) -> None:
         """Cancel a job; one that was canceled before is no error. Raises `ProblemError`."""

@@ -48,7 +48,7 @@ _WORDS: Final = {
     "dry_run": "Check a job, and return the script that would submit it. Nothing is submitted.",
     "status": "Return a job: its state, exit code, times and the paths of its files.",
     "output": "Return the last lines of a job's standard output, or of its standard error.",
-    "explain": "Tell why a job failed: its state, what the batch system says, and the end of its error output.",
+    "explain": "Tell why a job failed: its state, the likely cause, what the batch system says, and the end of its error output.",
     "list": "List jobs, oldest first: those that have not ended, or, with historical, all.",
     "cancel": "Cancel a job.",
 }
@@ -163,10 +163,11 @@ class ToolBox:
         if name == "output":
             stream = arguments.get("stream", "stdout")
             return {"text": await resource.read_output(job_id, stream, arguments.get("lines", 100))}
-        job = await resource.get_job(job_id, historical=True, include_spec=name == "status")
-        if name == "explain" and job["status"]["state"] in {"failed", "canceled"}:
-            job["stderr"] = await resource.read_output(job_id, "stderr", 20)
-        return job
+        return await (
+            resource.explain_job(job_id)
+            if name == "explain"
+            else resource.get_job(job_id, historical=True, include_spec=True)
+        )
 
 
 def _parse_spec(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,13 @@ PTP has no job state for a queued job and only one for an ended job; `jobStatus`
 
 from __future__ import annotations
 
-import signal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.executors.failures import describe_start_failure
 from osprofile.executors.ptp.attributes import MAX_INTEGER, encode_attribute
 from osprofile.jobs.state import JobState, JobStatus
+from osprofile.text import format_signal_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -201,14 +201,8 @@ def _build_processes(status: JobStatus, state: str, count: int) -> tuple[Process
     hosts = status.hosts or (None,)
     ended = state == COMPLETED
     code = status.exit_code if ended else None
-    name = format_signal_name(status.signal) if ended and status.signal is not None else ""
+    name = (
+        format_signal_name(status.signal % (MAX_INTEGER + 1)) if ended and status.signal is not None else ""
+    )
     kinds = [Process(state, host, code, name) for host in hosts]
     return tuple([kinds[rank * len(kinds) // count] for rank in range(count)])
-
-
-def format_signal_name(number: int) -> str:
-    """Return a signal's name, such as SIGKILL; SIG and its number if it has no name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIG{number % (MAX_INTEGER + 1)}"

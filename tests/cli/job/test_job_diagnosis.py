@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.cli.job.diagnosis import explain_failure
+from osprofile.jobs.diagnosis import explain_failure
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 
 if TYPE_CHECKING:

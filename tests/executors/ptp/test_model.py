@@ -16,7 +16,6 @@ from osprofile.executors.ptp.elements import (
     Node,
     Process,
     Queue,
-    format_signal_name,
     job_from_status,
 )
 from osprofile.executors.ptp.errors import LocalError
@@ -370,10 +369,6 @@ def test_processes_are_spread_over_the_hosts() -> None:
     assert {p.exit_code for p in job.processes} == {3}
     killed = job_from_status(JobStatus("1", JobState.FAILED, signal=9), queue="q")
     assert killed.processes == (Process("COMPLETED", signal="SIGKILL"),)
-
-
-def test_names_of_signals() -> None:
-    assert [format_signal_name(n) for n in (9, 15, 99)] == ["SIGKILL", "SIGTERM", "SIG99"]
 
 
 # Any history

@@ -6,40 +6,34 @@ import contextlib
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.cli.job import rows
-from osprofile.cli.job.operations import has_failed
 from osprofile.errors import OSProfileError
 from osprofile.jobs.state import EndCause
 from osprofile.jobs.target_names import parse_target_name
-from osprofile.text import quote_name
+from osprofile.text import format_signal_name, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from osprofile.cli.job.rows import JobRow
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
 
 _MAX_LINES: Final = 10
 _MAX_SIZE: Final = 4096
 """Bytes of the end of the error output that are read."""
-_OUT_OF_MEMORY: Final = "it ran out of memory {where}: --memory gives it more"
-_OUT_OF_TIME: Final = "it ran longer than its time limit: --walltime gives it more"
+_OUT_OF_MEMORY: Final = "it ran out of memory {where}: {memory} gives it more"
+_OUT_OF_TIME: Final = "it ran longer than its time limit: {walltime} gives it more"
 _NO_COMMAND: Final = "the command {name} is not found {where}: give its path, or load the module that has it"
-_NO_DIRECTORY: Final = (
-    "its node does not see the directory of the job: a profile names one that all nodes see,"
-    " incarnate new NAME --extends {profile} --workspace DIR"
-)
+_NO_DIRECTORY: Final = "its node does not see the directory of the job: {new_profile}"
 _KILLED: Final = "it was killed by {signal} {where}: often it used too much memory"
 _CRASHED: Final = "the program crashed ({signal}) {where}"
 _BY_CAUSE: Final[Mapping[EndCause | None, str]] = {
     EndCause.TIME: _OUT_OF_TIME,
     EndCause.MEMORY: _OUT_OF_MEMORY,
     EndCause.LIMIT: "it exceeded a limit of the batch system; the reason says which, if it is known",
-    EndCause.PREEMPTED: "another job preempted it: incarnate job rerun runs it again",
-    EndCause.NODE: "the machine failed, and not the program: incarnate job rerun runs it again",
+    EndCause.PREEMPTED: "another job preempted it: {rerun} runs it again",
+    EndCause.NODE: "the machine failed, and not the program: {rerun} runs it again",
     EndCause.SITE_SETUP: "the site's own lines before the program failed: report this to the site",
-    EndCause.DEPENDENCY: "a job that it depends on failed: incarnate job show explains that one, too",
+    EndCause.DEPENDENCY: "a job that it depends on failed: {show} tells why",
     EndCause.USER: "somebody cancelled it",
 }
 _BY_OUTPUT: Final = tuple(
@@ -104,6 +98,22 @@ _BY_SIGNAL: Final[Mapping[int | None, str]] = {
 
 
 @final
+class Remedies(NamedTuple):
+    """What the sentences name as a remedy, in the words of whoever reads them; these are those of the command line."""
+
+    memory: str = "--memory"
+    walltime: str = "--walltime"
+    rerun: str = "incarnate job rerun"
+    show: str = "incarnate job show OTHER"
+    new_profile: str = (
+        "a profile names one that all nodes see, incarnate new NAME --extends {profile} --workspace DIR"
+    )
+
+
+_COMMANDS: Final = Remedies()
+
+
+@final
 class Diagnosis(NamedTuple):
     """What is known of a failure: the last lines of the error output, and the likely cause; each may be empty."""
 
@@ -111,20 +121,26 @@ class Diagnosis(NamedTuple):
     cause: str = ""
 
 
-async def diagnose(target: TargetSystem | None, row: JobRow) -> Diagnosis:
-    """Return why a job failed; of an array, its first task that failed.
+async def diagnose(
+    target: TargetSystem | None,
+    status: JobStatus,
+    tasks: Iterable[JobStatus] = (),
+    *,
+    target_name: str = "",
+    remedies: Remedies = _COMMANDS,
+) -> Diagnosis:
+    """Return why a job failed; of an array with these `tasks`, the first of them that failed.
 
     Nothing is known of a job that did not fail. Without `target`, or if that does not answer, there are no lines.
     """
-    failed = next((task for task in row.tasks if has_failed(task.status)), None)
-    status = row.status if failed is None else failed.status
-    if not (status.state.is_terminal and (has_failed(status) or status.cause)):
+    status = next((task for task in tasks if task.has_failed), status)
+    if not (status.state.is_terminal and (status.has_failed or status.cause)):
         return Diagnosis()
     lines: list[str] = []
     if target is not None:
         with contextlib.suppress(OSProfileError):  # the file was deleted, or the target does not answer
             lines = await _read_error_lines(target, status.job_id)
-    return Diagnosis(lines, explain_failure(status, lines, row.target))
+    return Diagnosis(lines, explain_failure(status, lines, target_name, remedies))
 
 
 async def _read_error_lines(target: TargetSystem, job_id: str) -> list[str]:
@@ -145,20 +161,35 @@ async def _read_error_lines(target: TargetSystem, job_id: str) -> list[str]:
     return shown if any(shown) else []
 
 
-def explain_failure(status: JobStatus, lines: Sequence[str] = (), target: str = "") -> str:
+def explain_failure(
+    status: JobStatus, lines: Sequence[str] = (), target: str = "", remedies: Remedies = _COMMANDS
+) -> str:
     """Return the likely cause of a failure in a sentence, by what is known most exactly; empty if nothing is."""
+    sentence, name = _choose_sentence(status, lines)
     host = status.hosts[0] if status.hosts else target.partition("@")[2]
-    where = f"on {host}" if host else "where it ran"
+    new_profile = remedies.new_profile.format(profile=parse_target_name(target)[0]) if target else ""
+    return sentence.format(
+        where=f"on {host}" if host else "where it ran",
+        name=quote_name(name),
+        signal="" if (number := _find_signal(status)) is None else format_signal_name(number),
+        **remedies._replace(new_profile=new_profile)._asdict(),
+    )
+
+
+def _choose_sentence(status: JobStatus, lines: Sequence[str]) -> tuple[str, str]:
+    """Return the sentence for a failure, and the name that it has; both may be empty."""
     if status.native_state.endswith("/no-directory"):  # explain.sh of the profiles prints it
-        return _NO_DIRECTORY.format(profile=parse_target_name(target)[0])
+        return _NO_DIRECTORY, ""
     if sentence := _BY_CAUSE.get(status.cause):
-        return sentence.format(where=where)
+        return sentence, ""
     for pattern, sentence in _BY_OUTPUT:
         for line in reversed(lines):
             if match := pattern.search(line):
-                return sentence.format(where=where, name=quote_name(match[1]) if match.lastindex else "")
-    code, number = status.exit_code, status.signal
-    if number is None and code is not None and code > 128:
-        number = code - 128  # of a shell whose command was killed
-    sentence = _BY_EXIT_CODE.get(code) or _BY_SIGNAL.get(number, "")
-    return sentence.format(where=where, signal=rows.format_signal(number))
+                return sentence, match[1] if match.lastindex else ""
+    return _BY_EXIT_CODE.get(status.exit_code) or _BY_SIGNAL.get(_find_signal(status), ""), ""
+
+
+def _find_signal(status: JobStatus) -> int | None:
+    if status.signal is None and status.exit_code is not None and status.exit_code > 128:
+        return status.exit_code - 128  # of a shell whose command was killed
+    return status.signal
