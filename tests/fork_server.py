@@ -1,6 +1,6 @@
 """Run `incarnate` in a fork of a process that has imported the package: imports are most of a short command's time.
 
-With HUNT=1, as CI runs the tests, each command is a process from its start.
+The lab, the plugins, tests/cli/test_starting.py and tests/test_wheel.py start each command as a process of its own.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-
-from tests.hunting import HUNT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,10 +40,6 @@ def run_incarnate(
     *words: str, environment: Mapping[str, str], timeout: float
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in the current directory to its end, and until nobody has its output open."""
-    if HUNT:
-        return subprocess.run(
-            [*COMMAND, *words], env=environment, timeout=timeout, capture_output=True, text=True, check=False
-        )
     request = json.dumps({"words": words, "environment": dict(environment)})
     answers: dict[int, bytes] = {}
     with socket.socket(socket.AF_UNIX) as client, selectors.DefaultSelector() as selector:

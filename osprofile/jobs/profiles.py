@@ -12,6 +12,7 @@ from osprofile.incarnation.field_rules import (
     is_within_limits,
 )
 from osprofile.incarnation.plan import get_plan
+from osprofile.profile.model import SITE_CONFIRM, get_fixed_value
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -87,6 +88,11 @@ def describe_job_fields(profile: Profile, application: str | None = None) -> Job
 def list_settable_fields(profile: Profile) -> frozenset[str]:
     """Return the names of all fields of START that a request may set."""
     return get_plan(profile, "START", "", None).settable
+
+
+def needs_confirmation(profile: Profile) -> bool:
+    """Return whether a person must confirm what an agent submits or cancels, by SITE_CONFIRM; `no` is as without it."""
+    return get_fixed_value(profile.global_fields, SITE_CONFIRM) not in {"", "no"}
 
 
 def _starts_processes(profile: Profile, plan: Plan) -> bool:

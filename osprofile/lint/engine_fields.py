@@ -37,6 +37,7 @@ from osprofile.lint.value_sets import get_pattern_values
 from osprofile.profile.model import (
     DIRECTIVE_PREFIX,
     PASSED_OPTIONS,
+    SITE_CONFIRM,
     SITE_CONTACT,
     SITE_NAME,
     SUBMIT_COMMAND,
@@ -83,6 +84,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         BATCH_SYSTEM_FIELD: EngineField(must_exist=False),
         SITE_NAME: EngineField(must_exist=False),
         SITE_CONTACT: EngineField(must_exist=False),
+        SITE_CONFIRM: EngineField(must_exist=False),
     },
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(

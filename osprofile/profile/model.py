@@ -43,6 +43,9 @@ SITE_NAME = "SITE_NAME"
 SITE_CONTACT = "SITE_CONTACT"
 """The field with what users should know of the site: whom to ask, where the command is installed."""
 
+SITE_CONFIRM = "SITE_CONFIRM"
+"""The field with `yes` if a person must confirm what an agent submits or cancels."""
+
 DIRECTIVE_PREFIX = "DIRECTIVE_PREFIX"
 """The field with the text with which such a line begins."""
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from mcp.client.session import ElicitationFnT
 
 MODES = ("legacy", "auto")
+CONFIRM = """  <idb:Template xmlns:idb="http://gpe.intel.com/idb">
+    <idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>yes</idb:Value></idb:Field>
+  </idb:Template>
+</osp:Profile>"""
 
 
 @pytest.fixture
@@ -43,10 +47,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @asynccontextmanager
 async def start(
-    home: Path, mode: str = "auto", more: str = "", answer: ElicitationFnT | None = None
+    home: Path, mode: str = "auto", answer: ElicitationFnT | None = None
 ) -> AsyncIterator[Client]:
     """Yield a client of the tools, which are in this process."""
-    settings = read_settings(write_settings(home, more), Settings())
+    settings = read_settings(write_settings(home), Settings())
     facility = Facility(settings, "me", "")
     account = facility.find_account("me")
     assert account is not None
@@ -57,10 +61,10 @@ async def start(
     await facility.close()
 
 
-def write_settings(home: Path, more: str = "") -> str:
+def write_settings(home: Path) -> str:
     path = home / "facility.toml"
     path.write_text(
-        f'profiles = ["{home}/profiles"]\nmax_age = 0.1\nstore = "{home}/jobs.db"\n[resources.here]\nprofile = "here"\n{more}'
+        f'profiles = ["{home}/profiles"]\nmax_age = 0.1\nstore = "{home}/jobs.db"\n[resources.here]\nprofile = "here"\n'
     )
     return str(path)
 
@@ -167,6 +171,8 @@ def test_calls_that_are_refused(home: Path) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_person_confirms(home: Path, mode: str) -> None:
+    profile = home / "profiles" / "here" / "profile.xml"
+    profile.write_text(profile.read_text().replace("</osp:Profile>", CONFIRM))
     asked: list[str] = []
     answers = [
         types.ElicitResult(action="decline"),
@@ -179,7 +185,7 @@ def test_a_person_confirms(home: Path, mode: str) -> None:
         return answers[len(asked) - 1]
 
     async def test() -> None:
-        async with start(home, mode, "confirm = true\n", answer) as client:
+        async with start(home, mode, answer) as client:
             job: dict[str, Any] = {"executable": "true", "name": "n1"}
             await refusal(client, "submit", **job, resources={"node_count": 2})
             assert not asked  # nobody is asked about what is refused anyway
@@ -188,7 +194,7 @@ def test_a_person_confirms(home: Path, mode: str) -> None:
             assert (await wait(client, (await call(client, "submit", **job))["id"]))["status"][
                 "exit_code"
             ] == 0
-        async with start(home, mode, "confirm = true\n") as client:  # one that cannot ask
+        async with start(home, mode) as client:  # one that cannot ask
             with pytest.raises(MCPError) if mode == "auto" else nullcontext():
                 assert (await refusal(client, "submit", **job))["status"] == 403
             assert len((await call(client, "list", historical=True))["jobs"]) == 1

@@ -43,7 +43,7 @@ def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("seed", range(rounds(2, 1)))
+@pytest.mark.parametrize("seed", [0])
 def test_target_system(seed: int) -> None:
     with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
         plans = {
@@ -61,7 +61,7 @@ def test_target_system(seed: int) -> None:
             store.close()
 
 
-@pytest.mark.parametrize("seed", range(rounds(2, 1)))
+@pytest.mark.parametrize("seed", [1])  # with accounting, the other without
 def test_blah(seed: int) -> None:
     participants = [name for user in USERS for name in (f"blah of {user}", f"client of {user}")]
     with run_site(USERS, participants=participants, **harsh(seed, 15)) as site:

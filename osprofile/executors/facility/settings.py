@@ -45,13 +45,11 @@ class ResourceSettings:
 
     host: [USER@]HOST[:PORT], by ssh; empty for this machine. {user} stands for the user's name
     cluster: one of several clusters of the batch system
-    confirm: whether a person must confirm what an agent submits or cancels
     """
 
     profile: str
     host: str = ""
     cluster: str = ""
-    confirm: bool = False
     name: str = ""
     description: str = ""
     group: str = ""
@@ -269,7 +267,6 @@ _CHECKS: Final[Mapping[str, Callable[[str, object], Any]]] = {
     "profile": _check_profile,
     "resources": _check_resources,
     "users": _check_users,
-    "confirm": _check_flag,
     "mcp": _check_flag,
     "jwks": _check_jwks,
 }

@@ -15,7 +15,7 @@ from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.job_states import STATES, JobFilter
 from osprofile.executors.facility.models import JobSpec
 from osprofile.executors.facility.problems import InvalidParameter, ProblemError, check_key, refuse_members
-from osprofile.jobs.profiles import describe_job_fields
+from osprofile.jobs.profiles import describe_job_fields, needs_confirmation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -120,8 +120,8 @@ class ToolBox:
     def find_change(self, name: str, arguments: Mapping[str, Any]) -> str | None:
         """Return the resource whose jobs a call changes, if a person must confirm this there; else None."""
         kind, resource_id = self._resource_by_tool.get(name, (name, self._find_resource_id(arguments)))
-        is_change = kind in {"submit", "cancel"} and resource_id in self._facility.settings.resources
-        return resource_id if is_change and self._facility.settings.resources[resource_id].confirm else None
+        profile = self._facility.profiles.get(resource_id) if kind in {"submit", "cancel"} else None
+        return resource_id if profile is not None and needs_confirmation(profile) else None
 
     def _find_resource_id(self, arguments: Mapping[str, Any]) -> str:
         return str(arguments.get("resource", self._resource_ids[0] if len(self._resource_ids) == 1 else ""))
