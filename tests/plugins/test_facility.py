@@ -52,6 +52,8 @@ SPEC = {
     "environment": {"A": "it's $(id)"},
     "name": "n",
 }
+PROFILE = os.environ.get("FACILITY_PROFILE", "linux")
+"""What the resource extends: see suites/facility.sh."""
 ENDED = {"completed", "failed", "canceled"}
 
 
@@ -133,7 +135,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     home = tmp_path_factory.mktemp("facility")
     profile = home / "profiles" / "here" / "profile.xml"
     profile.parent.mkdir(parents=True)
-    profile.write_text(ROOTED.format(root=home / "work"))
+    profile.write_text(ROOTED.format(root=home / "work").replace('"linux"', f'"{PROFILE}"'))
     with run_daemon(home, CONFIG.format(profiles=home / "profiles")) as running:
         yield running
 
