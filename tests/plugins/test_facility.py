@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tests.jobs.conftest import Toy
 
 __all__ = ["toy"]
-DAEMON = (sys.executable, "-m", "osprofile.executors.facility.main")
+DAEMON = ("-m", "osprofile.executors.facility.main")
 PREFIX = "/api/v2"
 CONFIG = """\
 name = "Ours"
@@ -57,22 +57,36 @@ PROFILE = os.environ.get("FACILITY_PROFILE", "linux")
 ENDED = {"completed", "failed", "canceled"}
 
 
+def find_interpreter(user: str | None) -> str:
+    """Return a Python that a user of this machine may run: this one may lie in the home of root."""
+    for path in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        with suppress(OSError):
+            if user is None or not subprocess.run([path, "-c", ""], user=user, check=False).returncode:
+                return path
+    pytest.skip(f"{user} can run no Python of this version")
+
+
 class Daemon:
     """A daemon in a home of its own."""
 
-    def __init__(self, home: Path, config: str, token: str = "") -> None:
+    def __init__(self, home: Path, config: str, token: str = "", user: str | None = None) -> None:
         self.home = home
         (home / "facility.toml").write_text(config)
         self.log = home / "log"
         environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+        if user is not None:
+            environment["PYTHONPATH"] = ":".join(filter(None, sys.path))
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [*DAEMON, "--config", "facility.toml"],
+                [find_interpreter(user), *DAEMON, "--config", "facility.toml"],
                 cwd=home,
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
             )
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
@@ -117,9 +131,9 @@ class Daemon:
 
 
 @contextmanager
-def run_daemon(home: Path, config: str, token: str = "") -> Iterator[Daemon]:
-    """Run a daemon, which ends well, and never logs its token or a traceback."""
-    daemon = Daemon(home, config, token)
+def run_daemon(home: Path, config: str, token: str = "", user: str | None = None) -> Iterator[Daemon]:
+    """Run a daemon, as a user of this machine, which ends well, and never logs its token or a traceback."""
+    daemon = Daemon(home, config, token, user)
     try:
         yield daemon
     finally:
@@ -613,7 +627,7 @@ def test_a_batch_system_that_is_away(toy: Toy, config: str) -> None:
 def test_settings_that_are_refused(tmp_path: Path, config: str, words: str) -> None:
     (tmp_path / "facility.toml").write_text(config)
     environment = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
-    command = [*DAEMON, "--config", "facility.toml", "--port", "0"]
+    command = [sys.executable, *DAEMON, "--config", "facility.toml", "--port", "0"]
     ended = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

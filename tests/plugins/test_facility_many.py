@@ -12,12 +12,13 @@ import hmac
 import json
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ from tests.plugins.test_facility import ENDED, PREFIX, Daemon, raw, run_daemon
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+FACILITY = Path("docs/facility.md")
 ISSUER, AUDIENCE = "https://login.example.org", "https://iri.example.org"
 KEY, OTHER_KEY, EC_KEY = (jwk.RSAKey.generate_key(2048, {"kid": kid}) for kid in ("k1", "k1", "k3"))
 EC_KEY = jwk.ECKey.generate_key("P-256", {"kid": "k2"})  # type: ignore[assignment]
@@ -201,17 +203,16 @@ def test_keys_at_an_address(keys: Path) -> None:
 # The daemon
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """Run a daemon for two new users of this machine; its own client is alice."""
-    if os.geteuid() != 0:
-        pytest.skip("it makes accounts: run it as root")
-    home = tmp_path_factory.mktemp("shared")
-    place = Path(tempfile.mkdtemp(prefix="osprofile-", dir="/var/tmp"))
-    place.chmod(0o755)
+@contextmanager
+def run_shared(home: Path, place: Path, account: str | None = None) -> Iterator[Daemon]:
+    """Run a daemon for two new users of this machine, as root or as another new account; its own client is alice.
+
+    That account may do what the rule of sudoers in docs/facility.md says, and no more.
+    """
+    suffix = f"{os.getpid()}{'n' if account else ''}"
+    names = {subject: f"{subject}{suffix}" for subject in ("alice", "bob")}
     (place / "work").mkdir()
     (place / "work").chmod(0o1777)
-    names = {subject: f"{subject}{os.getpid()}" for subject in ("alice", "bob")}
     profile = home / "profiles" / "here" / "profile.xml"
     profile.parent.mkdir(parents=True)
     profile.write_text(ROOTED.format(root=place / "work"))
@@ -221,15 +222,48 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         f'port = 0\nmcp = true\nmax_age = 0.1\nprofiles = ["{home}/profiles"]\nissuer = "{ISSUER}"\naudience = "{AUDIENCE}"\n'
         f'jwks = "{home}/keys.json"\n[resources.here]\nprofile = "here"\n[users]\n{users}'
     )
+    rule = Path("/etc/sudoers.d", account or "")
+    accounts = [*names.values(), *([account] if account else [])]
     try:
-        for name in names.values():
-            subprocess.run(["useradd", "-m", "-d", place / name, "-K", "UMASK=077", name], check=True)
-        with run_daemon(home, config, sign(claims())) as daemon:
+        for name in accounts:
+            subprocess.run(["useradd", "-m", "-d", place / name, "-U", "-K", "UMASK=077", name], check=True)
+        if account:
+            text = re.search(
+                r"^Defaults:osprofile.*?(?=^```)", FACILITY.read_text(), re.MULTILINE | re.DOTALL
+            )
+            assert text is not None
+            group = names["alice"]
+            subprocess.run(["usermod", "-a", "-G", group, names["bob"]], check=True)
+            rule.write_text(text[0].replace("osprofile", account).replace("cluster-users", group))
+            rule.chmod(0o440)
+            subprocess.run(["visudo", "-c", "-q", "-f", rule], check=True)
+            shutil.chown(home, account)
+        with run_daemon(home, config, sign(claims()), account) as daemon:
             yield daemon
     finally:
-        for name in names.values():
+        if account:
+            rule.unlink(missing_ok=True)
+        for name in accounts:
             subprocess.run(["userdel", name], check=False)
-        shutil.rmtree(place)
+        for name in names.values():  # bob was a member of alice's group
+            subprocess.run(["groupdel", name], check=False, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """Return a new directory that everybody can enter."""
+    if os.geteuid() != 0:
+        pytest.skip("it makes accounts: run it as root")
+    place = Path(tempfile.mkdtemp(prefix="osprofile-", dir="/var/tmp"))
+    place.chmod(0o755)
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, place: Path) -> Iterator[Daemon]:
+    with run_shared(tmp_path_factory.mktemp("shared"), place) as daemon:
+        yield daemon
 
 
 def log_in(daemon: Daemon, subject: str) -> Daemon:
@@ -281,6 +315,20 @@ def test_each_job_runs_as_its_user(alice: Daemon, bob: Daemon) -> None:
         while client.ask("GET", f"/task/{upload['task_id']}")["status"] not in {"completed", "failed"}:
             time.sleep(0.01)
         assert os.stat(path).st_uid == user.pw_uid
+
+
+def test_a_daemon_that_is_not_root() -> None:
+    """As docs/facility.md installs it: with the rule of sudoers, and nothing else."""
+    with tempfile.TemporaryDirectory(prefix="osprofile-", dir="/var/tmp") as folder:
+        place, home = Path(folder), Path(folder, "daemon")
+        place.chmod(0o755)
+        home.mkdir()
+        with run_shared(home, place, account := f"daemon{os.getpid()}") as daemon:
+            for subject in ("alice", "bob"):
+                client = log_in(daemon, subject)
+                output, _ = run_job(client, "id", "-un")
+                assert output == f"{get_user(client).pw_name}\n" != f"{account}\n"
+                client.http.close()
 
 
 def test_nothing_of_another_user_is_seen(alice: Daemon, bob: Daemon) -> None:
