@@ -7,13 +7,14 @@ import inspect
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
 import time
 import uuid
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -462,6 +463,24 @@ def test_bodies_without_end(daemon: Daemon) -> None:
         400,
         401,
     }
+    daemon.ask("GET", "/account/whoami")
+
+
+def test_ten_thousand_connections(daemon: Daemon) -> None:
+    """The daemon has always fewer open files than the 1,024 of a usual limit, and answers when they are gone."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20_000), hard))
+    port = int(daemon.base.rpartition(":")[2])
+    try:
+        with ExitStack() as stack:
+            for _ in range(10_000):
+                connection = stack.enter_context(socket.socket())
+                connection.setblocking(False)
+                connection.connect_ex(("127.0.0.1", port))
+            time.sleep(1)
+            assert len(os.listdir(f"/proc/{daemon.process.pid}/fd")) < 800
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     daemon.ask("GET", "/account/whoami")
 
 

@@ -31,6 +31,8 @@ log: Final = logging.getLogger("osprofile.facility")
 LOOPBACK: Final = "127.0.0.1"
 MAX_CONNECTIONS: Final = 500
 """Connections at once; further ones are closed. Each is an open file, of which a process has often 1,024."""
+BACKLOG: Final = 100
+"""Connections that wait to be accepted; so many are accepted together, before those above MAX_CONNECTIONS are closed."""
 SILENCE_TIMEOUT: Final = 10.0
 """Seconds after which a connection without a whole head of a request is closed, or twice as many."""
 SHUTDOWN_TIMEOUT: Final = 5
@@ -115,6 +117,7 @@ async def serve(
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        backlog=BACKLOG,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
     )
     log.info("%s, port %d", public, port)
