@@ -20,6 +20,10 @@ gpe_submit() { # SCRIPT WORD...
       { echo "DEPENDENCY: OAR does not know the job $id" >&2 && return 1; }
     for job in $after; do words="$words -a $job"; done
   done
+  if [ -n "$array" ] && [ -n "$after" ]; then
+    echo "OAR lets only the last task of an array wait: leave out ARRAY or DEPENDENCY" >&2
+    return 1
+  fi
   need=$(gpe_print_resources)
   # -d: a quote in its name ends the job, and OAR suspects the node; gpe_query knows --array here
   # shellcheck disable=SC2086

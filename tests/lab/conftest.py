@@ -52,7 +52,10 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   </idb:Template>
 </osp:Profile>
 """
-SHELLS = {"sge": ". /opt/sge/default/common/settings.sh; exec sh -s"}
+SHELLS = {
+    "sge": ". /opt/sge/default/common/settings.sh; exec sh -s",
+    "tsp": "TS_SLOTS=100; export TS_SLOTS; exec sh -s",
+}
 FIELDS = {
     "sge": """
   <idb:Template>

@@ -15,6 +15,7 @@ import pytest
 
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import USER, User
+from tests.lab.test_stories import is_oar_up
 from tests.profiles.conftest import CUT, PROFILES, exports, quoted
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
@@ -23,11 +24,7 @@ if TYPE_CHECKING:
 
     from tests.profiles.conftest import Job, Status
 
-if (
-    os.geteuid()
-    or not shutil.which("oarnodes")
-    or subprocess.run(["oarnodes"], capture_output=True, check=False).returncode
-):
+if os.geteuid() or not is_oar_up():
     pytest.skip("OAR is not up here: make lab OAR=1 installs and starts it", allow_module_level=True)
 
 

@@ -151,5 +151,8 @@ def test_fields(oar: Target) -> None:
 
 def test_refusals(oar: Target) -> None:
     assert "does not know the job 7" in oar.fails("START", DEPENDENCY="afterany:7")
+    first = oar.start()
+    only = "only the last task of an array"
+    assert only in oar.fails("START", ARRAY="1-2", DEPENDENCY=f"afterany:{first.id}")
     (oar.path[0] / "refuse").write_text("There are not enough resources for your request\n")
     assert "not enough resources" in oar.fails("START")

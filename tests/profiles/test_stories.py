@@ -38,6 +38,8 @@ LAB: dict[str, set[str]] = {
     "torque": {"time limit", "usage", "signal", "array"},
     "sge": {"usage"},
     "at": set(),
+    "oar": {"array", "cancel of an array"},
+    "tsp": set(),
 }
 """The systems of which tests/lab tells the other stories on the real one, but for these: its files have tests of them.
 
@@ -169,9 +171,10 @@ def tell_memory_limit(system: System) -> None:
 def tell_hold(system: System) -> None:
     target, job = system.target, start(system, **system.waits)
     assert target.ok("HOLD", JOB_ID=job.id) == ""
-    assert job.status().state == target.statuses()[job.id].state == "HELD"
+    job.wait("HELD")
+    assert target.statuses()[job.id].state == "HELD"
     assert target.ok("RESUME", JOB_ID=job.id) == ""
-    assert job.status().state == "QUEUED"
+    job.wait("QUEUED")
     running = start(system, "sleep 60")
     system.begin(running)
     done = target.run("HOLD", JOB_ID=running.id)
@@ -254,13 +257,15 @@ def tell_cancel_of_an_array(system: System) -> None:
     target = system.target
     array = start(system, 'exit "$GPE_ARRAY_INDEX"', ARRAY="1-3", **system.waits)
     assert target.ok("ABORT", JOB_ID=get_task(array, "2").id) == ""
-    waiting = ["QUEUED", "REMOVED", "QUEUED"]
-    assert [get_task(array, index).status().state for index in "123"] == waiting
+    get_task(array, "2").wait("REMOVED")
+    assert [get_task(array, index).status().state for index in "13"] == ["QUEUED", "QUEUED"]
     if isinstance(system, StandIn):
         system.begin(array, "1")
         system.end(array, "1")
     assert target.ok("ABORT", JOB_ID=array.id) == ""
     first = "DONE" if isinstance(system, StandIn) else "REMOVED"
+    for index in "13":
+        get_task(array, index).wait(first if index == "1" else "REMOVED")
     assert [get_task(array, index).status().state for index in "123"] == [first, "REMOVED", "REMOVED"]
     assert get_states(system, array) == [first, "REMOVED", "REMOVED"]
     target.fails("ABORT", JOB_ID=array.id)
