@@ -54,7 +54,7 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 """
 SHELLS = {
     "sge": ". /opt/sge/default/common/settings.sh; exec sh -s",
-    "tsp": "TS_SLOTS=100; export TS_SLOTS; exec sh -s",
+    "tsp": "tsp -S 100; exec sh -s",
 }
 FIELDS = {
     "sge": """
