@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import math
 import os
 import re
@@ -67,6 +68,7 @@ _SACCT_TABLE: Final = (
     Option("format", ("-o", "--format", "--fields"), "FIELDS"),
     Option("help_format", ("-e", "--helpformat"), "", "list the fields"),
     Option("jobs", ("-j", "--jobs"), "IDS"),
+    Option("json", ("--json",), "", "print a JSON object, as Slurm 23.02 does"),
     Option("local", ("--local",)),
     Option("name", ("--name",), "NAMES"),
     Option("no_convert", ("--noconvert",)),
@@ -79,7 +81,7 @@ _SACCT_TABLE: Final = (
     Option("user", ("-u", "--user", "--uid"), "NAMES"),
     *refuse_options(
         "--associations --batch-script --completion --constraints --env-vars --federation --file --flags"
-        " --gid --group --help --json --long --ncpus --nnodes --nodelist --qos --reason --timelimit-max --timelimit-min"
+        " --gid --group --help --long --ncpus --nnodes --nodelist --qos --reason --timelimit-max --timelimit-min"
         " --truncate --units --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
     ),
 )
@@ -262,6 +264,14 @@ def format_exit_code(status: JobStatus) -> str:
     return "0:15" if status.state is JobState.REMOVED or status.limit_exceeded else "1:0"
 
 
+def get_group_name() -> str:
+    """Return the name of the group of this process, or its number if it has none."""
+    try:
+        return grp.getgrgid(os.getegid()).gr_name
+    except KeyError:
+        return str(os.getegid())
+
+
 # scancel
 
 
@@ -436,6 +446,11 @@ def _run_sacct(client: Client, words: Sequence[str]) -> int:
     entries = [
         e for e in filter_entries(client, entries, line) if states is None or get_state(e.status) in states
     ]
+    if "json" in line:
+        from osprofile.shim import slurm_json
+
+        slurm_json.print_jobs(client, entries, slurm_json.describe_accounted_job)
+        return 0
     rows = [[value(client, entry) for _, value, _ in fields] for entry in entries]
     header = [] if "no_header" in line else [[name for name, _, _ in fields]]
     if "parsable" in line or "parsable2" in line:

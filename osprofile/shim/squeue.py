@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import grp
 import os
 import re
 import time
@@ -28,6 +27,7 @@ from osprofile.shim.slurm import (
     format_id,
     format_reason,
     format_time,
+    get_group_name,
     get_reason,
     get_state,
     is_selected,
@@ -53,6 +53,7 @@ _TABLE: Final = (
     Option("format", ("-o", "--format"), "FORMAT", "as in '%i %.2t'"),
     Option("hide", ("--hide",)),
     Option("jobs", ("-j", "--jobs"), "IDS"),
+    Option("json", ("--json",), "", "print a JSON object, as Slurm 23.02 does"),
     Option("local", ("--local",)),
     Option("me", ("--me",)),
     Option("name", ("-n", "--name"), "NAMES"),
@@ -63,7 +64,7 @@ _TABLE: Final = (
     Option("user", ("-u", "--users", "--user"), "NAMES"),
     Option("verbose", ("-v", "--verbose")),
     *refuse_options(
-        "--array-unique --federation --help --iterate --json --licenses --long --node --nodelist --nodes"
+        "--array-unique --federation --help --iterate --licenses --long --node --nodelist --nodes"
         " --priority --qos --reservation --sib --sibling --sort --start --steps --usage --version --yaml"
     ),
 )
@@ -114,13 +115,6 @@ def _get_priority(entry: Entry) -> int:
     return 0 if entry.status.state is JobState.HELD and get_state(entry.status) is PENDING else 1
 
 
-def _get_group(_client: Client, _entry: Entry) -> str:
-    try:
-        return grp.getgrgid(os.getegid()).gr_name
-    except KeyError:
-        return str(os.getegid())
-
-
 _COLUMNS: Final[dict[str, tuple[str, str, _Value]]] = {
     "account": ("a", "ACCOUNT", _requested("PROJECT")),
     "allocnodes": ("", "ALLOC_NODES", lambda _c, _e: os.uname().nodename),
@@ -141,7 +135,7 @@ _COLUMNS: Final[dict[str, tuple[str, str, _Value]]] = {
     "feature": ("f", "FEATURES", _requested("CONSTRAINT")),
     "gres": ("", "TRES_PER_NODE", _format_gpus),
     "groupid": ("G", "GROUP", lambda _c, _e: str(os.getegid())),
-    "groupname": ("g", "GROUP", _get_group),
+    "groupname": ("g", "GROUP", lambda _c, _e: get_group_name()),
     "jobarrayid": ("i", "JOBID", lambda _, e: format_id(e)),
     "jobid": ("A", "JOBID", lambda _, e: str(e.number)),
     "licenses": ("W", "LICENSES", _always(_NO_VALUE)),
@@ -277,8 +271,13 @@ def _run_squeue(client: Client, words: Sequence[str]) -> int:
             return 1
     if states is not None:
         entries = [entry for entry in entries if get_state(entry.status) in states]
-    lines = [] if "no_header" in line else ["".join(c.header for c in columns) + tail]
     selected = filter_entries(client, entries, line)
+    if "json" in line:
+        from osprofile.shim import slurm_json
+
+        slurm_json.print_jobs(client, selected, slurm_json.describe_live_job)
+        return 0
+    lines = [] if "no_header" in line else ["".join(c.header for c in columns) + tail]
     lines += ("".join(c.format_value(client, entry) for c in columns) + tail for entry in selected)
     print_lines(lines)
     return 0

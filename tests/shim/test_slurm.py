@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from typing import TYPE_CHECKING
@@ -302,7 +303,7 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
 @pytest.mark.parametrize(
     ("program", "words"),
     [
-        ("squeue", ["--json"]), ("squeue", ["-o", "%$"]), ("squeue", ["-O", "nonsense"]), ("squeue", ["-o", "%i", "-O", "jobid"]),
+        ("squeue", ["--yaml"]), ("squeue", ["-o", "%$"]), ("squeue", ["-O", "nonsense"]), ("squeue", ["-o", "%i", "-O", "jobid"]),
         ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
         ("squeue", ["1"]), ("squeue", ["-w", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--interactive", "1"]),
         ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "Nonsense"]), ("sacct", ["-j", "1.step"]), ("sacct", ["1"]),
@@ -474,6 +475,30 @@ def test_long_formats_of_squeue(place: Place) -> None:
     assert show("name,jobid:.4,name:3") == "a-name-of-23-charact   1a-n\n"
     assert show("name: ,jobid:7foo,state:4-") == "a-name-of-23-characters 1      fooRUNN-\n"
     assert place.ok("squeue", "-O", "jobid:6,timelimit:.8") == "JOBID TIME_LIM\n1     UNLIMITE\n"
+
+
+def test_json(place: Place) -> None:
+    place.ok("sbatch", "-J", "it's", "-t", "90", "-c", "2", "--wrap", "exit 3")
+    place.ok("sbatch", "--wrap", "sleep 1000")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "F", "-o", "%i") == "1\n")
+    ended, live = (
+        json.loads(place.ok("squeue", "--json", "-t", "all", "-j", number))["jobs"][0] for number in "12"
+    )
+    assert (ended["job_id"], ended["job_state"], ended["name"]) == (1, "FAILED", "it_s")
+    assert ended["exit_code"]["number"] == 3 << 8
+    assert ended["time_limit"] == {"set": True, "infinite": False, "number": 90}
+    assert (ended["cpus"]["number"], live["job_id"], live["time_limit"]["infinite"]) == (2, 2, True)
+    assert ended["submit_time"] <= ended["start_time"] <= ended["end_time"]
+    assert live["user_name"] == place.ok("squeue", "-h", "-j", "2", "-o", "%u").strip()
+    printed = json.loads(place.ok("sacct", "--json", "-j", "1"))
+    assert (printed["errors"], printed["meta"]["Slurm"]["version"]["major"]) == ([], 23)
+    (accounted,) = printed["jobs"]
+    assert accounted["state"] == {"current": "FAILED", "reason": "NonZeroExitCode"}
+    assert accounted["exit_code"] == {"status": "ERROR", "return_code": 3}
+    assert accounted["time"]["limit"]["number"] == 90
+    place.ok("scancel", "2")
+    (cancelled,) = json.loads(place.ok("sacct", "--json", "-j", "2"))["jobs"]
+    assert cancelled["exit_code"] == {"status": "SIGNALED", "signal": {"signal_id": 15}, "return_code": 0}
 
 
 def test_scancel_tells_what_it_does(place: Place) -> None:
