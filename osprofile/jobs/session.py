@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 
 from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError
 from osprofile.jobs.client import require_id
+from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.loop_thread import LoopThread, format_timeout, get_loop_thread
+from osprofile.jobs.profiles import list_settable_fields
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_names import parse_host_context
 from osprofile.jobs.target_system import TargetSystem
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.file_trees import FetchedFile
     from osprofile.jobs.state import JobEvent, JobStatus
     from osprofile.jobs.store import JobRecord
@@ -43,6 +44,9 @@ T = TypeVar("T")
 P = ParamSpec("P")
 log: Final = logging.getLogger("osprofile.jobs")
 _CLOSED: Final = "the session is closed"
+_STATUS_COLUMNS: Final = (
+    "native_state", "exit_code", "signal", "reason", "queue", "submitted", "started", "ended", "elapsed", "cpu_time", "max_memory",
+)  # fmt: skip
 _CALLBACK_TIMEOUT: Final = 5.0
 """Seconds that `close` waits for listeners to handle events already delivered."""
 
@@ -261,13 +265,24 @@ class JobSession:
 
     # Submitting
 
-    def submit(self, description: JobDescription, *, key: str | None = None) -> Job:
+    def submit(
+        self,
+        job: JobDescription | str,
+        *arguments: str,
+        key: str | None = None,
+        **fields: Any,  # noqa: ANN401
+    ) -> Job:
         """Submit a job, watch it from then on, and return it.
+
+        `job` is its description, or the program; then `arguments` and `fields` are those of a `JobDescription`, as in
+        `submit("./fit", "3", walltime="10m")`. Such a job on this machine runs in the current directory, unless
+        `directory` is given.
 
         `key` is the caller's name for the submission: with the same key, no job is submitted twice. A
         `OutcomeUnknownError` means that it is not known whether the job was submitted: another call with
         the same key, or `run(lambda target: target.recover_submissions())`, finds out.
         """
+        description = self._describe_job(job, arguments, fields)
 
         async def submit(target: TargetSystem) -> str:
             job_id = await target.submit(description, key=key)
@@ -275,6 +290,18 @@ class JobSession:
             return job_id
 
         return Job(self, self.run(submit))
+
+    def _describe_job(
+        self, job: JobDescription | str, arguments: Sequence[str], fields: Mapping[str, Any]
+    ) -> JobDescription:
+        if not isinstance(job, str):
+            if arguments or fields:
+                message = "a JobDescription has the arguments and the fields of its job: leave others out"
+                raise TypeError(message)
+            return job
+        is_here = "SSH:HOST" not in self._context and "DIRECTORY" in list_settable_fields(self.profile)
+        place = {"directory": os.getcwd()} if is_here else {}
+        return JobDescription(executable=job, arguments=arguments, **{**place, **fields})
 
     def submit_many(
         self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
@@ -332,6 +359,18 @@ class JobSession:
             return [record.status.job_id for record in records if record.is_submitted]
 
         return [Job(self, job_id) for job_id in self.run(list_ids)]
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return what is recorded of all jobs on this target system, oldest first, without a query.
+
+        A row has `id`, `key`, `name`, `directory`, and what a `JobStatus` has: `state`, `exit_code`, `cause`, `submitted`
+        and the others, as texts, numbers and None: `pandas.DataFrame(session.history())` is a table. An array is one row.
+        """
+
+        async def list_records(target: TargetSystem) -> list[JobRecord]:
+            return target.store.list_all_jobs(target.name)
+
+        return [_format_record(record) for record in self.run(list_records) if record.is_submitted]
 
     def _get_id(self, job: object) -> str:
         """Return the id of a job on this target system, which is given by itself or by its id."""
@@ -477,6 +516,20 @@ class JobSession:
     def download(self, path: str, local: str) -> None:
         """Copy a file or directory of the target system to a path of this machine; see `TargetSystem.download`."""
         self.run(lambda target: target.files.download(path, local))
+
+
+def _format_record(record: JobRecord) -> dict[str, Any]:
+    status = record.status
+    return {
+        "id": status.job_id,
+        "key": record.key,
+        "name": record.name,
+        "directory": record.directory,
+        "state": status.state.value,
+        "cause": status.cause.value if status.cause else None,
+        "hosts": ",".join(status.hosts),
+        **{name: getattr(status, name) for name in _STATUS_COLUMNS},
+    }
 
 
 def _load_profile(profile: object) -> Profile:

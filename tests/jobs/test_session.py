@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from osprofile.profile.model import Profile
+
 QUICK = Timing(min_poll_interval=0.05, max_poll_interval=0.2, grace_period=5.0)
 NEVER = 3600.0
 
@@ -67,6 +69,30 @@ def test_a_job(session: JobSession) -> None:
     assert repr(job) == f"<Job {job.id} on toy>"
     assert session.list_jobs() == []
     assert session.list_jobs(include_ended=True) == [job]
+
+
+def test_a_program_and_its_arguments(
+    load: Callable[[str], Profile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = JobSession(load(""), store=str(tmp_path / "jobs.db"), timing=QUICK)
+    (tmp_path / "fit").write_text('#!/bin/sh\necho "$1 in $PWD, $X"\n')
+    (tmp_path / "fit").chmod(0o755)
+    job = session.submit("./fit", "it's 3", walltime="10m", environment={"X": "x"}, key="k")
+    assert job.wait().exit_code == 0
+    assert job.stdout() == f"it's 3 in {tmp_path}, x\n"
+    with pytest.raises(TypeError, match="leave others out"):
+        session.submit(shell("true"), "x")
+    (row,) = session.history()
+    assert (row["id"], row["key"], row["name"], row["state"], row["exit_code"]) == (
+        job.id,
+        "k",
+        job.name,
+        "DONE",
+        0,
+    )
+    assert row["submitted"] <= row["ended"]
+    assert {type(value) for value in row.values()} <= {str, int, float, type(None)}
 
 
 def test_control(toy: Toy, session: JobSession) -> None:
