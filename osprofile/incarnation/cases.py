@@ -78,7 +78,10 @@ class ActiveCases:
 
     def _applies(self, case: Field, values: Mapping[str, str]) -> bool:
         selection = get_selection(case)
-        return selection.value in split_words(self._get_value(selection.field, values))
+        words = split_words(self._get_value(selection.field, values))
+        if selection.field not in USER_FIELDS:  # `debug@server` of PBS, `debug@host` of Grid Engine
+            words += [word.partition("@")[0] for word in words]
+        return selection.value in words
 
     def _get_value(self, name: str, values: Mapping[str, str]) -> str:
         """Return the value of a field, its tags applied."""

@@ -71,7 +71,7 @@ def has_group_cases(profile: Profile) -> bool:
 
 
 def _list_groups(user: str) -> list[str]:
-    """Return the names of a user's groups, as `id -Gn` prints them; none for a user that this machine does not know."""
+    """Return the names of a user's groups, with _ for a blank; none for a user that this machine does not know."""
     import grp
     import pwd
     from contextlib import suppress
@@ -82,7 +82,7 @@ def _list_groups(user: str) -> list[str]:
         own = [os.getegid(), *os.getgroups()]
         for group in dict.fromkeys(own if is_own else os.getgrouplist(user, pwd.getpwnam(user).pw_gid)):
             with suppress(KeyError):  # a group without a name
-                names.append(grp.getgrgid(group).gr_name)
+                names.append(grp.getgrgid(group).gr_name.replace(" ", "_"))
     return names
 
 

@@ -33,6 +33,8 @@ gpe_enlist() {
   gpe_enlisting=$!
   [ -z "${gpe_dependency:-}" ] || gpe_wait_for_jobs
   [ -z "${gpe_start_time:-}" ] || gpe_wait_for_time
+  # shellcheck disable=SC3013
+  [ . -ef "$GPE_WORKING_DIRECTORY" ] || kill -s KILL "$$" # replaced while the job has waited
 }
 gpe_watch_walltime() { # ends the program when its time is over
   trap '' HUP INT QUIT USR1 USR2

@@ -18,9 +18,24 @@ gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not
   echo "CPUS: $1 slots are asked for, and the server has $slots (tsp -S)" >&2
   return 1
 }
-gpe_list() { # the columns: id, state, file, and the exit status of a job that has ended
+# The columns: id, state, file, and the exit status of a job that has ended; last the command. Each
+# server counts from 0: an id of ours with another command is that of another job.
+gpe_list() {
   gpe_text=$(tsp -l) || return
-  printf '%s\n' "$gpe_text" | awk '
+  # shellcheck disable=SC2012,SC2046
+  gpe_links=$(cd "${gpe_jobs:?}" 2> /dev/null && LC_ALL=C ls -ld -- \
+    $(printf '%s\n' "$gpe_text" | sed -n 's/^\([0-9][0-9]*\) .*/\1/p') 2> /dev/null)
+  printf '%s\n' "$gpe_links" "$gpe_text" | awk '
+/^l.* [0-9]+ -> \// {
+  id = $0
+  sub(/ -> .*/, "", id)
+  sub(/.* /, "", id)
+  sub(/^l[^>]* -> /, "")
+  sub(/\/$/, "")
+  script[id] = $0 "/.gpe/script"
+  next
+}
+$1 in script && substr($0, length($0) - length(script[$1]) + 1) != script[$1] { next }
 $2 == "finished" && $4 ~ /^[0-9]+$/ { $2 = "finished/exit exit=" $4 }
 { print $1, $2 }'
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import grp
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +18,7 @@ from osprofile import (
     ValueRefusedError,
     incarnate,
 )
+from osprofile.incarnation.context import add_user_groups, get_user_name
 from osprofile.incarnation.trace import trace_fields
 from osprofile.lint import lint_profile
 from osprofile.profile.difference import compare_profiles
@@ -163,6 +166,23 @@ def test_what_is_refused(
     assert words in caught.value.message
     assert hint in caught.value.hint
     assert caught.value.location is not None
+
+
+@pytest.mark.parametrize("queue", ["debug", "debug@server", "other,debug@node1"])
+def test_a_queue_with_its_server_or_host_has_the_limits_of_the_queue(queue: str) -> None:
+    """As PBS and Grid Engine take them."""
+    fields = [field("QUEUE", default("")), case("USER_GROUPS", "QUEUE=debug", pattern="staff")]
+    site = profile(template_of("", *fields), template("T", "<QUEUE>"))
+    with pytest.raises(ValueRefusedError, match="QUEUE debug is for the groups staff"):
+        incarnate(site, "T", fields={"QUEUE": queue}, context={"USER_GROUPS": "users"})
+    assert incarnate(site, "T", fields={"QUEUE": queue}, context={"USER_GROUPS": "staff"}).text == queue
+
+
+def test_a_group_with_a_blank_in_its_name_is_one_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an Active Directory has them."""
+    site = profile(template_of("", field("Q", default("")), case("USER_GROUPS", "Q=q", pattern="staff")))
+    monkeypatch.setattr(grp, "getgrgid", lambda _: SimpleNamespace(gr_name="linux staff"))
+    assert {*add_user_groups(site, {"USER_NAME": get_user_name()})["USER_GROUPS"].split()} == {"linux_staff"}
 
 
 def test_a_template_without_the_deciding_field_has_no_cases() -> None:

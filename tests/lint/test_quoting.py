@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from collections.abc import Callable
 
 import pytest
@@ -315,6 +316,21 @@ def test_the_work_grows_with_the_script_alone(lint: Lint) -> None:
     calls(2)  # what is done once in a process; what was read once is not read again
     one, forty, eighty = map(calls, (1, 40, 80))
     assert eighty - forty < 1.3 * (forty - one)
+
+
+def test_many_uses_of_a_field_in_one_word_take_memory_by_their_number(lint: Lint) -> None:
+    """Not by its square, which was gigabytes for a document of 200 kB."""
+
+    def measure(count: int) -> int:
+        document = complete_example(format_template("<WHY>" * count, *FIELDS))
+        tracemalloc.start()
+        lint(document)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    measure(10)  # what is made once in a process
+    assert measure(6000) < 2.5 * measure(3000)
 
 
 @pytest.mark.parametrize("body", SAFE)

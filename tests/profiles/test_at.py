@@ -31,6 +31,11 @@ def at(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
     return make_system("at", target_of, tmp_path / "commands").target
 
 
+@pytest.fixture
+def tsp(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
+    return make_system("tsp", target_of, tmp_path / "commands").target
+
+
 def test_at_a_job_that_runs_is_removed_with_its_processes(at: Target) -> None:
     commands = at.path[0]
     jobs = [at.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600") for _ in range(2)]
@@ -59,6 +64,22 @@ def test_fields_of_at(at: Target) -> None:
     assert (at.path[0] / "requests").read_text() == "-M now\n-M -q b -t 203701310800\n"
     with pytest.raises(ValueRefusedError):
         at.script("START", START_TIME="2037-01-31T08:00:01")
+
+
+@pytest.mark.parametrize("code", ["running||sleep 9", "finished|0|true", "queued||sh /elsewhere/.gpe/script"])
+def test_tsp_a_job_of_a_later_server_with_the_id_of_ours(tsp: Target, code: str) -> None:
+    """A server counts from 0: after a reboot, another job has the id. Ours is not known, and the other is left alone."""
+    commands = tsp.path[0]
+    ours, ended = tsp.start(), tsp.start(EXECUTABLE="/bin/sh", ARGUMENTS="-c 'exit 3'")
+    subprocess.run(["sh", ended.directory / ".gpe/script"], env=tsp.env, check=False)
+    assert (ours.status().state, ended.status().state) == ("QUEUED", "QUEUED")
+    (commands / "jobs").write_text(f"{ours.id}|{code}\n{ended.id}|{code}\n77|{code}\n")
+    assert "unknown job" in tsp.fails("GET_JOB_STATUS", JOB_ID=ours.id)
+    assert (ended.status().state, ended.status().exit) == ("DONE", 3)
+    assert list(tsp.statuses()) == ["77"]  # not of START
+    for job in (ours, ended):
+        assert "already ended" in tsp.fails("ABORT", JOB_ID=job.id)
+    assert (commands / "jobs").read_text().count(code) == 3
 
 
 def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None:

@@ -797,3 +797,40 @@ def test_the_end_of_a_program_that_has_run_is_told_on_a_full_disk(linux: Target,
         done.stdout.startswith("ran: ") and done.stdout.split()[2:4] == ["exited", "exit=7"]
     )
     assert done.stdout or size < 64
+
+
+FEW_INODES = """
+mount -t tmpfs -o nr_inodes=$1 tmpfs "$2" || exit
+sh "$3/start" > "$3/first" 2> "$3/words"
+code=$?
+mount -o remount,nr_inodes=1000 "$2"
+[ "$code" -eq 0 ] || sh "$3/start" > "$3/second" 2>> "$3/words"
+id=$(cat "$3/first" "$3/second" 2> /dev/null)
+state=running
+while [ "$state" != "${state#*running}" ]; do
+  sleep 0.1
+  state=$(sed "s/JOB-ID/$id/" "$3/status" | sh)
+done
+printf '%s %s: %s\\n' "$code" "$(cat "$3/ran" | wc -l)" "$state"
+"""
+
+
+@pytest.mark.parametrize("count", [4, 7, 9, 12, 14, 17, 26])
+def test_without_inodes_a_job_is_not_started_or_told_and_a_repeated_start_starts_it(
+    linux: Target, count: int
+) -> None:
+    disk = linux.root / "disk"
+    disk.mkdir(parents=True)
+    (linux.root / "ran").touch()
+    fields = script(f"echo ran >> {linux.root}/ran; exit 7")
+    (linux.root / "start").write_text(linux.script("START", directory=disk / "job", **fields))
+    (linux.root / "status").write_text(
+        linux.script("GET_JOB_STATUS", JOB_ID="1-1-00000000").replace("1-1-00000000", "JOB-ID")
+    )
+    words = ["unshare", "-rm", "sh", "-c", FEW_INODES, "sh", str(count), str(disk), str(linux.root)]
+    done = subprocess.run(words, env=linux.env, capture_output=True, text=True, check=True)
+    code, ran, state = done.stdout.replace(":", "").split(maxsplit=2)
+    assert "without a job id" not in (linux.root / "words").read_text()
+    if int(code):  # it was not started, and then it was
+        assert (code in {"1", "73"}, ran) == (True, "1"), (done, (linux.root / "words").read_text())
+    assert "exit=7" in state if ran == "1" else "exit=7" not in state, state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from contextlib import suppress
@@ -16,6 +17,7 @@ from tests.profiles.test_linux import gone, processes, script, session_of, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.profiles.conftest import Job, Target
 
@@ -206,6 +208,27 @@ def test_start_time_and_what_counts_from_then(linux: Target) -> None:
     assert int(job.read("stdout")) >= begin
     line = linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
     assert float(line.split("elapsed=")[1].split()[0]) <= 5
+
+
+@pytest.mark.parametrize("after", ["time", "job"])
+def test_a_directory_that_was_replaced_while_its_job_waited(
+    linux: Target, tmp_path: Path, after: str
+) -> None:
+    """As by a cleaner of old files, and by somebody who knew the name: nothing is written there, and nothing runs."""
+    first = linux.start(**script(FIRST))
+    fields = {"time": {"START_TIME": in_seconds(2)}, "job": {"DEPENDENCY": f"afterok:{first.id}"}}[after]
+    job = linux.start(**script("echo other; touch ../ran"), **fields)
+    shutil.copytree(job.directory, tmp_path / "copy")
+    shutil.rmtree(job.directory)
+    (tmp_path / "copy").rename(job.directory)
+    victim = tmp_path / "victim"
+    victim.write_text("mine\n")
+    (job.directory / "stdout").symlink_to(victim)
+    (first.directory / "go").touch()
+    assert gone(job)
+    assert victim.read_text() == "mine\n"
+    assert not (job.directory.parent / "ran").exists()
+    assert job.wait().state == "LOST"
 
 
 def test_a_time_that_has_passed_and_one_that_does_not_exist(linux: Target) -> None:

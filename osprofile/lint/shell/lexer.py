@@ -15,6 +15,7 @@ from osprofile.lint.shell.position import (
     EXPANSION_MARK,
     MAX_COMMAND_WORDS,
     MAX_NESTING_DEPTH,
+    MAX_PREFIX_LENGTH,
     METACHARACTERS,
     PLACEHOLDER_MARK,
     Command,
@@ -168,13 +169,13 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def current_position(self, quote: QuoteContext, word: Word, line: str = "") -> Position:
         """Return the position of the next item of a word; `line` is its line in a here-document."""
-        role = word.role
-        if role == "command" and is_assignment(word.text):
+        role, prefix = word.role, word.text[:MAX_PREFIX_LENGTH]
+        if role == "command" and is_assignment(prefix):
             role = "assignment"
         document = self.enclosing_document
         return Position(
             "shell-dependent" if self.shell_dependent_depth and quote == "single" else quote,
-            role, tuple(word.preceding_words[:MAX_COMMAND_WORDS]), word.text,
+            role, tuple(word.preceding_words[:MAX_COMMAND_WORDS]), prefix,
             document.delimiter if document else None, line, self.is_backquoted,
             bool(self.arithmetic_depth) and quote != "arithmetic",
             self.function_name, self.current_command, self.enclosing_substitution,

@@ -49,6 +49,8 @@ MAX_NESTING_DEPTH: Final = 60
 """Each level uses several Python frames, and Python's default recursion limit is 1000."""
 MAX_COMMAND_WORDS: Final = 200
 """Words of a command that a position copies: copying all of them would take quadratic time."""
+MAX_PREFIX_LENGTH: Final = 1000
+"""Characters of its word that a position copies, for the same reason."""
 
 
 @final

@@ -133,6 +133,21 @@ def test_the_default_of_a_group_here_and_on_another_host(machine: Machine) -> No
         assert machine.run("job", "output", ended.out.strip()).out == printed
 
 
+def test_a_group_of_another_host_with_a_blank_in_its_name(machine: Machine) -> None:
+    """As an Active Directory has them: the user is not in the group `staff`."""
+    machine.add(
+        "mine",
+        '<idb:Template><idb:Field name="USER_GROUPS" ext:for="JOB_NAME=x" ext:pattern="staff"/></idb:Template>',
+    )
+    program = machine.root / "bin" / "id"
+    program.write_text(
+        '#!/bin/sh\n[ "$1" != -Gnz ] || exec printf \'users\\0linux staff\\0\'\nexec /usr/bin/id "$@"\n'
+    )
+    program.chmod(0o755)
+    ended = machine.run("job", "submit", "-p", "mine", "--host", "login", "--name", "x", "true")
+    assert "the user is in users, linux_staff" in ended.err
+
+
 def test_the_workspace_of_a_bundled_profile_is_told_once(machine: Machine) -> None:
     for name, text in (("sbatch", "cat > /dev/null; echo 17"), ("squeue", "exit 1"), ("sacct", "exit 1")):
         program = machine.root / "bin" / name
