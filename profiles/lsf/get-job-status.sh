@@ -8,7 +8,7 @@ main() { # PROFILE [IDS]
   set -- ${2-}
   case $# in
   0)
-    jobs=$(gpe_bjobs) || exit
+    jobs=$(gpe_bjobs) || exit 2
     gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
     ;;
   1) gpe_print_states "$1" ;;

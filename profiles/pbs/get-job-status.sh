@@ -11,8 +11,7 @@ main() { # QSTAT PROFILE [IDS]
     return
   fi
   jobs=$(gpe_qstat 2>&1)
-  rc=$?
-  case $rc in
+  case $? in
   0)
     gpe_update_dependencies "$jobs"
     printf '%s\n' "$jobs" | gpe_format_states '' || :
@@ -20,7 +19,7 @@ main() { # QSTAT PROFILE [IDS]
   35 | 153) ;; # all have ended meanwhile
   *)
     printf '%s\n' "$jobs" >&2
-    exit "$rc"
+    exit 2
     ;;
   esac
 }

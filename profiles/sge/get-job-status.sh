@@ -6,7 +6,7 @@ main() { # PROFILE [IDS]
   # shellcheck disable=SC2086
   set -- ${2-}
   case $# in
-  0) gpe_qstat ;;
+  0) gpe_qstat || exit 2 ;;
   1) gpe_print_states "$1" ;;
   *)
     all=$(gpe_qstat) || exit 2

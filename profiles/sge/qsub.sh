@@ -50,7 +50,7 @@ request_order() { # QSUB WORD...: adds the tasks of an array and the jobs to wai
   answer=$("$@" "$script")
   rc=$?
   [ -z "$array" ] || answer=$(printf '%s\n' "$answer" | sed 's/^\([0-9]*\)\.[0-9:-]*$/\1/')
-  [ -z "$answer" ] || printf '%s\n' "$answer"
+  printf '%s\n' "$answer"
   return "$rc"
 }
 make_task_directories() { # also of a task that is deleted before it begins
