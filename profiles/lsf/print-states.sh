@@ -22,15 +22,10 @@ gpe_print_states() (
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.
 # False if it is none.
 print_tasks() {
-  gpe_job_dir "$id" && [ -e "$gpe_dir/.gpe/script" ] || return
-  tasks=$(print_indices | while read -r i; do gpe_record "${id}[$i]" || :; done)
+  gpe_job_dir "$id" && gpe_read_array "$gpe_dir/.gpe/script" || return
+  tasks=$(gpe_print_indices | while read -r i; do gpe_record "${id}[$i]" || :; done)
   [ -n "$tasks" ] || return
   printf '%s\n' "$tasks"
-}
-print_indices() { # as START asked for them: 1-9:2,12
-  sed -n '/^[^#]/q; s/^#BSUB -J ".*\[\(.*\)\].*/\1/p' "$gpe_dir/.gpe/script" | tr , '\n' |
-    sed 's/^\([0-9]*\)-\([0-9]*\):\([0-9]*\)$/\1 \3 \2/; s/-/ /; s/^[0-9]*$/& &/' |
-    xargs -r -L 1 seq
 }
 # The history knows a limit, even if the program has exited with 0, and the end of a job that left
 # nothing. False if it does not know better than the record.

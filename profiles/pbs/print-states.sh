@@ -65,16 +65,9 @@ print_left() {
 # before they began.
 print_tasks() {
   found=1
-  for i in ${index:-$(print_indices)}; do
+  [ -n "$index" ] || gpe_read_array "$link/.gpe/script" || return
+  for i in ${index:-$(gpe_print_indices)}; do
     ! gpe_record "${name%%\]*}$i]${name#*\]}" || found=0
   done
   return "$found"
-}
-# As START asked for them in the script: 0-9:3. Torque's are on qsub's command line: those that have
-# begun.
-print_indices() {
-  range='\([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}'
-  indices=$(sed -n "/^[^#]/q; s/^#PBS -J $range.*/\\1 \\4 \\2/p" "$link/.gpe/script" | xargs -r seq)
-  [ -n "$indices" ] || indices=$(ls "$link/.gpe/tasks" 2> /dev/null)
-  printf '%s\n' "$indices"
 }
