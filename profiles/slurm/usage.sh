@@ -1,9 +1,8 @@
 # usage.sh PROFILE[@CLUSTER] ID: prints what a job took, or takes until now. Exit status 1: nobody
 # knows.
+template=USAGE
 main() { # PROFILE[@CLUSTER] ID
   set_up_slurm "$1"
-  id=$2
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
   known=$(gpe_squeue -j "$id" 2> /dev/null | gpe_format_states "$id")
   running=$(printf '%s\n' "$known" | awk '
 $2 ~ /^(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT)/ { print $1 }')
@@ -12,10 +11,7 @@ $2 ~ /^(RUNNING|COMPLETING|SUSPENDED|STOPPED|SIGNALING|STAGE_OUT)/ { print $1 }'
     accounts=$(print_accounts) || accounts=
   fi
   records=$(print_records)
-  if ! print_usage; then
-    printf 'USAGE: neither Slurm nor a record knows job %s\n' "$id" >&2
-    exit 1
-  fi
+  print_usage || fail 'is unknown: neither Slurm nor a record knows it'
 }
 print_steps() { # ID|STEP|MaxRSS|AveCPU|NTasks: sstat wants to be asked for each task by itself
   for task in $running; do

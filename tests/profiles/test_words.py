@@ -614,7 +614,7 @@ def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
     commands.set("sacct", "")
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10.01 cpu=2.02 memory=209715200\n"
-    assert "knows job 9" in slurm.fails("USAGE", JOB_ID="9")
+    assert "nor a record knows it" in slurm.fails("USAGE", JOB_ID="9")
 
 
 def test_what_tasks_of_slurm_took(slurm: Target, commands: Commands) -> None:
