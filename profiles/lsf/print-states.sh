@@ -1,24 +1,15 @@
-# ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: LSF does not
-# answer.
-gpe_print_states() (
-  id=$1
-  if jobs=$(gpe_bjobs "$id" 2>&1); then
-    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
-    exit
+print_states() { # of the job id, of an array of its tasks; nothing if nobody knows it
+  states=$(printf '%s\n' "$jobs" |
+    awk -F'|' -v id="$id" '$1 == id || $1 "[" $2 "]" == id' | gpe_format_states)
+  if [ -n "$states" ]; then
+    gpe_explain "$states"
+    return
   fi
-  if ! is_not_found "$jobs"; then
-    printf '%s\n' "$jobs" >&2
-    exit 2
-  fi
-  print_tasks && exit
+  print_tasks && return
   record=$(gpe_record "$id")
-  case $record in '' | *exited*) ! print_history || exit 0 ;; esac
-  if [ -z "$record" ]; then
-    printf '%s\n' "$jobs" >&2
-    exit 1
-  fi
-  printf '%s\n' "$record"
-)
+  case $record in '' | *exited*) ! print_history || return 0 ;; esac
+  [ -z "$record" ] || printf '%s\n' "$record"
+}
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.
 # False if it is none.
 print_tasks() {

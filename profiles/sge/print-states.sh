@@ -1,8 +1,8 @@
-# ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: qstat fails.
+# ID: prints the state of a job, of an array those of its tasks; 1: it is not known. all has the
+# lines of qstat.
 gpe_print_states() (
   id=$1
-  jobs=$(gpe_qstat) || exit 2
-  jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
+  jobs=$(printf '%s\n' "$all" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
   told=$(add_reasons)
   ended=$(print_ended)
   records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
