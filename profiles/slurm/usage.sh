@@ -38,7 +38,7 @@ print_records() { # of what has ended, or is not known: what the job itself has 
     while read -r one; do [ -z "$one" ] || gpe_record "$one"; done
   [ -n "$known" ] || gpe_record "$id"
 }
-merge_lines() { # prints a line for each job or task: of each value the first; false if there is none
+merge_lines() { # prints a line for each job or task, with the first of each value; false: none
   awk '
 {
   for (i = 3; i <= NF && $i !~ /^reason=/; i++) {
