@@ -25,10 +25,6 @@ MAX_BODY_LINES: Final = 20
 """Lines of a body that are shown without `--full`."""
 
 
-SHELL_PREFIX: Final = "SH_"
-"""The names of the pieces of shell that templates share begin with it."""
-
-
 def show(
     *,
     template: Annotated[
@@ -132,7 +128,7 @@ def _print_schemas(*, json: bool) -> None:
 
 
 def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
-    """Yield the overview: what a site's administrator and a user look for comes first, shell last."""
+    """Yield the overview: what a site's administrator and a user look for comes first."""
     from osprofile.incarnation import outline
     from osprofile.incarnation.cases import format_case
 
@@ -147,14 +143,11 @@ def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
     cases = (f"field {c.name} {format_case(c)}  {c.location}" for c in profile.cases)
     yield from _format_section("limits and defaults for a value of another field", cases)
     fixed = [f for f in fields if not f.settable]
-    shell = [f for f in fixed if f.name.startswith(SHELL_PREFIX)]
-    others = [f for f in fixed if not f.name.startswith(SHELL_PREFIX)]
     yield from _format_section("fields that a request may set", _format_fields(settable, full=full))
-    yield from _format_section("fields that only a profile sets", _format_fields(others, full=full))
+    yield from _format_section("fields that only a profile sets", _format_fields(fixed, full=full))
     for purpose, templates in outline.group_templates(profile).items():
         heads = (line for t in templates for line in _format_template_head(profile, t, full=full))
         yield from _format_section(f"templates for {purpose}", heads)
-    yield from _format_section("shell that templates share", _format_fields(shell, full=full))
     entities: list[Storage | Application] = [*profile.applications.values(), *profile.storages.values()]
     lines = (
         f"{type(e).__name__.lower()} {e.name}  by {e.template}  {e.location}{_format_overrides(profile, e)}"
@@ -240,8 +233,7 @@ def _format_fields(fields: "Iterable[Field]", *, full: bool) -> Iterator[str]:
         yield from _format_description(field.description, full=full)
         if field.value and "\n" in field.value:
             is_folded = is_shell(field.value) and not full
-            if not (is_folded and field.name.startswith(SHELL_PREFIX)):
-                yield from _format_text(field.value, max_lines=1 if is_folded else None)
+            yield from _format_text(field.value, max_lines=1 if is_folded else None)
 
 
 def _format_field(field: "Field") -> str:

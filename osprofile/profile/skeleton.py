@@ -153,9 +153,9 @@ def _document_lines(name: str, parent: Profile, folder: str | None) -> Iterator[
 def _is_for_sites(field: Field) -> bool:
     """Return whether a site may want to change a field: a request may omit it, or it is empty.
 
-    Fields named SH_... are the shell code of the templates; the engine sets PASSED.
+    The engine sets PASSED.
     """
-    if field.name.startswith("SH_") or field.name == PASSED:
+    if field.name == PASSED:
         return False
     return field.default is not None if field.settable else "" in {field.default, field.value}
 

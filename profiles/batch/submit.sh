@@ -6,7 +6,7 @@ submit_job() {
   cat -- "$1" > .gpe/commands.sh || return
   exec 3>&- # START keeps its lock; what the batch system leaves behind must not
   set -f
-  gpe_array=$(sed -n "/^cd /q; s/^gpe_array='\([^']*\)'.*/\1/p" "$2")
+  gpe_read_array "$2" || :
   printf '%s\n' "$gpe_array" > .gpe/array || return
   options=$(sed -n '2,/^[^#]/s/^#OPTION //p' "$2")
   # shellcheck disable=SC2086

@@ -1,8 +1,8 @@
 # abort.sh PROFILE ID: ends all processes of a job: TERM, and after five seconds KILL. Exit status
 # 1: there are none, it has ended, or they cannot be killed.
+template=ABORT
 main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2 waits=
+  waits=
   ! gpe_waits "$id" || waits=y
   gpe_job_dir "$id" || :
   dir=$gpe_dir
@@ -19,10 +19,6 @@ main() { # PROFILE ID
     [ ! -d "$task" ] || note_removal "$task" || :
   done
   end_processes
-}
-fail() { # MESSAGE
-  printf 'ABORT: job %s %s\n' "$id" "$1" >&2
-  exit 1
 }
 # DIRECTORY: false if the job, or task, has ended. The note of another ABORT is left alone: the job
 # may have ended by that one.

@@ -5,7 +5,7 @@ gpe_begin_array() {
     gpe_begin_task "$gpe_task_index"
     return
   fi
-  gpe_list=$(gpe_print_indices) || gpe_list=
+  gpe_list=$(gpe_print_indices 100000) || gpe_list=
   [ -n "$gpe_list" ] ||
     gpe_refuse "ARRAY $gpe_array has an empty range, or more than 100000 tasks"
   (

@@ -1,7 +1,6 @@
 # hold.sh PROFILE ID: stops all processes of a job. Exit status 1: it has none.
-main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2
+template=HOLD
+main() {                   # PROFILE ID
   if gpe_waits "$id"; then # when its turn comes, it does not begin
     : > "$gpe_dir/.gpe/held" || exit
     [ -e "$gpe_dir/.gpe/session" ] || exit 0
@@ -15,11 +14,7 @@ stop_processes() {
   gpe_find_leaders "$id"
   # shellcheck disable=SC2086
   pids=$(gpe_processes "$id" $gpe_leaders)
-  if [ -z "$pids" ]; then
-    printf 'HOLD: job %s has no processes on this machine: it has ended, or never ran here\n' \
-      "$id" >&2
-    exit 1
-  fi
+  [ -n "$pids" ] || fail 'has no processes on this machine: it has ended, or never ran here'
   # shellcheck disable=SC2086
   gpe_signal STOP $pids
 }

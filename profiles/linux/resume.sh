@@ -1,7 +1,6 @@
 # resume.sh PROFILE ID: continues all processes of a held job. Exit status 1: it has none.
+template=RESUME
 main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2
   if gpe_waits "$id"; then
     # what would begin it is stopped
     case $gpe_state in
@@ -18,8 +17,4 @@ main() { # PROFILE ID
   [ -n "$pids" ] || fail 'has no processes on this machine: it has ended, or never ran here'
   # shellcheck disable=SC2086
   gpe_signal CONT $pids
-}
-fail() { # MESSAGE
-  printf 'RESUME: job %s %s\n' "$id" "$1" >&2
-  exit 1
 }

@@ -1,8 +1,8 @@
 # signal.sh PROFILE ID SIGNAL: sends a signal to the processes of a job's program, not to the job's
 # own shell. Exit status 1: it does not run.
+template=SIGNAL
 main() { # PROFILE ID SIGNAL
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2 signal=$3 starter=
+  signal=$3 starter=
   gpe_find_leaders "$id"
   gpe_job_dir "$id" || :
   ! gpe_waits "$id" && [ ! -e "$gpe_dir/.gpe/waiting" ] || fail 'has not begun'
@@ -12,10 +12,6 @@ main() { # PROFILE ID SIGNAL
   for pid in $(gpe_processes "$id" $gpe_leaders); do
     ! is_of_program "$pid" || kill "-$signal" "$pid" 2> /dev/null || :
   done
-}
-fail() { # MESSAGE
-  printf 'SIGNAL: job %s %s\n' "$id" "$1" >&2
-  exit 1
 }
 # PID: not the job's own shell, nor what starts the tasks of an array or watches over a wall time
 is_of_program() {

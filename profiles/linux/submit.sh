@@ -124,7 +124,7 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   ) > .gpe/answer 2> .gpe/error
   rc=$?
   if [ "$rc" -ne 0 ]; then
-    cat .gpe/answer >> .gpe/error
+    sed '/^$/d' .gpe/answer >> .gpe/error
     [ -s .gpe/error ] || echo "the submission failed ($rc)" > .gpe/error
     case $rc in 73 | 75) rc=1 ;; esac # these have a meaning of their own
     exit "$rc"
@@ -138,7 +138,7 @@ END
   then
     {
       echo 'the batch system answered without a job id:'
-      cat .gpe/answer
+      sed '/^$/d' .gpe/answer
     } | tee .gpe/submitting >> .gpe/error
     exit 75
   fi

@@ -1,17 +1,12 @@
 # usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
+template=USAGE
 main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2
-  gpe_job_dir "$id" || fail "unknown job $id"
+  gpe_job_dir "$id" || fail 'is an unknown job'
   if [ -d "$gpe_dir/.gpe/tasks" ]; then
     for task in "$gpe_dir"/.gpe/tasks/*; do usage "${id}_${task##*/}" || :; done
   else
-    usage "$id" || fail "job $id has not begun, or left nothing"
+    usage "$id" || fail 'has not begun, or left nothing'
   fi
-}
-fail() { # MESSAGE
-  printf 'USAGE: %s\n' "$1" >&2
-  exit 1
 }
 usage() { # ID: of a job or a task: what it took, or what its processes take now
   gpe_find_leaders "$1"

@@ -6,29 +6,23 @@ main() { # PROFILE [IDS]
   set -f # a task is 12[3]
   # shellcheck disable=SC2086
   set -- ${2-}
-  case $# in
-  0)
-    jobs=$(gpe_bjobs) || exit
-    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
-    ;;
-  1) gpe_print_states "$1" ;;
-  *) print_several "$@" ;;
-  esac
-}
-print_several() { # ID...: with one call of bjobs
-  all=$(gpe_bjobs "$@" 2>&1)
-  rc=$?
-  if [ "$rc" -ne 0 ] && ! is_not_found "$all"; then
-    printf '%s\n' "$all" >&2
-    exit 2
+  error=
+  if ! jobs=$(gpe_bjobs "$@" 2>&1); then
+    error=$jobs
+    if [ "$#" -eq 0 ] || ! is_not_found "$error"; then
+      printf '%s\n' "$error" >&2
+      exit 2
+    fi
   fi
-  [ "$rc" -eq 0 ] || all=''
-  gpe_bjobs() { # ID: the same of one job
-    printf '%s\n' "$all" | awk -F'|' -v id="$1" '
-$1 == id || $1 "[" $2 "]" == id { print; found = 1 }
-END { exit !found }' && return
-    printf 'Job <%s> is not found\n' "$1" >&2
-    return 1
-  }
-  for id in "$@"; do gpe_print_states "$id" 2> /dev/null || :; done
+  if [ "$#" -eq 0 ]; then
+    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
+    exit
+  fi
+  states=$(for id in "$@"; do print_states; done)
+  if [ -n "$states" ]; then
+    printf '%s\n' "$states"
+  elif [ "$#" -eq 1 ]; then
+    printf '%s\n' "${error:-Job <$1> is not found}" >&2
+    exit 1
+  fi
 }

@@ -1,36 +1,22 @@
-# ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: LSF does not
-# answer.
-gpe_print_states() (
-  id=$1
-  if jobs=$(gpe_bjobs "$id" 2>&1); then
-    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
-    exit
+print_states() { # of the job id, of an array of its tasks; nothing if nobody knows it
+  states=$(printf '%s\n' "$jobs" |
+    awk -F'|' -v id="$id" '$1 == id || $1 "[" $2 "]" == id' | gpe_format_states)
+  if [ -n "$states" ]; then
+    gpe_explain "$states"
+    return
   fi
-  if ! is_not_found "$jobs"; then
-    printf '%s\n' "$jobs" >&2
-    exit 2
-  fi
-  print_tasks && exit
+  print_tasks && return
   record=$(gpe_record "$id")
-  case $record in '' | *exited*) ! print_history || exit 0 ;; esac
-  if [ -z "$record" ]; then
-    printf '%s\n' "$jobs" >&2
-    exit 1
-  fi
-  printf '%s\n' "$record"
-)
+  case $record in '' | *exited*) ! print_history || return 0 ;; esac
+  [ -z "$record" ] || printf '%s\n' "$record"
+}
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.
 # False if it is none.
 print_tasks() {
-  gpe_job_dir "$id" && [ -e "$gpe_dir/.gpe/script" ] || return
-  tasks=$(print_indices | while read -r i; do gpe_record "${id}[$i]" || :; done)
+  gpe_job_dir "$id" && gpe_read_array "$gpe_dir/.gpe/script" || return
+  tasks=$(gpe_print_indices | while read -r i; do gpe_record "${id}[$i]" || :; done)
   [ -n "$tasks" ] || return
   printf '%s\n' "$tasks"
-}
-print_indices() { # as START asked for them: 1-9:2,12
-  sed -n '/^[^#]/q; s/^#BSUB -J ".*\[\(.*\)\].*/\1/p' "$gpe_dir/.gpe/script" | tr , '\n' |
-    sed 's/^\([0-9]*\)-\([0-9]*\):\([0-9]*\)$/\1 \3 \2/; s/-/ /; s/^[0-9]*$/& &/' |
-    xargs -r -L 1 seq
 }
 # The history knows a limit, even if the program has exited with 0, and the end of a job that left
 # nothing. False if it does not know better than the record.

@@ -1,13 +1,11 @@
 # usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows.
+template=USAGE
 main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2
   jobs=$(print_jobs)
   if [ -n "$jobs" ]; then
     printf '%s\n' "$jobs"
-  elif ! gpe_record "$id"; then
-    printf 'USAGE: neither bjobs nor a record knows what job %s took\n' "$id" >&2
-    exit 1
+  else
+    gpe_record "$id" || fail 'has no usage: neither bjobs nor a record knows what it took'
   fi
 }
 print_jobs() { # of lines as 12|-|DONE|3 second(s)|2.0 second(s)|200 Mbytes

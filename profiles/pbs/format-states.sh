@@ -18,19 +18,20 @@ function best(told, name, t) {
   return t + 0 > told + 0 ? t : told
 }
 function first(file, line) { line = ""; getline line < file; close(file); return line }
-function left(name, dir) { # by the job, or the task
-  dir = $1
-  if (match(dir, /\[[0-9]+\]/))
-    dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) \
-      "/.gpe/tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
-  return first(ENVIRON["GPE_JOBS"] "/" dir "/" name)
+function left(name, task) { # by the job, or the task
+  task = match($1, /\[[0-9]+\]/) ? "/.gpe/tasks/" substr($1, RSTART + 1, RLENGTH - 2) : ""
+  return first(ENVIRON["GPE_JOBS"] "/" array task "/" name)
+}
+function is_removed() { # a task that has no end of its own was removed with its array
+  return left(".gpe/removed") != "" || (left(".gpe_exit_status") == "" &&
+    first(ENVIRON["GPE_JOBS"] "/" array "/.gpe/removed") != "")
 }
 function add(name, value) { if (value != "") more = more " " name "=" value }
 function explain_end(removed) { # sets sub1 and code
   sub1 = $4
   if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
   removed = sub1 ~ /^(91|dependency|deleted)$/
-  if (!removed && code == "" && left(".gpe/removed") != "") sub1 = "removed"
+  if (!removed && code == "" && is_removed()) sub1 = "removed"
   else if (state == "C" && code >= 256 && left(".gpe/removed") != "") sub1 = "removed"
   else if (!removed) {
     if (code == "") code = left(".gpe_exit_status")
@@ -43,8 +44,11 @@ function explain_end(removed) { # sets sub1 and code
   }
 }
 NF < 10 || $1 ~ /\[\]/ { next } # an array is told by its tasks
-{ whole = $1 }
-id ~ /\[\]/ { sub(/\[[0-9]+/, "[", whole) }
+{
+  array = $1
+  sub(/\[[0-9]+/, "[", array)
+  whole = id ~ /\[\]/ ? array : $1
+}
 id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
 {
   state = $3

@@ -4,23 +4,28 @@
 main() { # QSTAT PROFILE [IDS]
   qstat=$1
   gpe_jobs=${HOME:?}/.gpe/jobs/$2
-  if [ "$#" -gt 2 ]; then
-    set -f # a task is 12[3]
-    # shellcheck disable=SC2086
-    gpe_print_states $3
-    return
-  fi
-  jobs=$(gpe_qstat 2>&1)
-  rc=$?
-  case $rc in
-  0)
-    gpe_update_dependencies "$jobs"
-    printf '%s\n' "$jobs" | gpe_format_states '' || :
-    ;;
-  35 | 153) ;; # all have ended meanwhile
-  *)
+  set -f # a task is 12[3]
+  # shellcheck disable=SC2086
+  set -- ${3-}
+  only='' error=''
+  jobs=$(gpe_qstat "$@" 2>&1)
+  case $? in
+  0) ;;
+  35 | 153) error=$jobs jobs= ;; # all have ended meanwhile, or are forgotten
+  *)                             # a server that does not answer has not forgotten the job
     printf '%s\n' "$jobs" >&2
-    exit "$rc"
+    exit 2
     ;;
   esac
+  gpe_update_dependencies "$jobs"
+  [ "$#" -ne 1 ] || only=$1
+  told=$(printf '%s\n' "$jobs" | gpe_format_states "$only")
+  told=$(gpe_explain "$told")
+  left=$(for id in $(print_forgotten "$@"); do print_left "$id"; done)
+  if [ -n "$told$left" ]; then
+    printf '%s\n' "$told" "$left" | grep .
+  elif [ "$#" -gt 0 ]; then
+    printf '%s\n' "${error:-qstat printed nothing about job $*}" >&2
+    exit 1
+  fi
 }

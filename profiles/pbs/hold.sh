@@ -1,13 +1,10 @@
-# hold.sh QSTAT PROFILE ID: holds a waiting job, or an array. Exit status 1: it does not wait; else
+# hold.sh PROFILE ID QSTAT: holds a waiting job, or an array. Exit status 1: it does not wait; else
 # that of qhold. QSTAT is the program qstat.sh.
-main() { # QSTAT PROFILE ID
-  qstat=$1 id=$3
+template=HOLD
+main() { # PROFILE ID QSTAT
+  qstat=$3
   gpe_state "$id" || exit
-  case $id in *\[[0-9]*)
-    printf 'HOLD: job %s is a task: PBS holds whole arrays only\n' "$id" >&2
-    exit 1
-    ;;
-  esac
+  case $id in *\[[0-9]*) fail 'is a task: PBS holds whole arrays only' ;; esac
   case $state in
   Q | W | H | T | B) # B: an array, whose tasks that run are not held
     run_quietly qhold -h u "$id"
@@ -17,6 +14,5 @@ main() { # QSTAT PROFILE ID
     qrls -h u "$id"
     ;;
   esac
-  printf 'HOLD: job %s is in state %s: only waiting jobs can be held\n' "$id" "$state" >&2
-  exit 1
+  fail "is in state $state: only waiting jobs can be held"
 }

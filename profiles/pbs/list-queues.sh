@@ -1,18 +1,16 @@
 # list-queues.sh: prints the queues and their limits. Exit status of an error: that of qstat, or 1.
 main() {
-  queues=$(qstat -Q -f 2>&1)
-  rc=$?
-  case $rc:$queues in
-  0: | 0:*Queue:*) ;;
+  run_quietly qstat -Q -f
+  case $words in
+  '' | *Queue:*) ;;
   *)
-    printf '%s\n' "${queues:-qstat failed: $rc}" >&2
-    [ "$rc" -ne 0 ] || rc=1
-    exit "$rc"
+    printf '%s\n' "$words" >&2
+    exit 1
     ;;
   esac
   default=$(qstat -B -f 2> /dev/null | awk '
 $1 == "default_queue" && $2 == "=" { print $3; exit }')
-  printf '%s\n' "$queues" | awk -v preferred="$default" "$awk_units"'
+  printf '%s\n' "$words" | awk -v preferred="$default" "$awk_units"'
 function yes(value) { return value ~ /^([Tt]rue|[Yy]es)$/ }
 function limit(text, value) {
   if (value > 0 || text == "GPUS<=") limits = limits " " text value

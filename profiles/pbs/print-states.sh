@@ -1,28 +1,3 @@
-# ID...: prints the states of jobs, of an array those of its tasks; 1: none of them is known; 2: PBS
-# does not answer.
-gpe_print_states() {
-  set -f
-  jobs=$(gpe_qstat "$@" 2>&1)
-  case $? in
-  0)
-    gpe_update_dependencies "$jobs"
-    told=$(printf '%s\n' "$jobs" | gpe_format_states "$([ $# -gt 1 ] || printf '%s\n' "$1")")
-    told=$(gpe_explain "$told")
-    ;;
-  35 | 153) told='' ;;
-  *) # a server that does not answer has not forgotten the job
-    printf '%s\n' "$jobs" >&2
-    return 2
-    ;;
-  esac
-  left=$(for id in $(print_forgotten "$@"); do print_left "$id"; done)
-  if [ -z "$told$left" ]; then
-    [ -n "${jobs##*'|'*}" ] || jobs="qstat printed nothing about job $*"
-    printf '%s\n' "$jobs" >&2
-    return 1
-  fi
-  printf '%s\n' "$told" "$left" | grep .
-}
 print_forgotten() { # ID...: those that are not told
   printf '%s\n' "$told" | awk -v asked="$*" '
 function note(id) { # the name of the server may be left out
@@ -65,16 +40,9 @@ print_left() {
 # before they began.
 print_tasks() {
   found=1
-  for i in ${index:-$(print_indices)}; do
+  [ -n "$index" ] || gpe_read_array "$link/.gpe/script" || return
+  for i in ${index:-$(gpe_print_indices)}; do
     ! gpe_record "${name%%\]*}$i]${name#*\]}" || found=0
   done
   return "$found"
-}
-# As START asked for them in the script: 0-9:3. Torque's are on qsub's command line: those that have
-# begun.
-print_indices() {
-  range='\([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}'
-  indices=$(sed -n "/^[^#]/q; s/^#PBS -J $range.*/\\1 \\4 \\2/p" "$link/.gpe/script" | xargs -r seq)
-  [ -n "$indices" ] || indices=$(ls "$link/.gpe/tasks" 2> /dev/null)
-  printf '%s\n' "$indices"
 }

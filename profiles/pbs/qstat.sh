@@ -27,15 +27,7 @@ gpe_qstat() { # ID...
     gpe_rc=$?
     ;;
   esac
-  case $gpe_rc:$gpe_text in
-  0: | 0:*'Job Id:'*) ;;
-  0:*) gpe_rc=1 ;; # it answers, but not about jobs
-  esac
-  if [ "$gpe_rc" -ne 0 ]; then
-    printf '%s\n' "$gpe_text" >&2
-    return "$gpe_rc"
-  fi
-  printf '%s\n' "$gpe_text" | print_jobs
+  print_answer
 }
 # Of what qstat tells. An array stands before its tasks. Of a task that has not begun, or was
 # deleted before, PBS knows nothing: what is told of it, an exit status, too, is the array's. It has

@@ -1,7 +1,8 @@
-# resume.sh QSTAT PROFILE ID: releases a job or an array, continues a suspended one. Exit status 1:
+# resume.sh PROFILE ID QSTAT: releases a job or an array, continues a suspended one. Exit status 1:
 # it is neither; else that of qrls or qsig. QSTAT is the program qstat.sh.
-main() { # QSTAT PROFILE ID
-  qstat=$1 id=$3
+template=RESUME
+main() { # PROFILE ID QSTAT
+  qstat=$3
   gpe_state "$id" || exit
   case $state:$id in
   H:*\[[0-9]*) fail 'is a task: PBS releases whole arrays only' ;;
@@ -20,8 +21,4 @@ main() { # QSTAT PROFILE ID
   case $holds in *o*) who=', by an operator' ;; esac
   case $holds in *s*) who="$who, by PBS itself or its manager" ;; esac
   fail "is still held$who (Hold_Types $holds)"
-}
-fail() { # MESSAGE
-  printf 'RESUME: job %s %s\n' "$id" "$1" >&2
-  exit 1
 }

@@ -1,7 +1,6 @@
 # abort.sh PROFILE ID: deletes a job. Exit status 1: it has ended; else that of qdel.
+template=ABORT
 main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2
   state=$(gpe_state "$id") || exit
   run_quietly qdel "$id"
   # not before: only what the batch system has taken is a removal

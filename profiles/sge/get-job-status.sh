@@ -5,13 +5,10 @@ main() { # PROFILE [IDS]
   gpe_jobs=${HOME:?}/.gpe/jobs/$1
   # shellcheck disable=SC2086
   set -- ${2-}
+  all=$(gpe_qstat) || exit 2
   case $# in
-  0) gpe_qstat ;;
+  0) [ -z "$all" ] || printf '%s\n' "$all" ;;
   1) gpe_print_states "$1" ;;
-  *)
-    all=$(gpe_qstat) || exit 2
-    gpe_qstat() { printf '%s\n' "$all"; }
-    for id in "$@"; do gpe_print_states "$id" 2> /dev/null || :; done
-    ;;
+  *) for id in "$@"; do gpe_print_states "$id" 2> /dev/null || :; done ;;
   esac
 }

@@ -1,13 +1,10 @@
 # hold.sh PROFILE ID: holds a waiting job, suspends a running one. Exit status 1: Grid Engine
 # refuses.
+template=HOLD
 main() { # PROFILE ID
-  id=$2
   state=$(gpe_state "$id") || exit
   alive=$(printf '%s\n' "$state" | grep -v d)
-  if [ -n "$state" ] && [ -z "$alive" ]; then
-    printf 'HOLD: job %s is being deleted\n' "$id" >&2
-    exit 1
-  fi
+  [ -z "$state" ] || [ -n "$alive" ] || fail 'is being deleted'
   case $alive in '' | *q*)
     run_quietly qhold -h u "$id"
     state=$(gpe_state "$id") || exit

@@ -1,8 +1,8 @@
-# ID: prints the state of a job, of an array those of its tasks; 1: it is not known; 2: qstat fails.
+# ID: prints the state of a job, of an array those of its tasks; 1: it is not known. all has the
+# lines of qstat.
 gpe_print_states() (
   id=$1
-  jobs=$(gpe_qstat) || exit 2
-  jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
+  jobs=$(printf '%s\n' "$all" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
   told=$(add_reasons)
   ended=$(print_ended)
   records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
@@ -51,23 +51,16 @@ END {
 }
 # The id, or those tasks of the array, as START asked for them, that jobs does not have.
 print_ended() {
-  range=
   case $id in
   *.*) ;;
   *)
-    ! gpe_job_dir "$id" ||
-      range=$(sed -n 's/^#\$ -t \([0-9:-]*\)$/\1/p' "$gpe_dir/.gpe/script" 2> /dev/null)
+    if gpe_job_dir "$id" && gpe_read_array "$gpe_dir/.gpe/script"; then
+      printf '%s\n' "$jobs" | gpe_print_missing "$id."
+      return
+    fi
     ;;
   esac
-  printf '%s\n' "$jobs" | awk -v id="$id" -v range="$range" '
-NF { listed[$1]; any = 1 }
-END {
-  if (range == "") { if (!any) print id; exit }
-  split(range "-" range, bound, /[-:]/)
-  step = split(range, part, ":") > 1 ? part[2] : 1
-  for (task = bound[1] + 0; task <= bound[2] + 0; task += step)
-    if (!((id "." task) in listed)) print id "." task
-}'
+  [ -n "$jobs" ] || printf '%s\n' "$id"
 }
 merge_lines() { # of jobs, of the accounting and of the jobs' own records, one for each job
   printf '%s\n' "$told" "$accounts" "$records" | awk '

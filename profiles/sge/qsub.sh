@@ -50,20 +50,17 @@ request_order() { # QSUB WORD...: adds the tasks of an array and the jobs to wai
   answer=$("$@" "$script")
   rc=$?
   [ -z "$array" ] || answer=$(printf '%s\n' "$answer" | sed 's/^\([0-9]*\)\.[0-9:-]*$/\1/')
-  [ -z "$answer" ] || printf '%s\n' "$answer"
+  printf '%s\n' "$answer"
   return "$rc"
 }
 make_task_directories() { # also of a task that is deleted before it begins
-  range=${array%%%*} last=${array#*-}
-  last=${last%%[:%]*}
+  gpe_array=$array
   # qsub would exchange them
-  [ "${range%%-*}" -le "$last" ] || fail 1 "ARRAY: $range ends before it begins"
-  printf '%s\n' "$range" | (
+  indices=$(gpe_print_indices) || fail 1 "ARRAY: ${array%%%*} ends before it begins"
+  (
     umask 077
-    awk -F '[-:]' '{
-      last = NF > 1 ? $2 : $1
-      for (i = $1 + 0; i <= last + 0; i += NF > 2 ? $3 : 1) print ".gpe/tasks/" i "/.gpe"
-    }' | xargs mkdir -p --
+    # shellcheck disable=SC2086
+    printf '.gpe/tasks/%s/.gpe\n' $indices | xargs mkdir -p --
   ) || exit 73
 }
 # The numbers of the jobs in DEPENDENCY, which must be of this profile: qsub takes any number.
@@ -77,17 +74,12 @@ print_hold() {
   done
   printf '%s\n' "$list"
 }
-# ID: is it a job, or a task of one? START's directive of an array has its indices.
-has_job() {
-  case $1 in *.*) ;; *)
-    [ -d "$gpe_dir" ]
-    return
+has_job() { # ID: is it a job, or a task of one?
+  case $1 in
+  *.*)
+    gpe_read_array "$gpe_jobs/${1%.*}/.gpe/script" &&
+      gpe_print_indices | grep -qxF -e "${1#*.}"
     ;;
+  *) [ -d "$gpe_dir" ] ;;
   esac
-  sed -n 's/^#\$ -t //p' "$gpe_jobs/${1%.*}/.gpe/script" | awk -F '[-:]' -v task="${1#*.}" '
-{
-  last = NF > 1 ? $2 : $1
-  known = task >= $1 + 0 && task <= last + 0 && (task - $1) % (NF > 2 ? $3 : 1) == 0
-}
-END { exit !known }'
 }

@@ -1,7 +1,7 @@
 # resume.sh PROFILE ID: releases a held job, continues a suspended one, clears an error. Exit status
 # 1: it is still held.
+template=RESUME
 main() { # PROFILE ID
-  id=$2
   state=$(gpe_state "$id") || exit
   message=
   # qmod's exit code tells nothing
@@ -10,14 +10,8 @@ main() { # PROFILE ID
   case $state in '' | *h*) run_quietly qrls -h u "$id" && message=$words ;; esac
   state=$(gpe_state "$id") || exit
   case $state in
-  *s* | *E*) fail "${message:-RESUME: job $id is in state $state}" ;;
-  *h*)
-    fail "RESUME: job $id is still in state $state: an operator, the system or another job holds it"
-    ;;
-  *[ST]*) fail "RESUME: job $id is in state $state: its queue or the load suspends it" ;;
+  *s* | *E*) fail "is in state $state${message:+: $message}" ;;
+  *h*) fail "is still in state $state: an operator, the system or another job holds it" ;;
+  *[ST]*) fail "is in state $state: its queue or the load suspends it" ;;
   esac
-}
-fail() { # MESSAGE
-  printf '%s\n' "$1" >&2
-  exit 1
 }

@@ -1,8 +1,7 @@
 # usage.sh PROFILE ID: prints what a job took, or takes until now. Exit status 1: nobody knows; 2:
 # qstat fails.
+template=USAGE
 main() { # PROFILE ID
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  id=$2
   jobs=$(gpe_qstat) || exit 2
   running=$(printf '%s\n' "$jobs" | awk -v id="$id" '
 ($1 == id || index($1, id ".") == 1) && $2 !~ /q/ { print $1 }')
@@ -11,8 +10,7 @@ main() { # PROFILE ID
   if ended=$(LC_ALL=C gpe_qacct "$id" 2>&1); then
     printf '%s\n' "$ended"
   elif [ -z "$running" ] && ! gpe_record "$id"; then
-    printf 'USAGE: %s\n' "$ended" >&2
-    exit 1
+    fail "is not known: $ended"
   fi
 }
 print_running() {

@@ -53,35 +53,14 @@ ask_squeue() {
   known='' error=$jobs shown=''
 }
 # Sets rest to the ids that Slurm does not tell: it forgets each task of an array some minutes after
-# its end. spec is the array's ARRAY, gpe_dir its directory.
+# its end. gpe_dir is the array's directory.
 find_rest() {
-  rest=$id whole=${id%%_*} spec=''
-  if gpe_job_dir "$whole" && spec=$(print_spec) && [ -n "$spec" ]; then
-    rest=$(print_missing)
+  rest=$id whole=${id%%_*} gpe_array=
+  if gpe_job_dir "$whole" && gpe_read_array "$gpe_dir/.gpe/script"; then
+    rest=$(printf '%s\n' "$shown" | gpe_print_missing "${whole}_" | grep -xE -e "$id(_.*)?")
   elif [ -n "$shown" ]; then
     rest=
   fi
-}
-print_spec() {
-  sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe/script" 2> /dev/null
-}
-print_missing() { # the ids of spec's tasks that are asked for, but not in shown
-  printf '%s\n' "$shown" | awk -v id="$whole" -v only="$id" -v spec="$spec" '
-{ told[$1] }
-function tell(task) {
-  task = id "_" task
-  if (!(task in told) && (only == id || only == task)) print task
-  told[task]
-}
-END {
-  sub(/%.*/, "", spec)
-  n = split(spec, part, ",")
-  for (i = 1; i <= n; i++) {
-    k = split(part[i], range, /[-:]/)
-    last = range[k > 1 ? 2 : 1] + 0
-    for (task = range[1] + 0; task <= last; task += k > 2 ? range[3] : 1) tell(task)
-  }
-}'
 }
 print_records() { # of rest: how each has ended, or a word in its place
   for task in $rest; do
@@ -89,7 +68,7 @@ print_records() { # of rest: how each has ended, or a word in its place
     word=forgotten
     # a task that waits is forgotten at once when it is cancelled
     case $task in *_*)
-      if [ -n "$known" ] && [ -n "$spec" ] && [ ! -d "$gpe_dir" ]; then word=removed; fi
+      if [ -n "$known" ] && [ -n "$gpe_array" ] && [ ! -d "$gpe_dir" ]; then word=removed; fi
       ;;
     esac
     printf '%s %s\n' "$task" "$word"

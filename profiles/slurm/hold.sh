@@ -1,8 +1,8 @@
 # hold.sh PROFILE[@CLUSTER] ID: holds a waiting job. Exit status 1: it does not wait, or Slurm
 # refuses.
+template=HOLD
 main() { # PROFILE[@CLUSTER] ID
   set_up_slurm "$1"
-  id=$2
   state=$(gpe_state "$id") || exit
   case $state in *PENDING*)
     run_scontrol hold
@@ -12,6 +12,5 @@ main() { # PROFILE[@CLUSTER] ID
     scontrol release "$id"
     ;;
   esac
-  printf 'HOLD: job %s is %s: only waiting jobs can be held\n' "$id" "$state" >&2
-  exit 1
+  fail "is $state: only waiting jobs can be held"
 }

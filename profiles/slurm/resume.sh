@@ -1,8 +1,8 @@
 # resume.sh PROFILE[@CLUSTER] ID: releases a held job, continues a suspended one. Exit status 1:
 # Slurm refuses.
+template=RESUME
 main() { # PROFILE[@CLUSTER] ID
   set_up_slurm "$1"
-  id=$2
   state=$(gpe_state "$id") || exit
   resumed=
   case $state in *RUNNING* | *CONFIGURING*) resumed=y ;; esac
@@ -17,8 +17,5 @@ main() { # PROFILE[@CLUSTER] ID
     resumed=y
     ;;
   esac
-  if [ -z "$resumed" ]; then
-    printf 'RESUME: job %s is %s\n' "$id" "$state" >&2
-    exit 1
-  fi
+  [ -n "$resumed" ] || fail "is $state"
 }

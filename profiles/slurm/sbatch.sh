@@ -10,7 +10,7 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   answer=$("$@")
   rc=$?
   case $answer in [0-9]*) answer=${answer%%;*} ;; esac # ID;CLUSTER
-  [ -z "$answer" ] || printf '%s\n' "$answer"
+  printf '%s\n' "$answer"
   return "$rc"
 }
 # A condition on a job that Slurm has forgotten, or never knew, counts for Slurm as one that holds.

@@ -23,15 +23,7 @@ gpe_qstat() { # [ID...]
   153:*:) gpe_text="qstat: unknown job id $*" ;;
   153:*'Job Id:'*) gpe_rc=0 ;; # all but some
   esac
-  case $gpe_rc:$gpe_text in
-  0: | 0:*'Job Id:'*) ;;
-  0:*) gpe_rc=1 ;; # it answers, but not about jobs
-  esac
-  if [ "$gpe_rc" -ne 0 ]; then
-    printf '%s\n' "$gpe_text" >&2
-    return "$gpe_rc"
-  fi
-  printf '%s\n' "$gpe_text" | print_jobs
+  print_answer
 }
 ask_qstat() { # [ID...]
   if command -v qselect > /dev/null; then

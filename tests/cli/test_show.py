@@ -26,7 +26,7 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:
 <idb:Field name="LICENSES" ext:pattern="[a-z]*"><idb:Description>What to buy. Or not.</idb:Description><idb:Default/></idb:Field>
 <idb:Field name="EXTRA" isSettable="false"><idb:Value>#TOY -x</idb:Value></idb:Field>
 <idb:Field name="ACCOUNT" isSettable="false"><idb:Value>phys</idb:Value></idb:Field>
-<idb:Field name="SH_LONG" isSettable="false"><idb:Value>one
+<idb:Field name="LONG" isSettable="false"><idb:Value>one
 two
 three
 four</idb:Value></idb:Field>
@@ -36,7 +36,7 @@ four</idb:Value></idb:Field>
 #TOY -A <ACCOUNT>
 <LICENSES/(?s)^(.+)\z/#TOY -L $1>
 <EXTRA>
-<SH_LONG>
+<LONG>
 @]]></idb:Body></idb:Invocation>
 <idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#TOY</idb:Value></idb:Field>
 <idb:Field name="NUMBER"><idb:Min>1</idb:Min><idb:Default>3</idb:Default></idb:Field>
@@ -66,7 +66,6 @@ def test_overview(incarnate: Incarnate, toy: str) -> None:
         "templates for jobs",
         "templates for files",
         "templates for the machine",
-        "shell that templates share",
         "applications and storages",
     ]
     assert sections["directives"] == [
@@ -79,9 +78,9 @@ def test_overview(incarnate: Incarnate, toy: str) -> None:
     )
     assert "      What to buy." in sections["fields that a request may set"]
     assert "  field ACCOUNT (not settable) = 'phys'  p.xml:7:1" in sections["fields that only a profile sets"]
-    assert "  field SH_LONG (not settable): 4 lines  p.xml:8:57" in sections["shell that templates share"]
+    assert "  field LONG (not settable): 4 lines  p.xml:8:54" in sections["fields that only a profile sets"]
     full = incarnate("show", "-p", toy, "--full").out
-    assert "  field SH_LONG (not settable): 4 lines  p.xml:8:57\n      | one\n      | two\n" in full
+    assert "  field LONG (not settable): 4 lines  p.xml:8:54\n      | one\n      | two\n" in full
     assert "      What to buy. Or not.\n" in full
 
 
@@ -97,7 +96,9 @@ def test_template(incarnate: Incarnate, toy: str) -> None:
         "  field DIRECTIVE_PREFIX (not settable) = '#TOY'  p.xml:50:1",
         "  field ACCOUNT (not settable) = 'phys'  p.xml:7:1",
         "  field EXTRA (not settable) = '#TOY -x'  p.xml:6:1",
-        "  field SH_LONG (not settable): 4 lines  p.xml:8:57",
+        "  field LONG (not settable): 4 lines  p.xml:8:54",
+        "      | one",
+        "      ... 3 more lines (--full shows them)",
     ]
     assert directives.split("\n")[0] == "directives"
     title, *lines = body.split("\n")

@@ -153,15 +153,15 @@ def test_scripts_of_another_batch_system(site: ProfileDirectory) -> None:
 def test_a_script_whose_lines_are_the_profiles_own(site: ProfileDirectory) -> None:
     """A base for several batch systems: its scripts run shell code that the profile itself defines."""
     ids = format_fixed_field("JOB_ID_PATTERN", "[0-9]+")
-    code = format_fixed_field("SH_COMMANDS", "hold() { h; }")
-    hold = format_template("<SH_COMMANDS>\nhold", name="HOLD")
+    code = format_fixed_field("COMMANDS", "hold() { h; }")
+    hold = format_template("<COMMANDS>\nhold", name="HOLD")
     site.write("base", f"<idb:Template>{ids}{code}</idb:Template>{hold}")
     site.write("mine", f"<idb:Template>{ids}{code}</idb:Template>", "base")
     site.write("site", "", "mine")
     site.write("other", f"<idb:Template>{ids}</idb:Template>", "base")
     assert [site.lint(name) for name in ("base", "mine", "site")] == [[], [], []]
     assert site.lint("other") == ["OSP211 other:1"]
-    site.write("more", format_template("<SH_COMMANDS>\nsig", name="SIGNAL"), "mine")
+    site.write("more", format_template("<COMMANDS>\nsig", name="SIGNAL"), "mine")
     site.write("ids", f"<idb:Template>{ids}</idb:Template>", "more")
     assert site.lint("ids") == ["OSP211 ids:1", "OSP211 ids:1"]  # HOLD and SIGNAL run the commands of mine
 

@@ -348,7 +348,7 @@ def test_patterns_and_places_are_on_demand(name: str) -> None:
         pattern = re.sub(r"\s+", " ", setting.pattern or "")
         assert pattern in whole
         assert len(pattern) < 12 or pattern not in unfolded
-    assert not re.search(r"profile\.xml:\d|SH_|#SBATCH|#PBS", unfolded)
+    assert not re.search(r"profile\.xml:\d|#SBATCH|#PBS", unfolded)
     for origin in [o for s in page.settings for o in s.origins]:
         assert origin.place in whole
 

@@ -257,7 +257,6 @@ class Torque(StandIn):
     variables: ClassVar = {"PBS_JOBID": "{id}", "TASK_PBS_JOBID": "{task}", "TASK_PBS_ARRAYID": "{index}"}
     cannot: ClassVar = {
         "memory limit": "Torque tells every limit alike",
-        "cancel of an array": "of a task that had not begun, the profile cannot tell that it was removed with its array",
         "dependency": "Torque deletes such a job, and says nothing",
         "reasons": "Torque tells none",
         "lost answer": "a job that has not begun cannot be found: Slurm's qstat, which this profile reads, too, has no directory",

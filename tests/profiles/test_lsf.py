@@ -595,7 +595,7 @@ def test_what_lsf_tells_of_usage(lsf: Target, commands: Lsf) -> None:
         "9 DONE elapsed=1",
     ]
     commands.set("bjobs", stderr="Job <7> is not found\n", code=255)
-    assert "knows what job 7 took" in lsf.fails("USAGE", JOB_ID="7")
+    assert "job 7 has no usage" in lsf.fails("USAGE", JOB_ID="7")
 
 
 def test_several_jobs_are_one_query(lsf: Target, commands: Lsf) -> None:

@@ -358,14 +358,14 @@ def test_a_dependency_on_a_job_that_slurm_knows(slurm: Target, commands: Command
 @pytest.mark.parametrize("job", ["5_9", "5_01", "6_1"])
 def test_a_task_that_an_array_does_not_have(slurm: Target, commands: Commands, job: str) -> None:
     commands.set("squeue", "")
-    leave(slurm, "5", script="#!/bin/sh\n#SBATCH --array=1-4\n")
+    leave(slurm, "5", script="#!/bin/sh\ngpe_array='1-4'\n")
     leave(slurm, "6", script="#!/bin/sh\n")
     assert f"no job {job} is known" in slurm.fails("GET_JOB_STATUS", JOB_ID=job)
 
 
 def leave_array(slurm: Target) -> None:
     """Leave what four tasks of an array left: two ended, one was removed, and one has nothing about its end."""
-    leave(slurm, "5", script="#!/bin/sh\n#SBATCH --array=1-4:3,02,3-3,11,12%2\n")
+    leave(slurm, "5", script="#!/bin/sh\ngpe_cputime=9 gpe_array='1-4:3,02,3-3,11,12%2'\n")
     for index, files in {
         1: {"exit_status": "7\n"},
         2: {"exit_status": "137\n"},
@@ -589,8 +589,8 @@ def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
 
 
 def test_an_array_that_torque_has_forgotten(torque: Target, commands: Commands) -> None:
-    """Its script does not have the indices: the tasks that have begun have directories."""
-    leave(torque, "33[].server", script="#!/bin/sh\n")
+    """A task that has left nothing is not told."""
+    leave(torque, "33[].server", script="#!/bin/sh\ngpe_array='4-5'\n")
     leave(torque, "33[].server/.gpe/tasks/5", exit_status="3\n")
     commands.set("qstat", stderr="qstat: Unknown Job Id Error 33[].server\n", code=153)
     told = torque.statuses("", JOB_ID="33[].server")
@@ -614,7 +614,7 @@ def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
     commands.set("sacct", "")
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10.01 cpu=2.02 memory=209715200\n"
-    assert "knows job 9" in slurm.fails("USAGE", JOB_ID="9")
+    assert "nor a record knows it" in slurm.fails("USAGE", JOB_ID="9")
 
 
 def test_what_tasks_of_slurm_took(slurm: Target, commands: Commands) -> None:

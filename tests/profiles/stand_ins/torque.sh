@@ -33,9 +33,10 @@ qstat)
     is_asked() {
       k++
       printf "Job Id: %s.server\n    Job_Name = a\n    Job_Owner = %s@host\n", $2 == "" ? $1 : $1 "[" $2 "]", user
-      if ($3 ~ /[RC]/) print "    resources_used.cput = 00:00:01\n    resources_used.mem = 2048kb\n    resources_used.walltime = 00:00:02"
+      ran = $3 == "R" || $4 != ""
+      if (ran) print "    resources_used.cput = 00:00:01\n    resources_used.mem = 2048kb\n    resources_used.walltime = 00:00:02"
       printf "    job_state = %s\n    queue = batch\n    Hold_Types = %s\n", $3, $5
-      if ($3 ~ /[RC]/) print "    exec_host = n1/0"
+      if (ran) print "    exec_host = n1/0"
       if ($4 != "") print "    exit_status = " $4
       print ""
     }

@@ -1,0 +1,11 @@
+print_answer() { # prints the jobs in gpe_text, which qstat has printed with the exit status gpe_rc
+  case $gpe_rc:$gpe_text in
+  0: | 0:*'Job Id:'*) ;;
+  0:*) gpe_rc=1 ;; # it answers, but not about jobs
+  esac
+  if [ "$gpe_rc" -ne 0 ]; then
+    printf '%s\n' "$gpe_text" >&2
+    return "$gpe_rc"
+  fi
+  printf '%s\n' "$gpe_text" | print_jobs
+}
