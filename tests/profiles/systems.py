@@ -498,6 +498,37 @@ class Tcs(StandIn):
     }
 
 
+class Cobalt(StandIn):
+    profile = "cobalt"
+    away_words = "component error"
+    kind = "documentation"
+    answers = "Cobalt, by its source"
+    commands = "qsub qstat qdel qhold qrls"
+    submits = "qsub"
+    key = (0,)
+    column = 1
+    words: ClassVar = {"running": "running", "waiting": "queued", "exit": "ended", "time limit": "ended"}
+    logged: ClassVar = {
+        "exit": "Info: task completed normally with an exit code of {code}; initiating job cleanup and removal",
+        "time limit": "Info: maximum execution time exceeded; initiating job termination",
+    }
+    """What Cobalt writes into the log of a job."""
+    variables: ClassVar = {"COBALT_JOBID": "{id}"}
+    cannot: ClassVar = {
+        "memory limit": "Cobalt has none",
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "Cobalt has none"),
+        "dependency": "Cobalt holds such a job",
+        "reasons": "Cobalt tells none",
+    }
+
+    def tell(self, job: Job, what: str, index: str = "", code: int = 0) -> None:
+        super().tell(job, what, index, code)
+        if what in self.logged:
+            with (job.directory / ".gpe/cobalt.log").open("a") as log:
+                log.write(f"{self.logged[what].format(code=code)}\n")
+
+
 class Pbs(StandIn):
     """With the stand-ins of the folder `openpbs`, which test_pbs.py has."""
 
@@ -544,7 +575,7 @@ class Pbs(StandIn):
 
 SYSTEMS: Final[dict[str, type[System]]] = {
     cls.profile: cls
-    for cls in (Linux, Slurm, Pbs, Torque, Lsf, Sge, Htcondor, Flux, Oar, Hyperqueue, Tcs, At, Tsp)
+    for cls in (Linux, Slurm, Pbs, Torque, Lsf, Sge, Htcondor, Flux, Oar, Hyperqueue, Tcs, Cobalt, At, Tsp)
 }
 
 
