@@ -146,6 +146,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "hyperqueue",
         "linux",
         "lsf",
+        "moab",
         "oar",
         "pbs",
         "sge",
@@ -156,7 +157,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "tsp",
     ]
     assert lines[1][1:3] == ["(invalid:", "incarnate"]
-    assert lines[12][1:] == ["->", "linux", str(site)]
+    assert lines[13][1:] == ["->", "linux", str(site)]
 
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:

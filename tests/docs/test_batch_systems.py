@@ -55,6 +55,7 @@ def test_spellings_of_wall_times(seconds: int, spelled: tuple[str, ...]) -> None
         "flux": [f"--time-limit={seconds}s"],
         "tcs": [f"-L elapse={pbs}"],
         "cobalt": [f"-n 1 -t {slurm}"],
+        "moab": [f"-l walltime={pbs}"],
         "hyperqueue": [f"time-limit={seconds}s"],
         "htcondor": [f"periodic_remove=JobStatus==2&&time()-EnteredCurrentStatus>{seconds}"],
         "linux": [f"WALLTIME={seconds}"],  # the job script waits so long

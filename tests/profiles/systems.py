@@ -529,6 +529,31 @@ class Cobalt(StandIn):
                 log.write(f"{self.logged[what].format(code=code)}\n")
 
 
+class Moab(StandIn):
+    profile = "moab"
+    away_words = "client timed out"
+    kind = "documentation"
+    answers = "Moab 7"
+    commands = "msub showq mjobctl"
+    submits = "msub"
+    key = (0,)
+    column = 1
+    words: ClassVar = {
+        "running": "Running",
+        "waiting": "Idle",
+        "exit": "Completed|{code}|1",
+        "time limit": "Removed|CNCLD|61",
+    }
+    variables: ClassVar = {"MOAB_JOBID": "{id}"}
+    cannot: ClassVar = {
+        "memory limit": "Moab says the same of each job that was removed",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "it depends on Moab's settings what becomes of such a job",
+        "reasons": "showq tells none",
+        "lost answer": "showq does not tell the directory of a job, so it is not found until it begins",
+    }
+
+
 class Pbs(StandIn):
     """With the stand-ins of the folder `openpbs`, which test_pbs.py has."""
 
@@ -575,7 +600,23 @@ class Pbs(StandIn):
 
 SYSTEMS: Final[dict[str, type[System]]] = {
     cls.profile: cls
-    for cls in (Linux, Slurm, Pbs, Torque, Lsf, Sge, Htcondor, Flux, Oar, Hyperqueue, Tcs, Cobalt, At, Tsp)
+    for cls in (
+        Linux,
+        Slurm,
+        Pbs,
+        Torque,
+        Lsf,
+        Sge,
+        Htcondor,
+        Flux,
+        Oar,
+        Hyperqueue,
+        Tcs,
+        Cobalt,
+        Moab,
+        At,
+        Tsp,
+    )
 }
 
 
