@@ -145,8 +145,10 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "htcondor",
         "hyperqueue",
         "linux",
+        "loadleveler",
         "lsf",
         "moab",
+        "nqsv",
         "oar",
         "pbs",
         "sge",
@@ -157,7 +159,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "tsp",
     ]
     assert lines[1][1:3] == ["(invalid:", "incarnate"]
-    assert lines[13][1:] == ["->", "linux", str(site)]
+    assert lines[15][1:] == ["->", "linux", str(site)]
 
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:

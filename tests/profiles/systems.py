@@ -554,6 +554,57 @@ class Moab(StandIn):
     }
 
 
+class Loadleveler(StandIn):
+    profile = "loadleveler"
+    away_words = "2512-301"
+    kind = "documentation"
+    answers = "LoadLeveler 3"
+    commands = "llsubmit llq llcancel llhold"
+    submits = "llsubmit"
+    key = (0,)
+    column = 1
+    words: ClassVar = {"running": "R", "waiting": "I", "exit": "gone"}
+    variables: ClassVar = {"LOADL_STEP_ID": "{id}.0"}
+    cannot: ClassVar = {
+        "end without a record": "LoadLeveler forgets a job as it ends",
+        **dict.fromkeys(
+            ("time limit", "memory limit"),
+            "LoadLeveler says at most that it removed the job, and then forgets it",
+        ),
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "LoadLeveler has none"),
+        "dependency": "LoadLeveler has dependencies of the steps of a job, not of jobs",
+        "reasons": "the profile does not read them",
+    }
+
+    def get_key(self, job: Job, index: str) -> list[str]:  # noqa: ARG002
+        return [job.id]
+
+
+class Nqsv(StandIn):
+    profile = "nqsv"
+    away_words = "Cannot connect"
+    kind = "documentation"
+    answers = "NQSV"
+    commands = "qsub qstat qdel qhold qrls"
+    submits = "qsub"
+    separator = " "
+    key = (0,)
+    column = 1
+    words: ClassVar = {"running": "RUN", "waiting": "QUE", "exit": "gone"}
+    variables: ClassVar = {"PBS_JOBID": "0:{id}.nqsv"}
+    cannot: ClassVar = {
+        **dict.fromkeys(
+            ("end without a record", "time limit", "memory limit"), "NQSV forgets a job as it ends"
+        ),
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "the profile has none",
+        "reasons": "the profile does not read them",
+        "lost answer": "the list does not tell the directory of a job, so it is not found until it begins",
+    }
+
+
 class Pbs(StandIn):
     """With the stand-ins of the folder `openpbs`, which test_pbs.py has."""
 
@@ -614,6 +665,8 @@ SYSTEMS: Final[dict[str, type[System]]] = {
         Tcs,
         Cobalt,
         Moab,
+        Loadleveler,
+        Nqsv,
         At,
         Tsp,
     )
