@@ -154,6 +154,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "sge",
         "site",
         "slurm",
+        "slurmrest",
         "tcs",
         "torque",
         "tsp",

@@ -8,10 +8,13 @@ system: they begin jobs and end them, and write into that file what becomes of t
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
 from typing import TYPE_CHECKING, ClassVar, Final
+
+import pytest
 
 from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import Job, Target
@@ -605,6 +608,33 @@ class Nqsv(StandIn):
     }
 
 
+class Slurmrest(StandIn):
+    profile = "slurmrest"
+    away_words = "Failed to connect"
+    answers = "slurmrestd 22.05"
+    commands = "curl"
+    submits = "curl *job/submit*"
+    key = (0,)
+    column = 1
+    words: ClassVar = {
+        "running": "RUNNING|1|0|None", "waiting": "PENDING|1|0|Priority", "exit 0": "COMPLETED|1|0|None",
+        "exit": "FAILED|1|{wait}|NonZeroExitCode", "signal": "FAILED|1|{signal}|RaisedSignal",
+        "time limit": "TIMEOUT|1|0|TimeLimit", "memory limit": "OUT_OF_MEMORY|1|0|OutOfMemory", "reason": "PENDING|1|0|Resources",
+    }  # fmt: skip
+    variables: ClassVar = {"SLURM_JOB_ID": "{id}"}
+    is_all_with_ended = True
+    cannot: ClassVar = {
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "such a job waits until it is cancelled",
+    }
+
+    def __init__(self, target: Target) -> None:
+        if shutil.which("jq") is None:
+            pytest.skip("jq is not installed")
+        super().__init__(target)
+
+
 class Pbs(StandIn):
     """With the stand-ins of the folder `openpbs`, which test_pbs.py has."""
 
@@ -667,6 +697,7 @@ SYSTEMS: Final[dict[str, type[System]]] = {
         Moab,
         Loadleveler,
         Nqsv,
+        Slurmrest,
         At,
         Tsp,
     )
