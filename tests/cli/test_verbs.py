@@ -277,7 +277,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         ("incarnate START --trace -p pbs --field WORK", {"WORKING_DIRECTORY"}),
         ("incarnate LIST --trace --profile linux --variation D", {"DIR"}),
         ("incarnate diff to", {"torque"}),
-        ("incarnate diff torque sl", {"slurm"}),
+        ("incarnate diff torque sl", {"slurm", "slurmrest"}),
         ("incarnate diff torque slurm STA", {"START"}),
         ("incarnate diff torque slurm START --set WALL", {"WALLTIME="}),
         ("incarnate diff torque slurm GET_JOB_STATUS --variation A", {"ALL"}),
