@@ -140,22 +140,27 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "at",
         "bad",
         "batch",
+        "cobalt",
         "flux",
         "htcondor",
         "hyperqueue",
         "linux",
+        "loadleveler",
         "lsf",
+        "moab",
+        "nqsv",
         "oar",
         "pbs",
         "sge",
         "site",
         "slurm",
+        "slurmrest",
         "tcs",
         "torque",
         "tsp",
     ]
     assert lines[1][1:3] == ["(invalid:", "incarnate"]
-    assert lines[11][1:] == ["->", "linux", str(site)]
+    assert lines[15][1:] == ["->", "linux", str(site)]
 
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:
@@ -272,7 +277,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         ("incarnate START --trace -p pbs --field WORK", {"WORKING_DIRECTORY"}),
         ("incarnate LIST --trace --profile linux --variation D", {"DIR"}),
         ("incarnate diff to", {"torque"}),
-        ("incarnate diff torque sl", {"slurm"}),
+        ("incarnate diff torque sl", {"slurm", "slurmrest"}),
         ("incarnate diff torque slurm STA", {"START"}),
         ("incarnate diff torque slurm START --set WALL", {"WALLTIME="}),
         ("incarnate diff torque slurm GET_JOB_STATUS --variation A", {"ALL"}),

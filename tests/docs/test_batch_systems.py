@@ -54,6 +54,11 @@ def test_spellings_of_wall_times(seconds: int, spelled: tuple[str, ...]) -> None
         "oar": [f"WALLTIME={pbs}"],
         "flux": [f"--time-limit={seconds}s"],
         "tcs": [f"-L elapse={pbs}"],
+        "cobalt": [f"-n 1 -t {slurm}"],
+        "moab": [f"-l walltime={pbs}"],
+        "loadleveler": [f"wall_clock_limit = {pbs}"],
+        "nqsv": [f"-l elapstim_req={pbs}"],
+        "slurmrest": [f"time_limit:={slurm}"],
         "hyperqueue": [f"time-limit={seconds}s"],
         "htcondor": [f"periodic_remove=JobStatus==2&&time()-EnteredCurrentStatus>{seconds}"],
         "linux": [f"WALLTIME={seconds}"],  # the job script waits so long

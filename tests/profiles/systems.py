@@ -8,10 +8,13 @@ system: they begin jobs and end them, and write into that file what becomes of t
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
 from typing import TYPE_CHECKING, ClassVar, Final
+
+import pytest
 
 from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import Job, Target
@@ -497,6 +500,140 @@ class Tcs(StandIn):
     }
 
 
+class Cobalt(StandIn):
+    profile = "cobalt"
+    away_words = "component error"
+    kind = "documentation"
+    answers = "Cobalt, by its source"
+    commands = "qsub qstat qdel qhold qrls"
+    submits = "qsub"
+    key = (0,)
+    column = 1
+    words: ClassVar = {"running": "running", "waiting": "queued", "exit": "ended", "time limit": "ended"}
+    logged: ClassVar = {
+        "exit": "Info: task completed normally with an exit code of {code}; initiating job cleanup and removal",
+        "time limit": "Info: maximum execution time exceeded; initiating job termination",
+    }
+    """What Cobalt writes into the log of a job."""
+    variables: ClassVar = {"COBALT_JOBID": "{id}"}
+    cannot: ClassVar = {
+        "memory limit": "Cobalt has none",
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "Cobalt has none"),
+        "dependency": "Cobalt holds such a job",
+        "reasons": "Cobalt tells none",
+    }
+
+    def tell(self, job: Job, what: str, index: str = "", code: int = 0) -> None:
+        super().tell(job, what, index, code)
+        if what in self.logged:
+            with (job.directory / ".gpe/cobalt.log").open("a") as log:
+                log.write(f"{self.logged[what].format(code=code)}\n")
+
+
+class Moab(StandIn):
+    profile = "moab"
+    away_words = "client timed out"
+    kind = "documentation"
+    answers = "Moab 7"
+    commands = "msub showq mjobctl"
+    submits = "msub"
+    key = (0,)
+    column = 1
+    words: ClassVar = {
+        "running": "Running",
+        "waiting": "Idle",
+        "exit": "Completed|{code}|1",
+        "time limit": "Removed|CNCLD|61",
+    }
+    variables: ClassVar = {"MOAB_JOBID": "{id}"}
+    cannot: ClassVar = {
+        "memory limit": "Moab says the same of each job that was removed",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "it depends on Moab's settings what becomes of such a job",
+        "reasons": "showq tells none",
+        "lost answer": "showq does not tell the directory of a job, so it is not found until it begins",
+    }
+
+
+class Loadleveler(StandIn):
+    profile = "loadleveler"
+    away_words = "2512-301"
+    kind = "documentation"
+    answers = "LoadLeveler 3"
+    commands = "llsubmit llq llcancel llhold"
+    submits = "llsubmit"
+    key = (0,)
+    column = 1
+    words: ClassVar = {"running": "R", "waiting": "I", "exit": "gone"}
+    variables: ClassVar = {"LOADL_STEP_ID": "{id}.0"}
+    cannot: ClassVar = {
+        "end without a record": "LoadLeveler forgets a job as it ends",
+        **dict.fromkeys(
+            ("time limit", "memory limit"),
+            "LoadLeveler says at most that it removed the job, and then forgets it",
+        ),
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "LoadLeveler has none"),
+        "dependency": "LoadLeveler has dependencies of the steps of a job, not of jobs",
+        "reasons": "the profile does not read them",
+    }
+
+    def get_key(self, job: Job, index: str) -> list[str]:  # noqa: ARG002
+        return [job.id]
+
+
+class Nqsv(StandIn):
+    profile = "nqsv"
+    away_words = "Cannot connect"
+    kind = "documentation"
+    answers = "NQSV"
+    commands = "qsub qstat qdel qhold qrls"
+    submits = "qsub"
+    separator = " "
+    key = (0,)
+    column = 1
+    words: ClassVar = {"running": "RUN", "waiting": "QUE", "exit": "gone"}
+    variables: ClassVar = {"PBS_JOBID": "0:{id}.nqsv"}
+    cannot: ClassVar = {
+        **dict.fromkeys(
+            ("end without a record", "time limit", "memory limit"), "NQSV forgets a job as it ends"
+        ),
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "the profile has none",
+        "reasons": "the profile does not read them",
+        "lost answer": "the list does not tell the directory of a job, so it is not found until it begins",
+    }
+
+
+class Slurmrest(StandIn):
+    profile = "slurmrest"
+    away_words = "Failed to connect"
+    answers = "slurmrestd 22.05"
+    commands = "curl"
+    submits = "curl *job/submit*"
+    key = (0,)
+    column = 1
+    words: ClassVar = {
+        "running": "RUNNING|1|0|None", "waiting": "PENDING|1|0|Priority", "exit 0": "COMPLETED|1|0|None",
+        "exit": "FAILED|1|{wait}|NonZeroExitCode", "signal": "FAILED|1|{signal}|RaisedSignal",
+        "time limit": "TIMEOUT|1|0|TimeLimit", "memory limit": "OUT_OF_MEMORY|1|0|OutOfMemory", "reason": "PENDING|1|0|Resources",
+    }  # fmt: skip
+    variables: ClassVar = {"SLURM_JOB_ID": "{id}"}
+    is_all_with_ended = True
+    cannot: ClassVar = {
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "such a job waits until it is cancelled",
+    }
+
+    def __init__(self, target: Target) -> None:
+        if shutil.which("jq") is None:
+            pytest.skip("jq is not installed")
+        super().__init__(target)
+
+
 class Pbs(StandIn):
     """With the stand-ins of the folder `openpbs`, which test_pbs.py has."""
 
@@ -543,7 +680,26 @@ class Pbs(StandIn):
 
 SYSTEMS: Final[dict[str, type[System]]] = {
     cls.profile: cls
-    for cls in (Linux, Slurm, Pbs, Torque, Lsf, Sge, Htcondor, Flux, Oar, Hyperqueue, Tcs, At, Tsp)
+    for cls in (
+        Linux,
+        Slurm,
+        Pbs,
+        Torque,
+        Lsf,
+        Sge,
+        Htcondor,
+        Flux,
+        Oar,
+        Hyperqueue,
+        Tcs,
+        Cobalt,
+        Moab,
+        Loadleveler,
+        Nqsv,
+        Slurmrest,
+        At,
+        Tsp,
+    )
 }
 
 

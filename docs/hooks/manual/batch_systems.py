@@ -233,7 +233,7 @@ def _list_pieces(profile: Profile, field: str) -> list[str]:
 def _split_job(job: str, prefix: str) -> tuple[str, list[str]]:
     """Return the shell code of a job script, and its directives."""
     lines = job.split("\n")
-    directives = [line for line in lines if prefix and _DIRECTIVE.match(line)]
+    directives = [line for line in lines if prefix and (line.startswith(prefix) or _DIRECTIVE.match(line))]
     return "\n".join(line for line in lines if line not in directives), directives
 
 

@@ -1,0 +1,39 @@
+gpe_submit() { chmod u+x -- "$1" && qsub "$1" 2>&1; }        # SCRIPT
+gpe_read_id() { sed -n 's/^\([1-9][0-9]*\)\( .*\)*$/\1/p'; } # a site may add words
+gpe_qstat() { qstat --header "JobID:$1" -u "$(id -un)"; }
+gpe_list() {
+  gpe_text=$(gpe_qstat State) || return
+  printf '%s\n' "$gpe_text" | awk '$2 != "done" { print $1, $2 }'
+}
+# ID...: Cobalt forgets a job as it ends. Its log, in the working directory of the job, has the end.
+gpe_list_ended() {
+  for gpe_ended in "$@"; do
+    # shellcheck disable=SC2154  # gpe_job_dir sets gpe_dir
+    gpe_job_dir "$gpe_ended" && [ -e "$gpe_dir/.gpe/cobalt.log" ] || continue
+    awk -v id="$gpe_ended" '
+/Info: maximum execution time exceeded/ { state = "time" }
+/Info: task completed normally with an exit code of [0-9]+/ && state == "" {
+  sub(/.* exit code of /, "")
+  state = "ended/exit exit=" $0 + 0
+}
+END { if (state != "") print id, state }' "$gpe_dir/.gpe/cobalt.log"
+  done
+}
+gpe_has_ended() { [ "$1" = ended ] || gpe_is_limit "$1"; }
+gpe_is_limit() { [ "$1" = time ]; }
+gpe_find() {
+  gpe_text=$(gpe_qstat Command) || return
+  printf '%s\n' "$gpe_text" | GPE_SCRIPT=$(pwd -P)/.gpe/script awk '
+{ id = $1; sub(/^ *[^ ]+ +/, ""); sub(/ +$/, "") }
+$0 == ENVIRON["GPE_SCRIPT"] { print id; exit }'
+}
+gpe_own_id() { printf '%s\n' "$COBALT_JOBID"; }
+gpe_cancel() { qdel "$1"; }
+gpe_hold() { # of a job that runs, qhold notes the hold for later
+  gpe_text=$(gpe_list) || return
+  case $(printf '%s\n' "$gpe_text" | awk -v id="$1" '$1 == id { print $2 }') in
+  queued | *_hold | dep_fail) qhold "$1" ;;
+  *) echo 'it does not wait' && return 1 ;;
+  esac
+}
+gpe_resume() { gpe_text=$(gpe_list) && printf '%s\n' "$gpe_text" | grep -q "^$1 " && qrls "$1"; }

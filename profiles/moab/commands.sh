@@ -1,0 +1,40 @@
+gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS/MEMORY OPTION...: mem= is of the whole job
+  script=$1
+  need=$(printf '%s\n' "$2" | awk -F / '{
+  n = $1 ? $1 : 1
+  ppn = int((($2 ? $2 : n) + n - 1) / n) * ($3 ? $3 : 1)
+  print "nodes=" n ":ppn=" ppn ($4 ? ",mem=" $4 * n "mb" : "")
+}')
+  shift 2
+  msub -E -j oe -o /dev/null -l "$need" "$@" "$script" 2>&1
+}
+gpe_list() { # [-c]: of jobs that have ended
+  gpe_text=$(showq "$@" --xml -w "user=$(id -un)") || return
+  printf '%s\n' "$gpe_text" | awk -v RS='<' '
+function read_value(name) {
+  if (!match($0, " " name "=\"[^\"]*\"")) return ""
+  return substr($0, RSTART + length(name) + 3, RLENGTH - length(name) - 4)
+}
+/^job / {
+  state = read_value("State")
+  code = read_value("CompletionCode")
+  if (code ~ /^CNCLD/) state = "Removed"
+  if (state code ~ /^Completed[0-9]+$/ && code + 0 < 256) state = state "/exit exit=" code
+  # Removed by a user, or for its wall time
+  limit = read_value("ReqAWDuration") + 0
+  if (state == "Removed" && limit && read_value("AWDuration") + 0 >= limit) state = "time"
+  print read_value("JobID"), state
+}'
+}
+gpe_list_ended() { gpe_list -c; }
+gpe_has_ended() { case $1 in Completed | Vacated | Removed | time) ;; *) return 1 ;; esac }
+gpe_is_limit() { [ "$1" = time ]; }
+gpe_own_id() { printf '%s\n' "${MOAB_JOBID:-${PBS_JOBID%%.*}}"; }
+gpe_cancel() { mjobctl -c "$1"; }
+gpe_hold() { gpe_require 'Idle|Deferred|Blocked' "$1" && mjobctl -h user "$1"; }
+gpe_resume() { mjobctl -u user "$1"; }
+gpe_signal() { gpe_require Running "$1" && mjobctl -N "signal=$2" "$1"; }
+gpe_require() { # STATES ID: Moab takes a hold of a job that runs, too
+  gpe_lines=$(gpe_list) || return
+  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)\$" || { echo "it is not $1" && return 1; }
+}

@@ -1,0 +1,21 @@
+gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS: NQSV counts the processors of each node
+  cpus=$(printf '%s\n' "$2" | awk -F / '{
+  n = $1 ? $1 : 1
+  print int((($2 ? $2 : n) + n - 1) / n) * ($3 ? $3 : 1)
+}')
+  qsub -l "cpunum_job=$cpus" "$1" 2>&1
+}
+gpe_read_id() { sed -n 's/^Request \([1-9][0-9]*\)\..* submitted to queue.*/\1/p'; }
+gpe_list() { # lines as 143993.nqsv RUN
+  gpe_text=$(qstat -F rid,stt -n -l) || return
+  printf '%s\n' "$gpe_text" | sed -n 's/^ *\([1-9][0-9]*\)\.[^ ]*  *\([A-Z][A-Z]*\) *$/\1 \2/p'
+}
+# in a job: its id in PBS_JOBID has the number of the job of the request in front, as 0:143993.nqsv
+gpe_own_id() { printf '%s\n' "$PBS_JOBID" | sed 's/^.*://; s/\..*//'; }
+gpe_cancel() { qdel "$1"; }
+gpe_hold() { gpe_require 'QUE|WAT' "$1" && qhold "$1"; }
+gpe_resume() { gpe_require '.*' "$1" && qrls "$1"; }
+gpe_require() { # STATES ID
+  gpe_lines=$(gpe_list) || return
+  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)\$" || { echo 'it does not wait' && return 1; }
+}
