@@ -276,7 +276,7 @@ def test_submit_many_submits_nothing_if_a_job_is_refused(session: JobSession) ->
 
 def test_what_is_no_job_and_no_profile_is_refused_in_words(session: JobSession, tmp_path: Path) -> None:
     wrong: Any
-    with pytest.raises(TypeError, match="^None is not a JobDescription: give JobDescription"):
+    with pytest.raises(TypeError, match=r"^None is not a JobDescription: give JobDescription"):
         session.submit(None)  # type: ignore[arg-type]
     for wrong in ("/bin/date", None):
         with pytest.raises(TypeError, match=f"^{wrong!r} is not a JobDescription"):

@@ -35,7 +35,7 @@ from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
-from osprofile.text import escape_unprintable, format_signal_name, format_size, quote_name
+from osprofile.text import escape_unprintable, format_signal_name, format_size, pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,6 +50,8 @@ _SCRIPT_FILE: Final = ".gpe/script"
 """START writes the job's script to this file in the working directory."""
 _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
+_LONG_RUN: Final = 10.0
+"""Seconds after which the share of the processors that a job has used says something."""
 
 
 @cancellable
@@ -344,7 +346,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     if record is not None and record.array_id is not None:
         yield "task", f"{record.array_index} of array {record.array_id}"
     yield from _list_times(row)
-    yield from _list_usage(row)
+    yield from _list_usage(row, details.request)
     for found in _find_dependencies(session, row, details):
         attribute = {c: a for a, c in DEPENDENCY_ATTRIBUTES.items()}.get(
             found["condition"], found["condition"]
@@ -401,7 +403,8 @@ def _has_exact_start(status: JobStatus) -> bool:
     return status.elapsed is not None and (status.end_reported or not status.state.is_terminal)
 
 
-def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
+def _list_usage(row: JobRow, request: Mapping[str, str] | None) -> Iterator[tuple[str, str]]:
+    """Yield what the job took and, of a job that was asked for here, the share of what it asked for; of an array, of all."""
     status = row.status
     if row.record is not None and row.record.walltime:
         yield "time limit", _format_duration(row.record.walltime)
@@ -411,9 +414,30 @@ def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
         whole = _format_duration(status.ended - status.started)
         yield "elapsed", f"{whole} (from the start of the first task to the end of the last one)"
     if status.cpu_time is not None:
-        yield "processor time", _format_duration(status.cpu_time)
+        run_time = (
+            sum(task.status.elapsed or 0.0 for task in row.tasks) if row.tasks else status.elapsed or 0.0
+        )
+        share = ""
+        if request is not None and run_time >= _LONG_RUN:
+            cpus = _count_cpus(request)
+            share = f" ({status.cpu_time / run_time / cpus:.0%} of {pluralize(cpus, 'CPU')})"
+        yield "processor time", _format_duration(status.cpu_time) + share
     if status.max_memory is not None:
-        yield "largest memory", format_size(status.max_memory)
+        asked = 0 if request is None else _read_number(request.get("MEMORY", ""), 0) << 20
+        share = f" ({status.max_memory / asked:.0%} of {format_size(asked)})" if asked else ""
+        yield "largest memory", format_size(status.max_memory) + share
+
+
+def _count_cpus(request: Mapping[str, str]) -> int:
+    """Return how many processors a job asked for, at least one on each node."""
+    nodes, processes, cpus = (
+        _read_number(request.get(name, ""), 1) for name in ("NODES", "PROCESSES", "CPUS")
+    )
+    return max(nodes, processes * cpus)
+
+
+def _read_number(text: str, default: int) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and int(text) else default
 
 
 def _format_time(moment: float) -> str:

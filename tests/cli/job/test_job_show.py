@@ -239,6 +239,24 @@ def test_a_job_that_was_not_started_here(machine: Machine) -> None:
     assert machine.run("job", "show", "-p", "here", "1-2-0123abcd").code in {1, 2}
 
 
+def test_how_much_of_what_it_asked_for_a_job_used(machine: Machine) -> None:
+    store = Store(default_store_path())
+    request = {"NODES": "2", "PROCESSES": "4", "CPUS": "2", "MEMORY": "4096"}
+    for name, asked, elapsed in (("a", request, 100.0), ("b", {}, 100.0), ("c", request, 9.0)):
+        record = store.begin_submission("here", f"/var/tmp/{name}", script="", request=asked)
+        store.record_job_id(record.number, name)
+        status = JobStatus(
+            name, JobState.DONE, exit_code=0, elapsed=elapsed, cpu_time=80.0, max_memory=1 << 30
+        )
+        store.update_statuses("here", [status])
+    store.close()
+    assert "\n  processor time  0:01:20 (10% of 8 CPUs)\n  largest memory  1 GiB (25% of 4 GiB)\n" in show(
+        machine, "a"
+    )
+    assert "\n  processor time  0:01:20 (80% of 1 CPU)\n  largest memory  1 GiB\n" in show(machine, "b")
+    assert "\n  processor time  0:01:20\n  largest memory  1 GiB (25% of 4 GiB)\n" in show(machine, "c")
+
+
 def test_causes_and_usage(machine: Machine) -> None:
     now = time.time()
     store = Store(default_store_path())
