@@ -25,13 +25,14 @@ class Source:
     For a file with a text of a document, `included_at` is the location of its name in that document.
     """
 
-    __slots__ = ("_line_starts", "data", "included_at", "name", "text_anchors")
+    __slots__ = ("_is_ascii", "_line_starts", "data", "included_at", "name", "text_anchors")
 
     def __init__(self, name: str, data: bytes, included_at: Location | None = None) -> None:
         self.name = name
         self.data = data
         self.included_at = included_at
         self._line_starts: list[int] | None = None
+        self._is_ascii = data.isascii()
         self.text_anchors: dict[int, OffsetAnchors] | None = None  # filled by `profile.tree`
 
     def __repr__(self) -> str:
@@ -52,8 +53,10 @@ class Source:
         """Return line and column (both from 1, the column in characters) of a byte offset."""
         starts = self._get_line_starts()
         line = bisect_right(starts, offset)
-        before = self.data[starts[line - 1] : offset]
-        return line, len(before.decode("utf-8", "replace")) + 1
+        start = starts[line - 1]
+        if self._is_ascii:  # a line of megabytes with many locations is not decoded for each
+            return line, min(offset, len(self.data)) - start + 1
+        return line, len(self.data[start:offset].decode("utf-8", "replace")) + 1
 
     def get_line_offset(self, line: int) -> int:
         """Return the byte offset of a line's start; after the last line, the document's end."""
