@@ -1,0 +1,33 @@
+"""What a client is told while its job waits, runs, or is suspended."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from osprofile.executors.ninfg.job import Job
+from osprofile.executors.ninfg.protocol import Status
+from osprofile.jobs.state import JobState, JobStatus
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (JobStatus("7", JobState.QUEUED), [Status.PENDING]),
+        (JobStatus("7", JobState.HELD), [Status.PENDING]),
+        (JobStatus("7", JobState.RUNNING, started=1.0), [Status.ACTIVE]),
+        (JobStatus("7", JobState.HELD, started=1.0), [Status.ACTIVE]),  # suspended: it has begun
+        (JobStatus("7", JobState.HELD, elapsed=5.0), [Status.ACTIVE]),
+        (JobStatus("7", JobState.UNKNOWN), []),
+    ],
+)
+def test_states_of_jobs_that_have_not_ended(status: JobStatus, told: list[Status]) -> None:
+    async def tell() -> list[Status]:
+        found: list[Status] = []
+        unused: Any = None
+        Job("a", unused, unused, "", lambda state, _: found.append(state)).update_status(status)
+        return found
+
+    assert asyncio.run(tell()) == told
