@@ -20,7 +20,7 @@ class JobState(StrEnum):
     RUNNING = "RUNNING"
     """It runs."""
     HELD = "HELD"
-    """It is kept from starting, or suspended."""
+    """It is kept from starting, or suspended: see `JobStatus.is_suspended`."""
     DONE = "DONE"
     """The program ended by itself, with any exit code."""
     FAILED = "FAILED"
@@ -30,7 +30,7 @@ class JobState(StrEnum):
     LOST = "LOST"
     """The batch system no longer knows it, and it left no exit status."""
     UNKNOWN = "UNKNOWN"
-    """The batch system reported a state that the profile does not define; this is no event."""
+    """The batch system reported a state that the profile does not define, or has not been asked yet; this is no event."""
 
     @property
     def is_terminal(self) -> bool:

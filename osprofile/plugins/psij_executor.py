@@ -307,11 +307,10 @@ def convert_status(status: osprofile.JobStatus) -> JobStatus | None:
     COMPLETED is a job that ended with exit code 0, and nothing else. PSI/J has no held jobs: they are
     QUEUED or ACTIVE.
     """
-    has_started = status.started is not None
     states = {
         osprofile.JobState.QUEUED: (JobState.QUEUED, status.submitted),
         osprofile.JobState.RUNNING: (JobState.ACTIVE, status.started),
-        osprofile.JobState.HELD: (JobState.ACTIVE if has_started else JobState.QUEUED, None),
+        osprofile.JobState.HELD: (JobState.ACTIVE if status.is_suspended else JobState.QUEUED, None),
         osprofile.JobState.REMOVED: (JobState.CANCELED, status.ended),
     }
     if status.state.is_terminal and status.state not in states:

@@ -42,7 +42,8 @@ WRAPPER_NAME: Final = "job-wrapper"
 
 def has_started(status: JobStatus) -> bool:
     """Return whether a job's program has begun, as far as is known."""
-    return status.started is not None or status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
+    has_run = status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
+    return status.started is not None or status.is_suspended or has_run
 
 
 class Interruption(BaseException):  # no error: as KeyboardInterrupt, but of any signal

@@ -171,6 +171,7 @@ def test_callbacks_may_submit_jobs_while_a_lock_is_held(executor: JobExecutor) -
         (osprofile.JobStatus("1", osprofile.JobState.REMOVED, exit_code=0), JobState.CANCELED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD), JobState.QUEUED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD, started=1.0), JobState.ACTIVE, None),
+        (osprofile.JobStatus("1", osprofile.JobState.HELD, elapsed=1.0), JobState.ACTIVE, None),
     ],
 )
 def test_only_exit_code_0_is_success(

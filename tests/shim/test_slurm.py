@@ -133,6 +133,7 @@ def test_live_states() -> None:
 
     assert [code(JobState.QUEUED), code(JobState.RUNNING)] == ["PD", "R"]
     assert [code(JobState.HELD), code(JobState.HELD, 1.0)] == ["PD", "S"]
+    assert slurm.get_state(JobStatus("x", JobState.HELD, elapsed=1.0)).code == "S"
     assert [code(JobState.UNKNOWN), code(JobState.UNKNOWN, 1.0)] == ["PD", "R"]
     assert [code(state) for state in JobState if state not in {JobState.UNKNOWN, JobState.HELD}] == [
         "PD", "R", "F", "F", "CA", "NF",

@@ -46,11 +46,12 @@ def _retry_delays() -> Iterator[float]:
 
 
 def describe_end(status: JobStatus) -> tuple[Status, str]:
-    """Return how the end of a job is reported: DONE only if it exited by itself with code 0."""
-    if status.state is JobState.DONE and status.exit_code in {0, None}:
+    """Return how the end of a job is reported: DONE only if it is known that it exited with code 0."""
+    if status.state is JobState.DONE and status.exit_code == 0:
         return Status.DONE, ""
     if status.state is JobState.DONE:
-        return Status.FAILED, describe_start_failure(status) or f"exit code {status.exit_code}"
+        code = "not known" if status.exit_code is None else status.exit_code
+        return Status.FAILED, describe_start_failure(status) or f"exit code {code}"
     text = {JobState.REMOVED: "it was removed", JobState.LOST: "it vanished without a trace"}.get(
         status.state, "it failed"
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from osprofile.executors.ninfg.job import Job
+from osprofile.executors.ninfg.job import Job, describe_end
 from osprofile.executors.ninfg.protocol import Status
 from osprofile.jobs.state import JobState, JobStatus
 
@@ -31,3 +31,8 @@ def test_states_of_jobs_that_have_not_ended(status: JobStatus, told: list[Status
         return found
 
     assert asyncio.run(tell()) == told
+
+
+def test_an_end_that_is_not_known_is_no_success() -> None:
+    assert describe_end(JobStatus("7", JobState.DONE, exit_code=0)) == (Status.DONE, "")
+    assert describe_end(JobStatus("7", JobState.DONE)) == (Status.FAILED, "exit code not known")
