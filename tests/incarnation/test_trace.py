@@ -366,7 +366,7 @@ def test_a_position_in_the_script_is_where_the_quoted_value_stands(a: str, b: st
             assert found.text.startswith(after, offset_of(found.text, *use.position.script_position))
 
 
-IDS = {"linux": "4711-304973-7d90afd1", "flux": "f4711"}
+IDS = {"linux": "4711-304973-7d90afd1", "flux": "f4711", "loadleveler": "node1.12.0"}
 BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 
 
