@@ -37,14 +37,18 @@ EACH = 7
 
 
 def kill_at(line: int) -> Callable[..., Any]:
-    """Return a trace function that kills this process at the n-th line of `osprofile/jobs`."""
-    remaining = line
+    """Return a trace function that kills this process at the n-th line of `osprofile/jobs`.
+
+    Lines count where the record is made, and from where a submission is recorded: before, there is nothing to lose.
+    """
+    remaining, has_begun = line, False
 
     def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., Any] | None:
-        nonlocal remaining
+        nonlocal remaining, has_begun
         if not frame.f_code.co_filename.startswith(OURS):
             return None
-        if event == "line":
+        has_begun = has_begun or frame.f_code.co_name == "begin_submissions"
+        if event == "line" and (has_begun or frame.f_code.co_filename.endswith("record_file.py")):
             remaining -= 1
             if remaining <= 0:
                 os.kill(os.getpid(), signal.SIGKILL)
