@@ -35,7 +35,7 @@ WITH_STAND_INS = {
 """Stories in which the batch system does what a test cannot make a real one do; tests/lab has some of them."""
 LAB: dict[str, set[str]] = {
     "slurm": {"time limit", "usage"},
-    "torque": {"time limit", "usage", "signal", "array"},
+    "torque": {"time limit", "usage", "signal", "array", "cancel of an array"},
     "sge": {"usage"},
     "at": set(),
     "oar": {"array", "cancel of an array"},
