@@ -57,6 +57,11 @@ def parse_array(value: str) -> ArrayRange:
     return ArrayRange(indices, int(limit) if percent else None)
 
 
+def count_indices(value: str) -> int:
+    """Return how many tasks a value of ARRAY has; 1 for a job that is no array."""
+    return len(parse_array(value).indices) if value else 1
+
+
 def _parse_range(part: str) -> range:
     match = _RANGE.fullmatch(part)
     if match is None:

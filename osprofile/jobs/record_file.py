@@ -20,7 +20,7 @@ from osprofile.metrics import METRICS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 LOCK_TIMEOUT: Final = 60.0
 """Seconds to wait while another process writes."""
 COLUMNS: Final = {
@@ -83,6 +83,8 @@ _SCHEMA: Final = (
     ),
     "CREATE TABLE profile_file (name TEXT PRIMARY KEY, path TEXT NOT NULL)",
     "CREATE TABLE job_file (path TEXT PRIMARY KEY, target TEXT NOT NULL, keys TEXT NOT NULL)",
+    # When the next submission may begin, in s since 1970, if the profile has a SUBMIT_RATE.
+    "CREATE TABLE next_turn (target TEXT PRIMARY KEY, time REAL NOT NULL)",
     f"PRAGMA user_version = {SCHEMA_VERSION}",
 )
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Required, TypedDict, final
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.incarnation.context import get_user_name
 from osprofile.jobs import submission_owner
+from osprofile.jobs.arrays import count_indices
 from osprofile.jobs.live_job import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.record_file import COLUMNS, END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
 from osprofile.jobs.state import EndCause, JobState, JobStatus
@@ -253,16 +254,24 @@ class Store:
         return record
 
     def begin_submissions(
-        self, target: str, submissions: Iterable[tuple[str, SubmissionValues]]
+        self,
+        target: str,
+        submissions: Iterable[tuple[str, SubmissionValues]],
+        *,
+        max_live: int | None = None,
     ) -> list[JobRecord | StoreError]:
         """Record jobs that this process is about to submit, given with their directories, in one transaction.
 
         Return for each what `begin_submission` returns or raises. If the file cannot be written, none is recorded.
+        With `max_live`, only as many are recorded as `count_live_jobs` allows, and the list is shorter.
         """
         owner = submission_owner.get_current_owner()
         begun: list[JobRecord | StoreError] = []
         with self._file.write():
+            places = math.inf if max_live is None else max_live - self.count_live_jobs(target)
             for directory, values in submissions:
+                if max_live is not None and (places := places - count_indices(values.get("array", ""))) < 0:
+                    break
                 try:
                     number = self._insert_submission(target, directory, owner, values)
                 except sqlite3.IntegrityError:
@@ -302,6 +311,18 @@ class Store:
             return SubmissionBusyError(message, hint=hint)
         message = f"{directory} is the working directory of another job"
         return StoreError(message, hint="each job needs its own: give another directory, or none")
+
+    def reserve_turns(self, target: str, count: int, interval: float, burst: int) -> float:
+        """Take the next turns to submit; return after how many seconds they have come.
+
+        There is one every `interval` seconds, and after a pause up to `burst` at once.
+        """
+        with self._file.write():
+            now = time.time()
+            row = self._db.execute("SELECT time FROM next_turn WHERE target = ?", (target,)).fetchone()
+            end = max(now, row["time"] if row else 0.0) + count * interval
+            self._db.execute("INSERT OR REPLACE INTO next_turn VALUES (?, ?)", (target, end))
+        return max(end - burst * interval - now, 0.0)
 
     def record_job_id(self, number: int, job_id: str, tasks: Mapping[int, str] = _NO_TASKS) -> None:
         """Record a submission's job id and, for an array, the ids of its tasks by index.
@@ -568,6 +589,20 @@ class Store:
             f"{_match_target(target)} AND +job_id IS NOT NULL AND array_id IS NULL AND {LIVE_CONDITION}"
         )
         return self._select_records(condition, _list_values(target))
+
+    def count_live_jobs(self, target: str) -> int:
+        """Return how many jobs, and tasks of arrays, have not ended; also those that a process is submitting now."""
+        unsubmitted = self._select_records("target = ? AND job_id IS NULL", (target,))
+        count = sum(count_indices(record.array) for record in unsubmitted if record.has_live_owner)
+        live = f"FROM job WHERE target = ? AND array_id IS NULL AND {LIVE_CONDITION} AND +job_id IS NOT NULL"
+        tasks = f"SELECT count(*), sum({LIVE_CONDITION}) FROM job WHERE target = ? AND array_id = ?"  # noqa: S608  # a constant
+        with self._file.convert_errors():
+            arrays = f"SELECT job_id, array_spec {live} AND array_spec <> ''"
+            for array_id, value in self._db.execute(arrays, (target,)).fetchall():
+                known, running = self._db.execute(tasks, (target, array_id)).fetchone()
+                count += running if known else count_indices(value)
+            jobs = self._db.execute(f"SELECT count(*) {live} AND array_spec = ''", (target,)).fetchone()
+        return count + int(jobs[0])
 
     def list_recent_jobs(self, target: str, since: float) -> list[JobRecord]:
         """Return the jobs that have not ended, or not before `since` (s since 1970), oldest first.

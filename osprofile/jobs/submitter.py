@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.store import JobRecord, Store, SubmissionValues
+    from osprofile.jobs.submission_throttle import SubmissionThrottle
     from osprofile.jobs.target_files import TargetFiles
 
 log: Final = logging.getLogger("osprofile.jobs")
@@ -83,7 +84,7 @@ class JobSubmitter:
 
     `on_reused(job_id)` is called before, if an older job of the record had that id, and `on_recorded(job_ids)`
     when a job that could not be recorded is recorded later.
-    `dependencies` finds the jobs that a job depends on, before anything is recorded. The ids of tasks are by index,
+    `dependencies` finds the jobs that a job depends on, before anything is recorded; `throttle` says when. The ids of tasks are by index,
     and empty if the job is no array.
     `busy_timeout`: seconds to wait while another process submits the job with the same key.
 
@@ -99,13 +100,14 @@ class JobSubmitter:
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
         dependencies: DependencyResolver,
         *,
+        throttle: SubmissionThrottle,
         files: TargetFiles,
         on_reused: Callable[[str], None],
         on_recorded: Callable[[Iterable[str]], None],
         busy_timeout: float,
     ) -> None:
         self._target, self._scripts, self._files, self._store = target, scripts, files, store
-        self._on_submitted, self._dependencies = on_submitted, dependencies
+        self._on_submitted, self._dependencies, self._throttle = on_submitted, dependencies, throttle
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._busy_timeout = busy_timeout
         self._unrecorded_ids: dict[int, str] = {}
@@ -147,7 +149,9 @@ class JobSubmitter:
                 # A script is not kept: those of many jobs are large. What is not Unicode raises UnicodeEncodeError.
                 directory = directory or self._scripts.new_job_directory()
                 job = replace(found, working_directory=found.working_directory or directory)
-                self._scripts.prepare_submission(job).script.encode()
+                prepared = self._scripts.prepare_submission(job)
+                prepared.script.encode()
+                self._throttle.check_array(prepared.array)
                 read_files(job)
             except OSProfileError as error:
                 errors.setdefault(position, error)
@@ -234,12 +238,23 @@ class JobSubmitter:
             metrics.count_result("osprofile_submissions_total"),
             metrics.time("osprofile_submission_duration_seconds"),
         ):
-            return await self._submit_new_job(description, key=key, strict=strict)
+            deadline = self._throttle.get_deadline()
+            while True:  # a job that is refused because the queue is full is forgotten, and submitted anew
+                async with self._throttle.wait_for_queue(deadline):
+                    try:
+                        return await self._submit_new_job(description, key, deadline, strict=strict)
+                    except ScriptFailedError as error:
+                        if not self._throttle.is_queue_full(error):
+                            raise
 
-    async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+    async def _submit_new_job(
+        self, description: JobDescription, key: str | None, deadline: float | None, *, strict: bool
+    ) -> str:
         directory, values = await self._prepare_submission(description, key=key, strict=strict)
         self._prune_record()
-        record = self._store.begin_submission(self._target, directory, **values)
+        (record,) = await self._throttle.begin_submissions([(directory, values)], deadline)
+        if isinstance(record, StoreError):
+            raise record
         return await self._run_submission(record, files=values.get("files"))
 
     async def _prepare_submission(
@@ -250,6 +265,7 @@ class JobSubmitter:
         await self._scripts.find_user_groups()
         description = await self._dependencies.resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
+        self._throttle.check_array(prepared.array)
         return prepared.directory, {
             "script": prepared.script,
             "key": key,
@@ -311,7 +327,12 @@ class JobSubmitter:
         jobs: Sequence[tuple[int, JobDescription, str | None]],
         on_result: Callable[[int, str | OSProfileError], object],
     ) -> list[int]:
-        """Submit new jobs, given with their positions and keys; return the positions of those that another process submits."""
+        """Submit new jobs, given with their positions and keys; return the positions of those that are to be submitted alone.
+
+        These are the ones that another process submits, and those that must wait until the batch system takes more jobs.
+        """
+        if self._throttle.was_full:
+            return [position for position, *_ in jobs]
         outcomes: dict[int, JobRecord | OSProfileError] = {}
         prepared: dict[int, tuple[str, SubmissionValues]] = {}
 
@@ -324,28 +345,33 @@ class JobSubmitter:
         await run_together(itertools.starmap(prepare, jobs))
         try:
             self._prune_record()
-            outcomes |= zip(
-                prepared, self._store.begin_submissions(self._target, prepared.values()), strict=True
-            )
-        except StoreError as error:
+            deadline = self._throttle.get_deadline()
+            begun_now = await self._throttle.begin_submissions(list(prepared.values()), deadline)
+        except OSProfileError as error:
             outcomes |= dict.fromkeys(prepared, error)
-        busy = [position for position, o in outcomes.items() if isinstance(o, SubmissionBusyError)]
+        else:
+            outcomes |= zip(prepared, begun_now, strict=False)  # fewer if there are no places for more
+        alone = [p for p, *_ in jobs if isinstance(outcomes.get(p), SubmissionBusyError | None)]
         # Those that this process has begun, and has neither submitted nor given up.
         begun = {position: o for position, o in outcomes.items() if not isinstance(o, OSProfileError)}
 
         async def complete(position: int, answer: str | OSProfileError | None) -> None:
             outcome = begun.pop(position, None) or outcomes[position]
-            on_result(position, await catch_error(self._complete_new_job(outcome, answer)))
+            result = await catch_error(self._complete_new_job(outcome, answer))
+            if isinstance(result, OSProfileError) and self._throttle.is_queue_full(result):
+                alone.append(position)
+            else:
+                on_result(position, result)
 
         try:
             scripts = [record.script or "" for record in begun.values()]
             answers = dict(zip(list(begun), await self._scripts.run_start_scripts(scripts), strict=True))
-            settled = [position for position, *_ in jobs if position not in busy]
+            settled = [position for position, *_ in jobs if position not in alone]
             await run_together(complete(position, answers.get(position)) for position in settled)
         finally:
             for record in begun.values():
                 self._update_record(self._store.release_submission, record)
-        return busy
+        return alone
 
     async def _complete_new_job(
         self, outcome: JobRecord | OSProfileError, answer: str | OSProfileError | None
@@ -414,6 +440,7 @@ class JobSubmitter:
             if files is not None and files.inputs:
                 await self._stage_inputs(record, files, is_repeated=is_repeated)
             job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template, answer=answer)
+            self._throttle.note_success()
             is_outcome_known = True
         except OutcomeUnknownError:
             raise  # it may have been submitted

@@ -40,6 +40,7 @@ from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import JobFiles, Store
+from osprofile.jobs.submission_throttle import SubmissionThrottle
 from osprofile.jobs.submitter import JobSubmitter
 from osprofile.jobs.target_files import TargetFiles
 from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
@@ -133,12 +134,14 @@ class TargetSystem:
         )
         self.jobs = self._watcher.jobs
         """What is known of the watched jobs, for executors."""
+        throttle = SubmissionThrottle(self.name, profile, self.store, self._refresh_jobs, self.timing)
         self._submitter = JobSubmitter(
             self.name,
             self._scripts,
             self.store,
             self._watcher.watch_submitted_job,
             DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs),
+            throttle=throttle,
             files=self.files,
             on_reused=self._watcher.lose_reused_job,
             on_recorded=self._watcher.record_statuses,
@@ -150,7 +153,7 @@ class TargetSystem:
             self._watcher.watch_recorded_job,  # for a job of a key, submitted earlier
             max_parallel_scripts=max_parallel_scripts,
             # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
-            max_part_size=MAX_PART_SIZE if self._scripts.has_find_template else 1,
+            max_part_size=min(MAX_PART_SIZE, throttle.max_at_once) if self._scripts.has_find_template else 1,
         )
 
     async def __aenter__(self) -> Self:
@@ -417,8 +420,8 @@ class TargetSystem:
             if task.array_index is not None
         }
 
-    async def _refresh_jobs(self, job_ids: Iterable[str]) -> None:
-        """Query recorded jobs, so that the record has those that have ended; ignore a query that fails."""
+    async def _refresh_jobs(self, job_ids: Iterable[str] | None = None) -> None:
+        """Query recorded jobs, or all live ones, so that the record has those that have ended; ignore a query that fails."""
         with contextlib.suppress(OSProfileError):
             await self.statuses(job_ids)
         self._recorder.flush()

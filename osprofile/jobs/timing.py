@@ -23,5 +23,7 @@ class Timing:
     """The minimum while a log reports the jobs."""
     busy_timeout: float = 15.0
     """How long a submission with a key waits while another process submits that job; `script_timeout` if that is less."""
+    queue_timeout: float | None = None
+    """How long a submission waits while SUBMIT_RATE, MAX_QUEUED or the batch system allows no more jobs; None: always."""
     script_timeout: float = 120.0
     """The limit of a script whose template has no TIME_LIMIT."""

@@ -29,6 +29,13 @@ from osprofile.jobs.state import (
     OTHER_WORD_TAG,
     QUEUE_STATE_TAGS,
 )
+from osprofile.jobs.submission_throttle import (
+    MAX_QUEUED_FIELD,
+    MAX_QUEUED_FORM,
+    QUEUE_FULL_FIELD,
+    SUBMIT_RATE_FIELD,
+    SUBMIT_RATE_FORM,
+)
 from osprofile.lint.declarations import find_regex_problem, list_declared_fields
 from osprofile.lint.id_forms import find_difference
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
@@ -69,11 +76,13 @@ class EngineField:
     optional_groups: tuple[str, ...] = ()
     must_exist: bool = True
     allowed_words: tuple[str, ...] = ()
+    has_no_groups: bool = False
+    """Whether it is a regular expression of which nothing is read but whether it matches."""
 
     @property
     def is_pattern(self) -> bool:
         """Whether the field holds a regular expression."""
-        return bool(self.required_groups or self.optional_groups)
+        return bool(self.required_groups or self.optional_groups or self.has_no_groups)
 
 
 _NO_ID_CHARS: Final = CharSet.from_ranges((0, 0x20), (0x7F, 0x7F))
@@ -82,6 +91,9 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {
         "JOB_ID_PATTERN": EngineField(optional_groups=("id",)),
         BATCH_SYSTEM_FIELD: EngineField(must_exist=False),
+        SUBMIT_RATE_FIELD: EngineField(must_exist=False),
+        MAX_QUEUED_FIELD: EngineField(must_exist=False),
+        QUEUE_FULL_FIELD: EngineField(must_exist=False, has_no_groups=True),
         SITE_NAME: EngineField(must_exist=False),
         SITE_CONTACT: EngineField(must_exist=False),
         SITE_CONFIRM: EngineField(must_exist=False),
@@ -119,20 +131,33 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
 
 TIME_LIMIT_FIELD: Final = "TIME_LIMIT"
 """The field that limits the time of a template's script, in seconds; a global one is for all templates."""
+_INTERVAL: Final = (
+    "OSP406",
+    POLL_INTERVAL_FORM,
+    "a number of seconds, more than 0",
+    "2</Value> or <Value>0.5",
+)
+_VALUE_FORMS: Final = {
+    POLL_INTERVAL_FIELD: _INTERVAL,
+    MAX_POLL_INTERVAL_FIELD: _INTERVAL,
+    TIME_LIMIT_FIELD: ("OSP406", re.compile("0*[1-9][0-9]*"), "a number of seconds", "120"),
+    SUBMIT_RATE_FIELD: (
+        "OSP408", SUBMIT_RATE_FORM, "a number of submissions a minute", "60/min</Value> or <Value>60/min, 10 at once",
+    ),
+    MAX_QUEUED_FIELD: ("OSP408", MAX_QUEUED_FORM, "a number of jobs, more than 0", "100"),
+}  # fmt: skip
+"""Fields whose fixed Value has a form: the code of the problem, the form, what it is, and an example."""
 
 
 def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
     """Check the fields that the engine reads."""
     for _template, declared in list_declared_fields(view):
-        if declared.name == TIME_LIMIT_FIELD and not _is_seconds(declared.value):
-            message = "field TIME_LIMIT needs a fixed Value that is a number of seconds"
-            yield make_problem("OSP406", message, declared.location, "as in <Value>120</Value>")
-        is_interval = declared.name in {POLL_INTERVAL_FIELD, MAX_POLL_INTERVAL_FIELD}
-        if is_interval and not POLL_INTERVAL_FORM.fullmatch(declared.value or ""):
-            message = f"field {declared.name} needs a fixed Value that is a number of seconds, more than 0"
-            yield make_problem(
-                "OSP406", message, declared.location, "as in <Value>2</Value> or <Value>0.5</Value>"
-            )
+        if declared.name not in _VALUE_FORMS:
+            continue
+        code, form, words, example = _VALUE_FORMS[declared.name]
+        if not form.fullmatch(declared.value or ""):
+            message = f"field {declared.name} needs a fixed Value that is {words}"
+            yield make_problem(code, message, declared.location, f"as in <Value>{example}</Value>")
     for name, fields in ENGINE_FIELDS.items():
         template = view.profile.templates.get(name)
         if template is None:
@@ -180,10 +205,6 @@ def _has_id_form(view: ProfileView) -> bool:
         return find_id_form(view.profile) is not None
     except JavaRegexError:
         return True  # reported already
-
-
-def _is_seconds(value: str | None) -> bool:
-    return value is not None and value.isascii() and value.isdigit() and int(value) > 0
 
 
 def _make_missing_problem(template: Template, name: str, expected: EngineField) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,9 +13,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile import JobDescription, JobSession
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
-from tests.lab.conftest import ENDED, SHELLS, USER
+from osprofile.jobs import submission_throttle
+from osprofile.profile.repository import Repository
+from tests.lab.conftest import ENDED, PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
 from tests.profiles.conftest import exports
 
@@ -382,3 +386,40 @@ def test_jobs_with_any_name_and_arrays_are_told(sge: Lab) -> None:
         assert sge.statuses("", JOB_ID=array) == {name: told[name] for name in names[3:]}
     finally:
         commands("".join(f"qdel {name}\n" for name in (*made, array)))
+
+
+@pytest.fixture
+def two_jobs(tmp_path: Path) -> Iterator[None]:
+    """Let Grid Engine take two jobs of each user at a time."""
+    file = tmp_path / "global"
+    before = run_qconf("-sconf", "global")
+
+    def write(text: str) -> None:
+        file.write_text(text)
+        run_qconf("-Mconf", str(file))
+
+    write(re.sub(r"(?m)^max_u_jobs .*", "max_u_jobs 2", before))
+    yield
+    write(before)
+
+
+def run_qconf(*words: str) -> str:
+    settings = ". /opt/sge/default/common/settings.sh; exec qconf"
+    command = ["sh", "-c", f'{settings} "$@"', "sh", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.usefixtures("two_jobs")
+def test_jobs_wait_while_the_queue_is_full(
+    sge: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(submission_throttle, "_MIN_PAUSE", 0.5)
+    monkeypatch.setattr(submission_throttle, "_MAX_PAUSE", 1.0)
+    profile = Repository([str(sge.site), PROFILES]).load("sge")
+    with JobSession(profile, {"USER_NAME": USER}, store=":memory:") as session:
+        jobs = session.submit_many([JobDescription(executable="/bin/sleep", arguments=["1"])] * 6)
+        assert [job.wait(120).exit_code for job in jobs] == [0] * 6
+    (told,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
+    assert re.fullmatch(
+        r"Grid Engine takes no more jobs now \((?i:only) 2 jobs are allowed per user\): .*", told
+    )

@@ -38,6 +38,8 @@ _REMOVING_PREFIX: Final = "being removed: "
 """Marks the key of a job from the request to remove it until `cancel_job` has released the key."""
 _BUSY_TIMEOUT: Final = 60.0
 """In seconds: how long to wait for another daemon that is submitting a job with the same key."""
+_QUEUE_TIMEOUT: Final = 240.0
+"""In seconds: how long to wait while the batch system takes no more jobs. HTCondor waits for 300 s (GRIDMANAGER_GAHP_CALL_TIMEOUT)."""
 
 
 @final
@@ -151,6 +153,7 @@ class BatchSystems:
             max_poll_interval=max(settings.slowest, settings.fastest),
             grace_period=settings.grace,
             busy_timeout=_BUSY_TIMEOUT,
+            queue_timeout=_QUEUE_TIMEOUT,
         )
         self._client = JobClient(settings.store, timing=timing, max_parallel_scripts=settings.at_once)
         self._batch_systems: dict[str, BatchSystem] = {}

@@ -21,6 +21,7 @@ from osprofile.executors.facility.tasks import TaskList
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.profiles import describe_job_fields, load_profile
 from osprofile.jobs.store import default_store_path, put_user_name
+from osprofile.jobs.timing import Timing
 from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ FACILITY_ID: Final = "facility"
 SITE_ID: Final = "site"
 RESOURCE_TYPE: Final = "urn:doe-iri:resource:compute"
 NODE_HOURS: Final = "urn:doe-iri:allocation:compute:node-hours"
+_QUEUE_TIMEOUT: Final = 30.0
+"""In seconds: how long a request waits while a batch system takes no more jobs."""
 _ENDPOINTS: Final = ("compute", "filesystem")
 _HIDDEN_FIELDS: Final = frozenset({"ARGUMENTS", "ENVIRONMENT"})
 
@@ -118,7 +121,11 @@ class Facility:
         if user_name is None:
             return None
         if user_name not in self._accounts:
-            client = JobClient(self._get_store_path(user_name), max_parallel_scripts=self.settings.at_once)
+            client = JobClient(
+                self._get_store_path(user_name),
+                timing=Timing(queue_timeout=_QUEUE_TIMEOUT),
+                max_parallel_scripts=self.settings.at_once,
+            )
             resources = {
                 resource_id: Resource(
                     resource_id,

@@ -23,12 +23,10 @@ from osprofile.errors import (
     IncarnationError,
     JobNotFoundError,
     OutcomeUnknownError,
-    OutputError,
     RequestError,
-    ScriptError,
     ScriptFailedError,
-    StoreError,
     SubmissionBusyError,
+    TargetError,
     TemplateNotFoundError,
 )
 from osprofile.executors.failures import format_error
@@ -145,9 +143,7 @@ _KINDS: Final[tuple[tuple[type[OSProfileError], str, int | None], ...]] = (
     (SubmissionBusyError, "conflict", BUSY_RETRY_SECONDS),
     (OutcomeUnknownError, "gateway-timeout", None),
     (ScriptFailedError, "unprocessable", None),
-    (ScriptError, "service-unavailable", RETRY_SECONDS),
-    (OutputError, "service-unavailable", RETRY_SECONDS),
-    (StoreError, "service-unavailable", RETRY_SECONDS),
+    (TargetError, "service-unavailable", RETRY_SECONDS),
 )
 """The kinds of the problems of errors, and after how many seconds a client tries again; the first that fits."""
 

@@ -58,8 +58,8 @@ _ENTRY_PATTERN: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<n
 _SSH_BODY = "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"
 
 
-def _format_start_template(id_pattern: str) -> str:
-    return format_template("submit", format_fixed_field("JOB_ID_PATTERN", id_pattern), name="START")
+def _format_start_template(id_pattern: str, *fields: str) -> str:
+    return format_template("submit", format_fixed_field("JOB_ID_PATTERN", id_pattern), *fields, name="START")
 
 
 RULES: Final = (
@@ -243,6 +243,13 @@ RULES: Final = (
         "regular expression, and scripts in grep -Ex: write what both read alike. An id is one word.",
         _format_start_template(r"\d+"),
         _format_start_template("[0-9]+"),
+    ),
+    Rule(
+        "OSP408", "error", "a limit of submissions that is not a number",
+        "SUBMIT_RATE and MAX_QUEUED of START limit how fast, and how many, jobs are submitted. A limit that cannot be read would "
+        "not be kept.",
+        _format_start_template("[0-9]+", format_fixed_field("SUBMIT_RATE", "1 per second")),
+        _format_start_template("[0-9]+", format_fixed_field("SUBMIT_RATE", "60/min, 10 at once")),
     ),
     Rule(
         "OSP501", "error", "a static script without the template BIN",
