@@ -16,7 +16,7 @@ from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobState, JobStatus
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 ARRAY_FIELD: Final = "ARRAY"
 MAX_TASKS: Final = 100_000
@@ -89,10 +89,11 @@ _CAUSE_TEXTS: Final = {
 
 @final
 class UsageOfTasks(TypedDict):
-    """What tasks took together: seconds of processor time, and bytes of memory."""
+    """What tasks took together: seconds of processor time, bytes of memory, and joules."""
 
     cpu_time: float | None
     max_memory: int | None
+    energy: float | None
 
 
 @final
@@ -191,11 +192,20 @@ def summarize_outcomes(
 
 
 def sum_usage(tasks: Iterable[JobStatus]) -> UsageOfTasks:
-    """Return the processor time of tasks together, if it is known of all, and the largest memory of one."""
+    """Return the processor time and energy of tasks together, if they are known of all, and the largest memory of one."""
     tasks = list(tasks)
-    times = [task.cpu_time for task in tasks if task.cpu_time is not None]
     memory = max((task.max_memory for task in tasks if task.max_memory is not None), default=None)
-    return {"cpu_time": sum(times) if times and len(times) == len(tasks) else None, "max_memory": memory}
+    return {
+        "cpu_time": _sum_known([task.cpu_time for task in tasks]),
+        "max_memory": memory,
+        "energy": _sum_known([task.energy for task in tasks]),
+    }
+
+
+def _sum_known(values: Sequence[float | None]) -> float | None:
+    """Return the sum of values; None if there are none, or one is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
 
 
 def _describe_live_tasks(outcomes: Counter[TaskOutcome]) -> str:

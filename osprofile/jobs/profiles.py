@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, final
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.incarnation.field_rules import (
     format_range,
@@ -12,7 +13,7 @@ from osprofile.incarnation.field_rules import (
     is_within_limits,
 )
 from osprofile.incarnation.plan import get_plan
-from osprofile.profile.model import SITE_CONFIRM, get_fixed_value
+from osprofile.profile.model import ENERGY_PRICE, SITE_CONFIRM, get_fixed_value
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field, Profile
+
+ENERGY_PRICE_FORM: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) (\S{1,10})")
+"""A price for a kWh and its currency, as in `0.30 EUR`."""
+_JOULES_PER_KWH: Final = 3.6e6
 
 
 def load_profile(name: str, directories: Sequence[str] = ()) -> Profile:
@@ -93,6 +98,19 @@ def list_settable_fields(profile: Profile) -> frozenset[str]:
 def needs_confirmation(profile: Profile) -> bool:
     """Return whether a person must confirm what an agent submits or cancels, by SITE_CONFIRM; `no` is as without it."""
     return get_fixed_value(profile.global_fields, SITE_CONFIRM) not in {"", "no"}
+
+
+def tells_energy(profile: Profile) -> bool:
+    """Return whether a site has measured energy: then it has a price, though it may be 0."""
+    return ENERGY_PRICE in profile.global_fields
+
+
+def format_energy(profile: Profile, joules: float) -> str:
+    """Return the energy of a job with its price: `1.25 kWh (0.38 EUR)`; without one that is 0."""
+    hours = joules / _JOULES_PER_KWH
+    text = f"{hours:.3g} kWh"
+    price = ENERGY_PRICE_FORM.fullmatch(get_fixed_value(profile.global_fields, ENERGY_PRICE))
+    return f"{text} ({float(price[1]) * hours:.2f} {price[2]})" if price and float(price[1]) else text
 
 
 def _starts_processes(profile: Profile, plan: Plan) -> bool:

@@ -47,6 +47,7 @@ COLUMNS: Final = {
     "elapsed": "REAL",
     "cpu_time": "REAL",
     "max_memory": "INTEGER",
+    "energy": "REAL",  # in joules
     "walltime": "REAL",
     "aborted": "REAL",  # when the batch system accepted its removal
     "missing_since": "REAL",  # in s since the boot missing_boot

@@ -48,7 +48,7 @@ POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.
 _STATUS_AFTER_ID: Final = (
     r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
     r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+(?:\.[0-9]+)?))?"
-    r"(?: cpu=(?<cpu>[0-9]+(?:\.[0-9]+)?))?(?: memory=(?<memory>[0-9]+))?"
+    r"(?: cpu=(?<cpu>[0-9]+(?:\.[0-9]+)?))?(?: memory=(?<memory>[0-9]+))?(?: energy=(?<energy>[0-9]+(?:\.[0-9]+)?))?"
     r"(?: ended=(?<ended>[0-9]+(?:\.[0-9]+)?))?"
     r"(?: reason=(?<reason>[^\n]*))?(?![^\n])"
 )
@@ -335,6 +335,7 @@ class StatusOutputReader:
             elapsed=elapsed,
             cpu_time=_parse_seconds(groups.get("cpu")),
             max_memory=_parse_size(groups.get("memory")),
+            energy=_parse_seconds(groups.get("energy")),
             unknown_word=unknown_word,
         )[1:]
 

@@ -45,7 +45,8 @@ P = ParamSpec("P")
 log: Final = logging.getLogger("osprofile.jobs")
 _CLOSED: Final = "the session is closed"
 _STATUS_COLUMNS: Final = (
-    "native_state", "exit_code", "signal", "reason", "queue", "submitted", "started", "ended", "elapsed", "cpu_time", "max_memory",
+    "native_state", "exit_code", "signal", "reason", "queue", "submitted", "started", "ended",
+    "elapsed", "cpu_time", "max_memory", "energy",
 )  # fmt: skip
 _CALLBACK_TIMEOUT: Final = 5.0
 """Seconds that `close` waits for listeners to handle events already delivered."""

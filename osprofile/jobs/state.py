@@ -139,6 +139,8 @@ class JobStatus(NamedTuple):
     """The processor time of all its processes in seconds, if it is known."""
     max_memory: int | None = None
     """The largest memory that it used at one time, in bytes, if it is known."""
+    energy: float | None = None
+    """The energy that it took in joules, if the batch system measures it."""
     end_reported: bool = False
     """Whether `ended` is what the target system reported, and not when the end was first seen."""
     unknown_word: bool = False

@@ -35,6 +35,7 @@ from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.profiles import tells_energy
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
@@ -367,11 +368,13 @@ class TargetSystem:
         """Return a job's status with the resources it has used so far: the batch system is asked by USAGE.
 
         A profile without USAGE has only what the status itself tells. What an ended job took is recorded.
-        Of an array, `cpu_time` is that of all tasks together, and `max_memory` that of one task. Raises what
+        Of an array, `cpu_time` and `energy` are those of all tasks together, `max_memory` that of one task. Raises what
         `status` raises.
         """
         status = await self.status(job_id)
-        if status.state.is_terminal and None not in (status.elapsed, status.cpu_time, status.max_memory):
+        took = [status.elapsed, status.cpu_time, status.max_memory]
+        took += [status.energy] * tells_energy(self.profile)
+        if status.state.is_terminal and None not in took:
             return status
         usages = await self._scripts.query_usage(status.job_id)
         tasks = {task.status.job_id: task.status for task in self.store.list_tasks(self.name, status.job_id)}
@@ -726,6 +729,7 @@ def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:
         elapsed=status.elapsed if usage.elapsed is None else usage.elapsed,
         cpu_time=status.cpu_time if usage.cpu_time is None else usage.cpu_time,
         max_memory=status.max_memory if usage.max_memory is None else usage.max_memory,
+        energy=status.energy if usage.energy is None else usage.energy,
     )
 
 

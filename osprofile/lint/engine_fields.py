@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
+from osprofile.jobs.profiles import ENERGY_PRICE_FORM
 from osprofile.jobs.script_output import (
     BATCH_SYSTEM_FIELD,
     END_FILES_FIELD,
@@ -43,6 +44,7 @@ from osprofile.lint.rules import make_problem
 from osprofile.lint.value_sets import get_pattern_values
 from osprofile.profile.model import (
     DIRECTIVE_PREFIX,
+    ENERGY_PRICE,
     PASSED_OPTIONS,
     SITE_CONFIRM,
     SITE_CONTACT,
@@ -97,11 +99,24 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         SITE_NAME: EngineField(must_exist=False),
         SITE_CONTACT: EngineField(must_exist=False),
         SITE_CONFIRM: EngineField(must_exist=False),
+        ENERGY_PRICE: EngineField(must_exist=False),
     },
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
             ("id", "state"),
-            ("substate", "exit", "signal", "host", "queue", "elapsed", "cpu", "memory", "ended", "reason"),
+            (
+                "substate",
+                "exit",
+                "signal",
+                "host",
+                "queue",
+                "elapsed",
+                "cpu",
+                "memory",
+                "energy",
+                "ended",
+                "reason",
+            ),
         ),
         "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
         POLL_INTERVAL_FIELD: EngineField(must_exist=False),
@@ -145,6 +160,7 @@ _VALUE_FORMS: Final = {
         "OSP408", SUBMIT_RATE_FORM, "a number of submissions a minute", "60/min</Value> or <Value>60/min, 10 at once",
     ),
     MAX_QUEUED_FIELD: ("OSP408", MAX_QUEUED_FORM, "a number of jobs, more than 0", "100"),
+    ENERGY_PRICE: ("OSP408", ENERGY_PRICE_FORM, "the price of a kWh and its currency", "0.30 EUR"),
 }  # fmt: skip
 """Fields whose fixed Value has a form: the code of the problem, the form, what it is, and an example."""
 

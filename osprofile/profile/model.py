@@ -46,6 +46,9 @@ SITE_CONTACT = "SITE_CONTACT"
 SITE_CONFIRM = "SITE_CONFIRM"
 """The field with `yes` if a person must confirm what an agent submits or cancels."""
 
+ENERGY_PRICE = "ENERGY_PRICE"
+"""The field with the price of a kWh, such as `0.30 EUR`; with it, the energy of jobs is asked for and told."""
+
 DIRECTIVE_PREFIX = "DIRECTIVE_PREFIX"
 """The field with the text with which such a line begins."""
 

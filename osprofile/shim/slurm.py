@@ -362,6 +362,8 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "Constraints": lambda c, e: c.get_requested(e.record, "CONSTRAINT"),
     "CPUTime": lambda c, e: quantities.format_days(_get_cpu_seconds(c, e)),
     "CPUTimeRAW": lambda c, e: str(int(_get_cpu_seconds(c, e))),
+    "ConsumedEnergy": lambda _, e: f"{e.status.energy or 0:.0f}",
+    "ConsumedEnergyRaw": lambda _, e: f"{e.status.energy or 0:.0f}",
     "DerivedExitCode": lambda _c, _e: "0:0",
     "Eligible": lambda _, e: format_time(e.record.status.submitted, "Unknown"),
     "GID": lambda _c, _e: str(os.getegid()),

@@ -25,11 +25,13 @@ END { if (NR) print task, "usage" cpu sprintf(" memory=%.0f", memory) }'
 }
 print_accounts() { # of the job and of its tasks: the memory is told of their steps
   sacct -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
-    -o JobID,ElapsedRaw,TotalCPU,MaxRSS 2> /dev/null |
+    -o JobID,ElapsedRaw,TotalCPU,MaxRSS,ConsumedEnergyRaw 2> /dev/null |
     LC_ALL=C awk -F'|' -v id="$id" "$awk_units"'
 { is_step = sub(/\..*/, "", $1) }
 $1 != id && index($1, id "_") != 1 { next }
-!is_step { print $1, "usage elapsed=" $2 ($3 ~ /:/ ? sprintf(" cpu=%.2f", seconds($3)) : "") }
+!is_step {
+  print $1, "usage elapsed=" $2 ($3 ~ /:/ ? sprintf(" cpu=%.2f", seconds($3)) : "") ($5 ~ /^[0-9]+$/ ? " energy=" $5 : "")
+}
 $4 != "" && bytes($4) > memory[$1] { memory[$1] = bytes($4) }
 END { for (one in memory) print one, "usage" sprintf(" memory=%.0f", memory[one]) }'
 }
@@ -43,7 +45,7 @@ merge_lines() { # prints a line for each job or task, with the first of each val
 {
   for (i = 3; i <= NF && $i !~ /^reason=/; i++) {
     name = $i
-    if (!sub(/=[0-9.]+$/, "", name) || name !~ /^(elapsed|cpu|memory)$/) continue
+    if (!sub(/=[0-9.]+$/, "", name) || name !~ /^(elapsed|cpu|memory|energy)$/) continue
     if (!($1 in known)) ids[++count] = $1
     known[$1]
     if (!(($1, name) in value)) value[$1, name] = " " $i
@@ -51,7 +53,7 @@ merge_lines() { # prints a line for each job or task, with the first of each val
 }
 END {
   for (i = 1; i <= count; i++)
-    print ids[i] " usage" value[ids[i], "elapsed"] value[ids[i], "cpu"] value[ids[i], "memory"]
+    print ids[i] " usage" value[ids[i], "elapsed"] value[ids[i], "cpu"] value[ids[i], "memory"] value[ids[i], "energy"]
   exit !count
 }'
 }

@@ -612,6 +612,8 @@ def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
     commands.set("squeue", "", INVALID, 1)
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
+    commands.set("sacct", "7|10|00:04.020||1250\n7.batch|10|00:04.020|204800K|1250\n")
+    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=209715200 energy=1250\n"
     commands.set("sacct", "")
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10.01 cpu=2.02 memory=209715200\n"
     assert "nor a record knows it" in slurm.fails("USAGE", JOB_ID="9")

@@ -32,6 +32,7 @@ from osprofile.errors import (
 from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.diagnosis import Diagnosis, diagnose
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
+from osprofile.jobs.profiles import format_energy, tells_energy
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
@@ -88,11 +89,13 @@ class _Job(NamedTuple):
     """The working directory; that of the array for a task; empty if it is not known."""
     diagnosis: Diagnosis
     """Why it failed."""
+    energy: str = ""
+    """What energy it took, with its price; empty if that is not known."""
 
 
 async def _find_job(session: CommandSession, word: str, failures: ErrorReporter) -> _Job:
     record = _find_unsubmitted(session, word)
-    diagnosis = Diagnosis()
+    diagnosis, energy = Diagnosis(), ""
     if record is not None:
         row, directory = session.build_interrupted_row(record), record.directory
         if record.has_live_owner:
@@ -101,8 +104,10 @@ async def _find_job(session: CommandSession, word: str, failures: ErrorReporter)
         row, directory, target = await _find_submitted(session, word, failures)
         tasks = (task.status for task in row.tasks)
         diagnosis = await diagnose(target, row.status, tasks, target_name=row.target)
+        if target is not None and row.status.energy:
+            energy = format_energy(target.profile, row.status.energy)
     details = session.store.read_details(row.record.number) if row.record else JobDetails()
-    return _Job(row, details, directory, diagnosis)
+    return _Job(row, details, directory, diagnosis, energy)
 
 
 async def _find_submitted(
@@ -148,7 +153,8 @@ async def _query_row(session: CommandSession, job: JobReference, failures: Error
     """Return the row of a job, with what is recorded of it if the target system does not answer."""
     record = job.record
     has_ended = record is not None and record.status.state.is_terminal
-    if record is not None and has_ended and record.status.cpu_time is not None:
+    told = ("cpu_time", "energy") if tells_energy(job.target.profile) else ("cpu_time",)
+    if record is not None and has_ended and all(getattr(record.status, name) is not None for name in told):
         return session.build_row(job.target.name, record.status, record)
     try:
         status = await _query_usage(job)
@@ -207,7 +213,7 @@ async def _print_script(session: CommandSession, word: str) -> None:
 
 def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
     """Return the paths of the job's standard streams by name, as far as they are recorded."""
-    row, details, directory, _ = job
+    row, details, directory = job.row, job.details, job.directory
     files = {}
     record = row.record
     whole = None if record is None else session.store.find_whole_job(record)
@@ -264,7 +270,7 @@ def _find_dependencies(session: CommandSession, row: JobRow, details: JobDetails
 
 def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
     """Return a job for JSON: what `job list` prints of it, and the rest."""
-    row, details, directory, diagnosis = job
+    row, details, directory, diagnosis, _ = job
     status, record = row.status, row.record
     files = _find_files(session, job)
     return {
@@ -296,7 +302,7 @@ def _find_queue(status: JobStatus, details: JobDetails) -> str:
 
 def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
     """Yield the lines of the text."""
-    row, details, directory, diagnosis = job
+    row, details, directory, diagnosis, _ = job
     name = row.status.job_id or directory
     yield f"job {escape_unprintable(name)}"
     coloured = supports_colours(sys.stdout)
@@ -322,7 +328,7 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
 
 def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]:
     """Yield labels and values; an empty value is not known."""
-    row, details, directory, _ = job
+    row, details, directory = job.row, job.details, job.directory
     status, record = row.status, row.record
     profile, context = parse_target_name(row.target)
     word = status.native_state
@@ -347,6 +353,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
         yield "task", f"{record.array_index} of array {record.array_id}"
     yield from _list_times(row)
     yield from _list_usage(row, details.request)
+    yield "energy", job.energy
     for found in _find_dependencies(session, row, details):
         attribute = {c: a for a, c in DEPENDENCY_ATTRIBUTES.items()}.get(
             found["condition"], found["condition"]

@@ -195,8 +195,13 @@ def encode_row(row: JobRow) -> dict[str, Any]:
 
 
 def _encode_usage(status: JobStatus) -> dict[str, float | None]:
-    """Return what a job took for JSON: seconds, and bytes of memory."""
-    return {"elapsed": status.elapsed, "cpu_time": status.cpu_time, "max_memory": status.max_memory}
+    """Return what a job took for JSON: seconds, bytes of memory, and joules."""
+    return {
+        "elapsed": status.elapsed,
+        "cpu_time": status.cpu_time,
+        "max_memory": status.max_memory,
+        "energy": status.energy,
+    }
 
 
 def _encode_task(record: JobRecord) -> dict[str, Any]:

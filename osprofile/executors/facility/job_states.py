@@ -89,6 +89,7 @@ def _format_details(status: JobStatus, record: JobRecord | None) -> dict[str, An
         "elapsed": status.elapsed,
         "cpu_time": status.cpu_time,
         "max_memory": status.max_memory,
+        "energy": status.energy,
     }
     if record is not None and record.directory.startswith("/"):
         values["directory"] = record.directory

@@ -225,7 +225,7 @@ RULES: Final = (
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
         "Besides the required groups, STATUS_PATTERN may have substate, exit, signal, host, queue, "
-        "elapsed, cpu, memory, ended and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default and limits. A "
+        "elapsed, cpu, memory, energy, ended and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default and limits. A "
         "misspelled group would be ignored silently.",
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?<owner> .*)?")),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?: .*)?")),
@@ -245,9 +245,9 @@ RULES: Final = (
         _format_start_template("[0-9]+"),
     ),
     Rule(
-        "OSP408", "error", "a limit of submissions that is not a number",
-        "SUBMIT_RATE and MAX_QUEUED of START limit how fast, and how many, jobs are submitted. A limit that cannot be read would "
-        "not be kept.",
+        "OSP408", "error", "a rule of the site that cannot be read",
+        "SUBMIT_RATE and MAX_QUEUED of START limit how fast, and how many, jobs are submitted; ENERGY_PRICE is the price of a kWh. "
+        "What cannot be read would be left out in silence.",
         _format_start_template("[0-9]+", format_fixed_field("SUBMIT_RATE", "1 per second")),
         _format_start_template("[0-9]+", format_fixed_field("SUBMIT_RATE", "60/min, 10 at once")),
     ),

@@ -257,6 +257,30 @@ def test_how_much_of_what_it_asked_for_a_job_used(machine: Machine) -> None:
     assert "\n  processor time  0:01:20\n  largest memory  1 GiB (25% of 4 GiB)\n" in show(machine, "c")
 
 
+@pytest.mark.parametrize(
+    ("price", "told"), [("0.30 EUR", "1.25 kWh (0.38 EUR)"), ("0 EUR", "1.25 kWh"), (None, "")]
+)
+def test_the_energy_of_a_job(machine: Machine, price: str | None, told: str) -> None:
+    """With a price, it is asked for once, though the rest is known; without one, not at all."""
+    field = f'<idb:Field name="ENERGY_PRICE" isSettable="false"><idb:Value>{price}</idb:Value></idb:Field>'
+    usage = f"echo x >> '{machine.root}/asked'; echo '<JOB_ID/'/'\\\\''> usage energy=4500000'"
+    machine.add(
+        "measured", template("USAGE", usage) + (f"<idb:Template>{field}</idb:Template>" if price else "")
+    )
+    job_id = machine.run(
+        "job", "submit", "-p", "measured", "--wait", "sh", "-c", "x=$(seq 100000)"
+    ).out.split()[0]
+    asked = machine.root / "asked"
+    asked.unlink(missing_ok=True)
+    for _ in range(2):
+        text = show(machine, job_id)
+        assert (f"\n  energy          {told}\n" in text) == bool(told)
+        assert ("\n  energy " in text) == bool(told)
+    assert (len(asked.read_text().split()) if asked.exists() else 0) == (1 if price else 0)
+    (encoded,) = machine.run_json("show", job_id)
+    assert encoded["energy"] == (4.5e6 if price else None)
+
+
 def test_causes_and_usage(machine: Machine) -> None:
     now = time.time()
     store = Store(default_store_path())
