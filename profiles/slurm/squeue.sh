@@ -80,7 +80,7 @@ BEGIN { # of job_reason_codes
   never["QOSMaxWallDurationPerJobLimit"] = too_long "its quality of service allows"
   never["AssocMaxWallDurationPerJobLimit"] = too_long "its project allows"
 }
-{ sub(/\+[0-9]+$/, "", $1) }
+id !~ /[+]/ { sub(/\+[0-9]+$/, "", $1) } # else it is one component that is asked for
 NF < 5 || $1 ~ /\[/ { next }
 id != "" && $1 != id && index($1, id "_") != 1 { next }
 {

@@ -30,7 +30,8 @@ print_accounts() { # of the job and of its tasks: the memory is told of their st
 { is_step = sub(/\..*/, "", $1) }
 $1 != id && index($1, id "_") != 1 { next }
 !is_step {
-  print $1, "usage elapsed=" $2 ($3 ~ /:/ ? sprintf(" cpu=%.2f", seconds($3)) : "") ($5 ~ /^[0-9]+$/ ? " energy=" $5 : "")
+  cpu = ($3 ~ /:/ ? sprintf(" cpu=%.2f", seconds($3)) : "")
+  print $1, "usage elapsed=" $2 cpu ($5 ~ /^[0-9]+$/ ? " energy=" $5 : "")
 }
 $4 != "" && bytes($4) > memory[$1] { memory[$1] = bytes($4) }
 END { for (one in memory) print one, "usage" sprintf(" memory=%.0f", memory[one]) }'
@@ -52,8 +53,11 @@ merge_lines() { # prints a line for each job or task, with the first of each val
   }
 }
 END {
-  for (i = 1; i <= count; i++)
-    print ids[i] " usage" value[ids[i], "elapsed"] value[ids[i], "cpu"] value[ids[i], "memory"] value[ids[i], "energy"]
+  for (i = 1; i <= count; i++) {
+    one = ids[i]
+    took = value[one, "elapsed"] value[one, "cpu"] value[one, "memory"] value[one, "energy"]
+    print one " usage" took
+  }
   exit !count
 }'
 }

@@ -100,6 +100,30 @@ def test_a_running_job_cannot_be_held(lab: Lab) -> None:
     assert job.wait("REMOVED")
 
 
+def test_a_heterogeneous_job(lab_of: Callable[[str], Lab]) -> None:
+    """It is held: two components need two nodes, and a job that waits for one keeps others from the only node here."""
+    lab = lab_of("slurm")
+    directives = "--hold\n#SBATCH hetjob\n#SBATCH --nodes=1"
+    text = f'<idb:Field name="EXTRA_DIRECTIVES" isSettable="false"><idb:Value>#SBATCH {directives}</idb:Value></idb:Field>'
+    path = lab.site / "slurm/profile.xml"
+    before = path.read_text()
+    path.write_text(
+        before.replace("<idb:Template ", f"<idb:Template>{text}</idb:Template>\n<idb:Template ", 1)
+    )
+    try:
+        job = lab.start(EXECUTABLE="/bin/true")
+    finally:
+        path.write_text(before)
+    for job_id in (job.id, f"{job.id}+0", f"{job.id}+1"):
+        assert lab.statuses("", JOB_ID=job_id)[job_id].state == "HELD"
+    assert "no job" in lab.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}+2")
+    assert job.id in lab.statuses()
+    assert f"{job.id}+1" not in lab.statuses()
+    assert "Operation not permitted on individual component" in lab.fails("ABORT", JOB_ID=f"{job.id}+1")
+    lab.ok("ABORT", JOB_ID=job.id)
+    job.wait("REMOVED")
+
+
 def test_a_job_that_ignores_term_is_aborted_too(lab: Lab) -> None:
     job = lab.start(**script("trap '' TERM; touch up; sleep 60 & wait; wait"))
     job.wait("RUNNING")

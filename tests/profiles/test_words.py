@@ -597,6 +597,20 @@ def test_an_array_that_torque_has_forgotten(torque: Target, commands: Commands) 
     assert {job_id: (s.state, s.exit) for job_id, s in told.items()} == {"33[5].server": ("DONE", 3)}
 
 
+def test_components_of_a_heterogeneous_job_of_slurm(slurm: Target, commands: Commands) -> None:
+    """Its own id stands for the whole; each component has an id, too."""
+    lines = "12+0|RUNNING|0|n1|None|debug|0:10|\n12+1|FAILED|256|n2|None|debug|0:04|\n13|PENDING|0|n/a|None|debug|0:00|\n"
+    commands.set("squeue", lines)
+    assert slurm.ok("GET_JOB_STATUS", JOB_ID="12") == "12 RUNNING host=n1 queue=debug elapsed=10\n"
+    assert slurm.ok("GET_JOB_STATUS", JOB_ID="12+0") == "12+0 RUNNING host=n1 queue=debug elapsed=10\n"
+    assert (
+        slurm.ok("GET_JOB_STATUS", JOB_ID="12+1") == "12+1 FAILED/exit exit=1 host=n2 queue=debug elapsed=4\n"
+    )
+    assert "no job 12+2 is known" in slurm.fails("GET_JOB_STATUS", JOB_ID="12+2")
+    all_jobs = slurm.ok("GET_JOB_STATUS", "ALL").splitlines()
+    assert [line.split()[0] for line in all_jobs] == ["12", "13"]
+
+
 def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     """By sstat for what runs, by sacct for what has ended, and without accounting by the job's own record."""
     commands.set("squeue", "7|RUNNING|0|n1|None|debug|1:02:03|\n")
