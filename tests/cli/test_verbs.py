@@ -144,6 +144,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "flux",
         "htcondor",
         "hyperqueue",
+        "kubernetes",
         "linux",
         "loadleveler",
         "lsf",
@@ -160,7 +161,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "tsp",
     ]
     assert lines[1][1:3] == ["(invalid:", "incarnate"]
-    assert lines[15][1:] == ["->", "linux", str(site)]
+    assert lines[16][1:] == ["->", "linux", str(site)]
 
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:

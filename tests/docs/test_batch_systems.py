@@ -59,6 +59,7 @@ def test_spellings_of_wall_times(seconds: int, spelled: tuple[str, ...]) -> None
         "loadleveler": [f"wall_clock_limit = {pbs}"],
         "nqsv": [f"-l elapstim_req={pbs}"],
         "slurmrest": [f"time_limit:={slurm}"],
+        "kubernetes": [f"seconds:={seconds}"],
         "hyperqueue": [f"time-limit={seconds}s"],
         "htcondor": [f"periodic_remove=JobStatus==2&&time()-EnteredCurrentStatus>{seconds}"],
         "linux": [f"WALLTIME={seconds}"],  # the job script waits so long

@@ -634,6 +634,38 @@ class Slurmrest(StandIn):
         super().__init__(target)
 
 
+class Kubernetes(StandIn):
+    profile = "kubernetes"
+    away_words = "was refused"
+    kind = "documentation"
+    answers = "Kubernetes 1.29"
+    commands = "kubectl"
+    submits = "kubectl create*"
+    key = (0,)
+    column = 1
+    words: ClassVar = {
+        "running": "Running|0", "waiting": "Pending|0", "exit 0": "Complete|0", "exit": "Failed|{code}",
+        "time limit": "DeadlineExceeded|137", "memory limit": "OOMKilled|137", "reason": "Unschedulable|0",
+    }  # fmt: skip
+    variables: ClassVar = {"GPE_KUBERNETES_JOB": "{id}"}
+    is_all_with_ended = True
+    cannot: ClassVar = {
+        "signal": "the profile cannot send signals",
+        **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
+        "dependency": "Kubernetes knows no order of jobs",
+    }
+
+    def __init__(self, target: Target) -> None:
+        if shutil.which("jq") is None:
+            pytest.skip("jq is not installed")
+        super().__init__(target)
+
+    def count(self) -> int:
+        """Return how many jobs there were: one that is removed is not in the file any more."""
+        requests = self.directory / "requests"
+        return requests.read_text().count("generateName") if requests.exists() else 0
+
+
 class Pbs(StandIn):
     """With the stand-ins of the folder `openpbs`, which test_pbs.py has."""
 
@@ -697,6 +729,7 @@ SYSTEMS: Final[dict[str, type[System]]] = {
         Loadleveler,
         Nqsv,
         Slurmrest,
+        Kubernetes,
         At,
         Tsp,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -356,3 +357,37 @@ def test_a_job_that_cannot_ask_for_its_id_does_not_begin(
         (commands / "away").unlink()
         assert script.wait(30) == 1
     assert not (job.directory / "stdout").exists()
+
+
+def test_the_manifest_of_kubernetes(target_of: Callable[..., Target], tmp_path: Path) -> None:
+    """All that a job asks for is in it, values are JSON, and it runs as the user."""
+    system = make_system("kubernetes", target_of, tmp_path / "commands")
+    fields = {
+        "IMAGE": "site/tools:1",
+        "MEMORY": "2048",
+        "PROCESSES": "2",
+        "CPUS": "3",
+        "GPUS": "1",
+        "WALLTIME": "90",
+    }
+    job = system.target.start(None, JOB_NAME="fit", QUEUE="batch", **fields)
+    assert system.target.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} Suspended\n"
+    manifest = json.loads((system.target.path[0] / "requests").read_text())
+    pod = manifest["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert (manifest["spec"]["backoffLimit"], pod["restartPolicy"], pod["activeDeadlineSeconds"]) == (
+        0,
+        "Never",
+        90,
+    )
+    assert manifest["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "batch"
+    assert manifest["metadata"]["annotations"]["name"] == "fit"
+    assert container["image"] == "site/tools:1"
+    assert container["resources"]["limits"] == {"cpu": 6, "memory": "2048Mi", "nvidia.com/gpu": 1}
+    assert pod["securityContext"] == {"runAsUser": os.getuid(), "runAsGroup": os.getgid()}
+    assert pod["volumes"] == [{"name": "jobs", "hostPath": {"path": str(job.directory)}}]
+    assert (
+        [mount["mountPath"] for mount in container["volumeMounts"]]
+        == [container["workingDir"]]
+        == [str(job.directory)]
+    )
