@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ends what up.sh started, by its pid files. Root only.
+# Ends what up.sh and slurmrest-up.sh started, by its pid files. Root only.
 set -u
 [ "$(id -u)" = 0 ] || { echo "down.sh: must be root" >&2; exit 2; }
 stop() { # PIDFILE NAME
@@ -19,6 +19,7 @@ stop() { # PIDFILE NAME
   fi
   rm -f "$1"
 }
+stop /run/slurmrest-lab/pid runuser
 stop /run/slurm/slurmd.pid slurmd
 stop /run/slurm/slurmctld.pid slurmctld
 stop /run/munge/munged.pid munged

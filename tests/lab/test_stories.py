@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.profiles.conftest import Job
 
 
-CONDITIONS = {"oar": "afterany", "tsp": "afterok"}
+CONDITIONS = {"oar": "afterany", "tsp": "afterok", "slurmrest": "afterany"}
 
 
 class Real(System):

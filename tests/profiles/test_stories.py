@@ -41,6 +41,7 @@ LAB: dict[str, set[str]] = {
     "at": set(),
     "oar": {"array", "cancel of an array"},
     "tsp": set(),
+    "slurmrest": {"time limit"},
 }
 """The systems of which tests/lab tells the other stories on the real one, but for these: its files have tests of them.
 
