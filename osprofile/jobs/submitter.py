@@ -12,7 +12,6 @@ import itertools
 import logging
 import os
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 from weakref import WeakValueDictionary
 
@@ -26,23 +25,19 @@ from osprofile.errors import (
     SubmissionBusyError,
     SubmissionElsewhereError,
     TargetError,
-    ValueRefusedError,
 )
-from osprofile.incarnation.context import TARGET_FIELDS, is_generated_name
-from osprofile.jobs.request import build_request, list_differences, list_named_jobs
-from osprofile.jobs.store import JobFiles
+from osprofile.incarnation.context import is_generated_name
+from osprofile.jobs.submission_preparer import name_refusal
 from osprofile.jobs.target_shell import NOTHING_DONE_STATUS
-from osprofile.text import parse_duration, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
     from typing import Any
 
-    from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.jobs.dependencies import DependencyResolver
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
-    from osprofile.jobs.store import JobRecord, Store, SubmissionValues
+    from osprofile.jobs.store import JobFiles, JobRecord, Store, SubmissionValues
+    from osprofile.jobs.submission_preparer import SubmissionPreparer
     from osprofile.jobs.submission_throttle import SubmissionThrottle
     from osprofile.jobs.target_files import TargetFiles
 
@@ -51,16 +46,11 @@ RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
-_MAX_COMMAND_STATUS: Final = 125
-"""The largest exit status that a command of the batch system has of its own: a shell tells more by larger ones."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
-_UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, "WORKING_DIRECTORY"})
-"""Special fields that are not recorded with a request: they are in the target's name, or are the job's own."""
 _MIN_BUSY_INTERVAL: Final = 0.05
 _MAX_BUSY_INTERVAL: Final = 1.0
 """Seconds after which the record is read again while another process submits the same job; they double."""
 _CUT_HINT: Final = "the submission can be completed, without a second job"
-_NO_FILES: Final = JobFiles()
 _RETRY_TIME: Final = 0.3
 """Seconds after which a copy is repeated: then the shells whose connections have broken are known."""
 _COPY_HINT: Final = "the same key, or recover_submissions, copies the rest and submits the job"
@@ -84,7 +74,7 @@ class JobSubmitter:
 
     `on_reused(job_id)` is called before, if an older job of the record had that id, and `on_recorded(job_ids)`
     when a job that could not be recorded is recorded later.
-    `dependencies` finds the jobs that a job depends on, before anything is recorded; `throttle` says when. The ids of tasks are by index,
+    `preparer` checks a job before anything is recorded; `throttle` says when its turn has come. The ids of tasks are by index,
     and empty if the job is no array.
     `busy_timeout`: seconds to wait while another process submits the job with the same key.
 
@@ -98,7 +88,7 @@ class JobSubmitter:
         scripts: ScriptRunner,
         store: Store,
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
-        dependencies: DependencyResolver,
+        preparer: SubmissionPreparer,
         *,
         throttle: SubmissionThrottle,
         files: TargetFiles,
@@ -107,76 +97,12 @@ class JobSubmitter:
         busy_timeout: float,
     ) -> None:
         self._target, self._scripts, self._files, self._store = target, scripts, files, store
-        self._on_submitted, self._dependencies, self._throttle = on_submitted, dependencies, throttle
+        self._on_submitted, self._preparer, self._throttle = on_submitted, preparer, throttle
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._busy_timeout = busy_timeout
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    async def check_jobs(
-        self, jobs: Sequence[tuple[JobDescription, str | None]], on_checked: Callable[[int], object]
-    ) -> dict[int, OSProfileError]:
-        """Return why jobs, given with their keys, would be refused, by position; nothing is submitted.
-
-        A job whose key is in the record is not checked. A job may depend on the keys of those before it.
-        `on_checked(position)` is called for each that is checked.
-        """
-        directory = ""  # of all that have none of their own: a value that was checked before costs nothing
-        new_jobs: dict[int, JobDescription] = {}
-        pending: list[frozenset[str]] = []
-        earlier_jobs: dict[str, JobDescription] = {}
-        errors: dict[int, OSProfileError] = {}
-        for position, (description, key) in enumerate(jobs):
-            if key is None or self._store.find_by_key(self._target, key) is None:
-                new_jobs[position] = description
-                pending.append(frozenset(earlier_jobs.keys() & list_named_jobs(description)))
-            if key is not None and _is_other_job(earlier_jobs.setdefault(key, description), description):
-                message = (
-                    f"the key {quote_name(key)} is also that of an earlier job, whose request is another"
-                )
-                errors[position] = ValueRefusedError(
-                    message, field="key", hint="give each job a key of its own"
-                )
-        if new_jobs:
-            await self._scripts.find_user_groups()
-        resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
-        for position, found in zip(new_jobs, resolved, strict=True):
-            try:
-                if isinstance(found, OSProfileError):
-                    build_request(new_jobs[position])  # what is wrong in the description itself comes first
-                    raise found
-                # A script is not kept: those of many jobs are large. What is not Unicode raises UnicodeEncodeError.
-                directory = directory or self._scripts.new_job_directory()
-                job = replace(found, working_directory=found.working_directory or directory)
-                prepared = self._scripts.prepare_submission(job)
-                prepared.script.encode()
-                self._throttle.check_array(prepared.array)
-                read_files(job)
-            except OSProfileError as error:
-                errors.setdefault(position, error)
-            on_checked(position)
-            await asyncio.sleep(0)  # other coroutines run between
-        return dict(sorted(errors.items()))
-
-    def preview(self, description: JobDescription) -> Incarnation:
-        """Return START for a job; nothing is submitted, and no script is run."""
-        return self._scripts.incarnate_start(self._dependencies.replace_keys(description))[1]
-
-    async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
-        """See `TargetSystem.find_choices`."""
-        if not self._scripts.profile.cases:
-            return {}
-        await self._scripts.find_user_groups()
-        return self.preview(description).choices
-
-    async def test_job(self, description: JobDescription) -> str:
-        """Return what the batch system says about a job; nothing is submitted."""
-        try:
-            return await self._scripts.test_job(self._dependencies.replace_keys(description))
-        except ScriptFailedError as error:
-            self._name_refusal(error, "would refuse")
-            raise
 
     async def submit_job(
         self, description: JobDescription, *, key: str | None, strict: bool, take_over: bool = False
@@ -205,32 +131,10 @@ class JobSubmitter:
                     raise
             else:
                 with contextlib.suppress(OSProfileError):  # the job is known
-                    self._warn_of_other_request(description, record, job_id)
+                    self._preparer.warn_of_other_request(description, record, job_id)
                 return job_id
             await asyncio.sleep(interval)
             interval = min(2 * interval, _MAX_BUSY_INTERVAL)
-
-    def _warn_of_other_request(self, description: JobDescription, record: JobRecord, job_id: str) -> None:
-        """Warn if the job of a key was submitted with another request than this one."""
-        recorded = self._store.read_details(record.number)
-        request = build_request(description)
-        if recorded.request is None or not (request.get("EXECUTABLE") or description.application):
-            return  # not known; or only the key was given, to complete a submission
-        different = list_differences(request, recorded.request)
-        if description.application != recorded.application:
-            different.append("application")
-        files = read_files(description)
-        different += ["inputs"] * (dict(files.inputs) != dict(recorded.files.inputs))
-        different += ["fetch"] * (list(files.fetch) != list(recorded.files.fetch))
-        if different:
-            log.warning(
-                "the key %s belongs to job %s, whose request was another (%s %s): it is returned; "
-                "for a new job give a new key",
-                quote_name(record.key or ""),
-                quote_name(job_id),
-                ", ".join(different),
-                "differs" if len(different) == 1 else "differ",
-            )
 
     async def _submit_counted(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         metrics = self._scripts.metrics
@@ -250,35 +154,12 @@ class JobSubmitter:
     async def _submit_new_job(
         self, description: JobDescription, key: str | None, deadline: float | None, *, strict: bool
     ) -> str:
-        directory, values = await self._prepare_submission(description, key=key, strict=strict)
+        directory, values = await self._preparer.prepare_submission(description, key=key, strict=strict)
         self._prune_record()
         (record,) = await self._throttle.begin_submissions([(directory, values)], deadline)
         if isinstance(record, StoreError):
             raise record
         return await self._run_submission(record, files=values.get("files"))
-
-    async def _prepare_submission(
-        self, description: JobDescription, *, key: str | None, strict: bool
-    ) -> tuple[str, SubmissionValues]:
-        """Return the directory of a new job, and what is recorded of it."""
-        request = build_request(description)
-        await self._scripts.find_user_groups()
-        description = await self._dependencies.resolve_dependencies(description)
-        prepared = self._scripts.prepare_submission(description, strict=strict)
-        self._throttle.check_array(prepared.array)
-        return prepared.directory, {
-            "script": prepared.script,
-            "key": key,
-            "name": description.name or "",
-            "walltime": parse_duration(request.get("WALLTIME", "")),
-            "array": prepared.array,
-            "stdout": prepared.stdout,
-            "stderr": prepared.stderr,
-            "request": request,
-            "application": description.application,
-            "context": {n: v for n, v in self._scripts.context.items() if n not in _UNRECORDED_CONTEXT},
-            "files": read_files(description),
-        }
 
     def _prune_record(self) -> None:
         self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)  # as many as come, or more
@@ -338,7 +219,9 @@ class JobSubmitter:
 
         async def prepare(position: int, description: JobDescription, key: str | None) -> None:
             try:
-                prepared[position] = await self._prepare_submission(description, key=key, strict=True)
+                prepared[position] = await self._preparer.prepare_submission(
+                    description, key=key, strict=True
+                )
             except OSProfileError as error:
                 outcomes[position] = error
 
@@ -521,7 +404,7 @@ class JobSubmitter:
                 log.warning("job %s was submitted, but: %s", job_id, error)
                 return job_id
             if isinstance(error, ScriptFailedError) and error.exit_status != _OUTCOME_UNKNOWN_STATUS:
-                self._name_refusal(error)
+                name_refusal(error, self._scripts.batch_system)
                 raise
             if not may_repeat:
                 if isinstance(error, OutcomeUnknownError):
@@ -529,12 +412,6 @@ class JobSubmitter:
                 unknown = f"; {_OUTCOME_UNKNOWN}" if isinstance(error, OutputError) else ""
                 raise OutcomeUnknownError(f"{error.message}{unknown}", hint=_CUT_HINT) from error
         return await self._start_job(record, may_repeat=False)
-
-    def _name_refusal(self, error: ScriptFailedError, verb: str = "refused") -> None:
-        """Make the batch system's own words the message of START, unless START itself has failed."""
-        name, has_own_words = self._scripts.batch_system, error.output.startswith(f"{error.template}: ")
-        if name and error.output and not has_own_words and error.exit_status <= _MAX_COMMAND_STATUS:
-            error.message = f"{name} {verb} the job: {error.output}"
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""
@@ -583,24 +460,6 @@ async def run_together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def read_files(description: JobDescription) -> JobFiles:
-    """Return what is copied for a job; see `file_trees.read_job_files`."""
-    if not description.inputs and not description.fetch:
-        return _NO_FILES
-    from osprofile.jobs.file_trees import read_job_files  # late: it imports tarfile
-
-    return read_job_files(description)
-
-
-def _is_other_job(first: JobDescription, other: JobDescription) -> bool:
-    """Return whether two descriptions have different requests; False for the same one, and for one that is not valid."""
-    if first is other:
-        return False
-    with contextlib.suppress(OSProfileError):
-        return (build_request(first), first.application) != (build_request(other), other.application)
-    return False
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:

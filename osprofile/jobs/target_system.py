@@ -41,6 +41,7 @@ from osprofile.jobs.script_output import get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import JobFiles, Store
+from osprofile.jobs.submission_preparer import SubmissionPreparer
 from osprofile.jobs.submission_throttle import SubmissionThrottle
 from osprofile.jobs.submitter import JobSubmitter
 from osprofile.jobs.target_files import TargetFiles
@@ -136,12 +137,14 @@ class TargetSystem:
         self.jobs = self._watcher.jobs
         """What is known of the watched jobs, for executors."""
         throttle = SubmissionThrottle(self.name, profile, self.store, self._refresh_jobs, self.timing)
+        resolver = DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs)
+        self._preparer = SubmissionPreparer(self.name, self._scripts, self.store, resolver, throttle)
         self._submitter = JobSubmitter(
             self.name,
             self._scripts,
             self.store,
             self._watcher.watch_submitted_job,
-            DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs),
+            self._preparer,
             throttle=throttle,
             files=self.files,
             on_reused=self._watcher.lose_reused_job,
@@ -243,14 +246,14 @@ class TargetSystem:
 
         Raises what `incarnate` does, and `JobNotFoundError` for a key whose job has no id yet.
         """
-        return self._submitter.preview(description)
+        return self._preparer.preview(description)
 
     async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
         """Return what is taken for each value `auto` of a job, by field, as the queue in `{"QUEUE": "short"}`.
 
         Raises what `preview` does; and for another host what running a script there does, as it is asked for the user's groups.
         """
-        return await self._submitter.find_choices(description)
+        return await self._preparer.find_choices(description)
 
     async def test(self, description: JobDescription) -> str:
         """Return what the batch system says about a job, by TEST_COMMAND of the profile; nothing is submitted.
@@ -258,7 +261,7 @@ class TargetSystem:
         Raises `ScriptFailedError` if it would refuse the job, `TemplateNotFoundError` if the profile has no TEST_COMMAND, and
         what `preview` does.
         """
-        return await self._submitter.test_job(description)
+        return await self._preparer.test_job(description)
 
     async def check_many(
         self,
@@ -275,7 +278,7 @@ class TargetSystem:
         all errors; `ValueError` if there are more or fewer keys than jobs.
         """
         jobs = _pair_with_keys(descriptions, keys)
-        if errors := await self._submitter.check_jobs(jobs, on_checked or (lambda _position: None)):
+        if errors := await self._preparer.check_jobs(jobs, on_checked or (lambda _position: None)):
             raise SubmissionsFailedError([None] * len(jobs), errors)
 
     async def submit_many(
