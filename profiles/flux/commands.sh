@@ -1,5 +1,7 @@
 # f112345 for an id, as in JOB_ID_PATTERN
 gpe_flux() { FLUX_F58_FORCE_ASCII=1 flux "$@"; }
+# Flux reads a script as text: it takes a carriage return for the end of a line, and lines of values
+# that begin with "flux:" for its own. So it gets the directives alone.
 gpe_submit() { # SCRIPT [DEPENDENCY]
   kind='' conditions=''
   for word in $(printf '%s\n' "${2-}" | tr ',:' '  '); do
@@ -8,8 +10,9 @@ gpe_submit() { # SCRIPT [DEPENDENCY]
     *) conditions="$conditions --dependency=$kind:$word" ;;
     esac
   done
+  sed '/^[^#]/,$d' "$1" > .gpe/batch && printf 'exec sh %s\n' "$1" >> .gpe/batch || return
   # shellcheck disable=SC2086
-  gpe_flux batch $conditions "$PWD/$1"
+  gpe_flux batch $conditions "$PWD/.gpe/batch"
 }
 gpe_list() { # a held job is one of urgency 0
   gpe_text=$(gpe_flux jobs -a -n -c 10000 -o '{id.f58} {status}/{urgency} {returncode}') || return

@@ -55,6 +55,7 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 SHELLS = {
     "sge": ". /opt/sge/default/common/settings.sh; exec sh -s",
     "tsp": "tsp -S 100; exec sh -s",
+    "flux": "PATH=/opt/flux/bin:$PATH FLUX_URI=local:///run/flux-lab/socket exec sh -s",
 }
 FIELDS = {
     "sge": """

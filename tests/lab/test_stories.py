@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.profiles.conftest import Job
 
 
-CONDITIONS = {"oar": "afterany", "tsp": "afterok", "slurmrest": "afterany"}
+CONDITIONS = {"oar": "afterany", "tsp": "afterok", "slurmrest": "afterany", "flux": "afterany"}
 
 
 class Real(System):
@@ -92,6 +92,8 @@ def root() -> Iterator[Path]:
 def test_story(root: Path, name: str, title: str) -> None:
     if name == "oar" and not is_oar_up():
         pytest.skip("OAR is not up here: make lab OAR=1 installs and starts it")
+    if name == "flux" and not Path("/run/flux-lab/socket").exists():
+        pytest.skip("Flux is not up here: make lab FLUX=1 builds and starts it")
     shell = SHELLS.get(name, "exec sh -s")
     profile = Repository([PROFILES]).load(name)
     target = User(profile, "sh", Path(f"~{USER}").expanduser(), root, environment={"SHELL": shell})

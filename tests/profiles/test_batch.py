@@ -149,6 +149,7 @@ def test_a_limit_that_nobody_enforces_is_refused(name: str, tmp_path: Path) -> N
         incarnate(profile, "START", fields={name: "60"}, context=context)
 
 
+OF_ONE_SYSTEM = {"PE", "PE_NODES", "IMAGE"}
 SAMPLES = {
     "JOB_NAME": "mine", "STDIN": "in", "STDOUT": "out", "STDERR": "err", "DIRECTORY": "/", "PROCESSES": "2", "CPUS": "3",
     "CPUTIME": "600", "QUEUE": "long", "PROJECT": "physics", "NODES": "1", "MEMORY": "100", "WALLTIME": "60", "GPUS": "1",
@@ -172,7 +173,7 @@ echo words >&2"""
 
 def check_fields_of_tsp(tsp: Target, run: Callable[[Job], object]) -> None:
     """Check each field of a job: it reaches the program of a job, which `run` lets end, or is refused by its name."""
-    assert set(SAMPLES) == {name for name in systems.list_job_fields() if name not in {"PE", "PE_NODES"}}
+    assert set(SAMPLES) == {name for name in systems.list_job_fields() if name not in OF_ONE_SYSTEM}
     for name in SAMPLES.keys() - CARRIED_BY_TSP:
         needed = {"GPU_TYPE": {"GPUS": "1"}, "NOTIFY_EVENTS": {"NOTIFY": "me"}}.get(name, {})
         with pytest.raises(IncarnationError) as caught:
@@ -391,3 +392,15 @@ def test_the_manifest_of_kubernetes(target_of: Callable[..., Target], tmp_path: 
         == [container["workingDir"]]
         == [str(job.directory)]
     )
+
+
+def test_flux_reads_no_line_of_a_value(target_of: Callable[..., Target], tmp_path: Path) -> None:
+    """It would take `flux: ...` for a line of its own, and a carriage return for the end of a line."""
+    system = make_system("flux", target_of, tmp_path / "commands")
+    value = "a\nflux: --nodes=99\rb"
+    job = system.target.start(None, EXECUTABLE="/bin/echo", ARGUMENTS=quoted(value), WALLTIME="60")
+    lines = job.read(".gpe/batch").splitlines()
+    assert lines == ["#!/bin/sh", "#FLUX: --time-limit=60s", "exec sh .gpe/script"]
+    system.begin(job)
+    system.end(job)
+    assert (job.directory / "stdout").read_bytes() == value.encode() + b"\n"

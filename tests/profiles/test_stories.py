@@ -42,6 +42,7 @@ LAB: dict[str, set[str]] = {
     "oar": {"array", "cancel of an array"},
     "tsp": set(),
     "slurmrest": {"time limit"},
+    "flux": set(),
 }
 """The systems of which tests/lab tells the other stories on the real one, but for these: its files have tests of them.
 
