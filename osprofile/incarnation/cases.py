@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation import field_rules as rules
-from osprofile.profile.model import USER_FIELDS, USER_GROUPS, Selection
+from osprofile.profile.model import USER_FIELDS, USER_GROUPS, get_selection
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -137,11 +137,6 @@ class ActiveCases:
                     refusal = error
                     break
             yield value, refusal
-
-
-def get_selection(case: Field) -> Selection:
-    """Return for which value of which field a case applies; of any other declaration, none."""
-    return case.selection or Selection("", "")
 
 
 def split_words(value: str) -> list[str]:

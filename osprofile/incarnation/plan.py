@@ -14,7 +14,6 @@ from weakref import finalize
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.cases import get_selection
 from osprofile.incarnation.compiled_text import (
     LINE_END,
     CompiledText,
@@ -24,7 +23,7 @@ from osprofile.incarnation.compiled_text import (
     create_join_step,
 )
 from osprofile.incarnation.static_scripts import get_deployed_name
-from osprofile.profile.model import JOB_DIRECTIVES, USER_FIELDS, USER_GROUPS, Template
+from osprofile.profile.model import JOB_DIRECTIVES, USER_FIELDS, USER_GROUPS, Template, get_selection
 from osprofile.text import suggest_names
 
 if TYPE_CHECKING:

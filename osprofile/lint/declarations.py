@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, ValueRefusedError
 from osprofile.incarnation import field_rules
-from osprofile.incarnation.cases import AUTO, get_selection
+from osprofile.incarnation.cases import AUTO
 from osprofile.incarnation.plan import BIN_FIELDS
 from osprofile.lint.rules import make_problem
-from osprofile.profile.model import FOR_ATTRIBUTE
+from osprofile.profile.model import FOR_ATTRIBUTE, get_selection
 from osprofile.source import Location
 from osprofile.text import quote_value, suggest_names
 

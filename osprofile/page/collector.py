@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ApplicationNotFoundError
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.cases import get_selection
 from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import (
     BIN_TEMPLATE,
@@ -23,7 +22,7 @@ from osprofile.page.rendering import ScriptRequest, build_page_context, render_s
 from osprofile.page.submission import build_submission
 from osprofile.page.submit_options import find_command_description, format_option
 from osprofile.profile.data_directories import is_bundled
-from osprofile.profile.model import SITE_CONTACT, SITE_NAME, USER_GROUPS, get_fixed_value
+from osprofile.profile.model import SITE_CONTACT, SITE_NAME, USER_GROUPS, get_fixed_value, get_selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -241,6 +241,11 @@ def _list_tag_pairs(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
     return tuple((tag.name, tag.value) for tag in tags)
 
 
+def get_selection(case: Field) -> Selection:
+    """Return for which value of which field a case applies; of any other declaration, none."""
+    return case.selection or Selection("", "")
+
+
 def get_fixed_value(fields: Mapping[str, Field], name: str) -> str:
     """Return the Value of a field; empty if it has none, or is not declared."""
     field = fields.get(name)

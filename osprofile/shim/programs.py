@@ -18,8 +18,8 @@ MODULES: Final = {
     "slurm": {
         "sbatch": "sbatch",
         "squeue": "squeue",
-        "scancel": "slurm",
-        "sacct": "slurm",
+        "scancel": "scancel",
+        "sacct": "sacct",
         "scontrol": "scontrol",
         "sinfo": "sinfo",
         "srun": "srun",

@@ -18,8 +18,9 @@ from osprofile.shim.command import (
     print_lines,
 )
 from osprofile.shim.programs import VERSIONS
+from osprofile.shim.sacct import get_sacct_value
 from osprofile.shim.sinfo import UNKNOWN, format_node_state, list_nodes, list_partitions
-from osprofile.shim.slurm import format_exit_code, get_sacct_value, is_selected, parse_ids
+from osprofile.shim.slurm import format_exit_code, is_selected, parse_ids
 from osprofile.shim.squeue import get_column
 from osprofile.text import quote_name, quote_value
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.cases import get_selection
 from osprofile.incarnation.field_rules import format_number
 from osprofile.jobs.fields import FIELDS
-from osprofile.profile.model import USER_GROUPS
+from osprofile.profile.model import USER_GROUPS, get_selection
 from osprofile.text import escape_unprintable, format_amount
 
 if TYPE_CHECKING:

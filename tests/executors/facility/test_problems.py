@@ -21,6 +21,7 @@ TABLE = [
     (errors.ScriptError("m"), 503, 30),
     (errors.OutputError("m"), 503, 30),
     (errors.StoreError("m"), 503, 30),
+    (errors.TargetError("m"), 503, 30),
     (errors.ScriptFailedError("m", template="START", exit_status=1), 422, None),
     (errors.ValueRefusedError("m", field="NODES", hint="h"), 400, None),
     (errors.UnknownFieldError("m", field="ODD"), 400, None),
