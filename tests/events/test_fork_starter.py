@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from osprofile.events import fork_protocol
 from osprofile.events.fork_record import ForkLog, WatchedProcess, WatchRecord, read_start_time
 from osprofile.events.fork_starter import MAX_REQUEST_SIZE
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -210,13 +211,6 @@ def wait_for(log: Path, expected: list[str]) -> None:
     while states(log) != expected:
         assert time.monotonic() < until, states(log)
         time.sleep(0.05)
-
-
-def wait_for_file(path: Path) -> None:
-    until = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_jobs_survive_the_starter(tmp_path: Path) -> None:

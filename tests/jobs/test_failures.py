@@ -20,10 +20,9 @@ from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, shell
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.jobs.conftest import Toy
 
 WORDS = "toy: the accounting does not answer"
@@ -222,11 +221,6 @@ def delay_removal(toy: Toy, then: str) -> None:
     )
 
 
-async def wait_until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110
-        await asyncio.sleep(0.02)
-
-
 @pytest.mark.parametrize(
     ("then", "word", "state"),
     [
@@ -250,7 +244,7 @@ def test_a_job_that_ends_while_it_is_removed(
             await target.statuses()
             waiting = asyncio.ensure_future(target.wait(job))
             removing = asyncio.ensure_future(target.abort(job))
-            await wait_until((toy.path / "asked-to-kill").exists)
+            await wait_until_async((toy.path / "asked-to-kill").exists)
             toy.state(job, word)
             for _ in range(3):
                 if how == "status":
@@ -290,7 +284,7 @@ def test_a_removal_that_was_not_taken_leaves_no_mark(toy: Toy, fault: str) -> No
             (job,) = await submit(toy, target, 1)
             if fault == "cancelled":
                 task = asyncio.ensure_future(target.abort(job))
-                await wait_until((toy.path / "begun").exists)
+                await wait_until_async((toy.path / "begun").exists)
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task

@@ -24,9 +24,10 @@ from osprofile.jobs import listener as module
 from osprofile.jobs.listener import EventListener, parse_event
 from osprofile.jobs.monitor import JobMonitor
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Hashable
+    from collections.abc import AsyncIterator, Hashable
     from pathlib import Path
 
 Q, R, H, D, F = (JobState.QUEUED, JobState.RUNNING, JobState.HELD, JobState.DONE, JobState.FAILED)
@@ -90,12 +91,6 @@ async def running(listener: EventListener) -> AsyncIterator[None]:
             await task
 
 
-async def wait_until(is_true: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
-        while not is_true():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-
-
 # Managed Job Scheduler Adapter Design, "Testing": job state monitor
 
 
@@ -120,7 +115,7 @@ def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_
         async with running(
             EventListener(write_generator(tmp_path, script), monitor.feed_event, first_timestamp=0)
         ):
-            await wait_until(lambda: len(published) == 2)
+            await wait_until_async(lambda: len(published) == 2)
 
     asyncio.run(main())
     assert [(e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in published] == [
@@ -142,7 +137,7 @@ def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
 
     async def main() -> None:
         async with running(EventListener(write_generator(tmp_path, script), on_event, first_timestamp=0)):
-            await wait_until(lambda: len(received) == 3)
+            await wait_until_async(lambda: len(received) == 3)
 
     asyncio.run(main())
     assert published == []
@@ -182,7 +177,7 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
             get_oldest_early_timestamp=lambda: monitor.oldest_early_timestamp,
         )
         async with running(listener):
-            await wait_until(lambda: len(received) == 3)
+            await wait_until_async(lambda: len(received) == 3)
 
     asyncio.run(run_until_all(""))
     assert (read_timestamps(), checkpoint.read_text()) == (["3"], "50\n")
@@ -206,7 +201,7 @@ def test_a_monitor_s_own_listener_reads_early_events_again(tmp_path: Path) -> No
 
     async def main() -> None:
         async with running(monitor.open_listener(words, checkpoint_path=str(checkpoint))):
-            await wait_until(lambda: {"17", "18"} <= monitor._early_events._jobs.keys())
+            await wait_until_async(lambda: {"17", "18"} <= monitor._early_events._jobs.keys())
 
     monitor.feed_event(JobEvent(40.0, JobStatus("16", JobState.QUEUED)))
     asyncio.run(main())
@@ -235,7 +230,7 @@ def test_a_generator_that_dies_is_started_again(tmp_path: Path, caplog: pytest.L
             write_generator(tmp_path, script + '"; kill -s KILL $$'), received.append, first_timestamp=7
         )
         async with running(listener):
-            await wait_until(lambda: len(received) == 3)
+            await wait_until_async(lambda: len(received) == 3)
 
     asyncio.run(main())
     assert {(e.timestamp, e.job_id) for e in received} == {(7, "17")}
@@ -247,7 +242,7 @@ def test_one_that_cannot_be_started(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         listener = EventListener(["/no/generator"], print)
         async with running(listener):
-            await wait_until(lambda: caplog.text.count("is started again in") >= 2)
+            await wait_until_async(lambda: caplog.text.count("is started again in") >= 2)
 
     asyncio.run(main())
     assert "the event generator /no/generator cannot be started: No such file" in caplog.text
@@ -267,7 +262,7 @@ def test_lines_that_are_not_events(
         async with running(
             EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)
         ):
-            await wait_until(lambda: len(received) == 2)
+            await wait_until_async(lambda: len(received) == 2)
 
     asyncio.run(main())
     assert [event.job_id for event in received] == ["17", "18"]
@@ -285,7 +280,7 @@ def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         async with running(
             EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)
         ):
-            await wait_until(lambda: received)
+            await wait_until_async(lambda: received)
 
     asyncio.run(main())
     with pytest.raises(ProcessLookupError):
@@ -327,7 +322,7 @@ def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCapture
             listener = EventListener(words, monitor.feed_event, first_timestamp=time.time() - 5)
             async with running(listener):
                 await asyncio.gather(write(), kill())
-                await wait_until(lambda: len(published) == len(expected))
+                await wait_until_async(lambda: len(published) == len(expected))
             assert caplog.text.count("is started again in") >= 40
         finally:
             module._RESTART_BACKOFF = module_again

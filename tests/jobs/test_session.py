@@ -29,6 +29,7 @@ from osprofile import (
     ValueRefusedError,
 )
 from tests.jobs.conftest import Toy, shell
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,14 +45,6 @@ NEVER = 3600.0
 def session(toy: Toy, tmp_path: Path) -> Iterator[JobSession]:
     with JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK) as session:
         yield session
-
-
-def wait_until(condition: object, limit: float = 30.0) -> None:
-    """Wait until a function returns something true."""
-    deadline = time.monotonic() + limit
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 # A job's life

@@ -19,8 +19,8 @@ from osprofile.jobs.submission_throttle import SubmissionLimits, read_submission
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, TOYSUB, Toy, shell
-from tests.jobs.test_failures import wait_until
 from tests.jobs.test_submitter import replace_command
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -202,7 +202,9 @@ def test_a_job_waits_while_the_queue_is_full(
             task = asyncio.create_task(
                 target.submit_many([JOB] * count, keys=[f"k{n}" for n in range(count)])
             )
-            await wait_until(lambda: len(target.store.list_all_jobs()) == 3 and (toy.path / "full").exists())
+            await wait_until_async(
+                lambda: len(target.store.list_all_jobs()) == 3 and (toy.path / "full").exists()
+            )
             while not task.done():
                 end_jobs(toy)
                 await asyncio.sleep(0.05)

@@ -24,9 +24,9 @@ from osprofile.metrics import METRICS
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, TOYSUB, shell
 from tests.jobs.test_cut import kill_at
-from tests.jobs.test_failures import wait_until
 from tests.jobs.test_submitter import TAKES, context, list_cut_keys, replace_command
 from tests.profiles.test_hostile_values import CARRIED
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -109,7 +109,7 @@ def test_the_jobs_of_a_part_are_recorded_before_one_is_submitted(toy: Toy, tmp_p
             toy.profile, store=Store(path), timing=QUICK, max_parallel_scripts=1
         ) as target:
             task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
-            await wait_until(lambda: any((tmp_path / "work").rglob(".gpe/script")))
+            await wait_until_async(lambda: any((tmp_path / "work").rglob(".gpe/script")))
             with sqlite3.connect(path) as db:
                 assert db.execute("SELECT key FROM job WHERE job_id IS NULL").fetchall() == [
                     (k,) for k in KEYS
@@ -300,7 +300,7 @@ def test_a_cancelled_call_is_completed(toy: Toy, context: dict[str, str]) -> Non
 
     async def check(target: TargetSystem) -> None:
         task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
-        await wait_until((toy.path / "hangs").exists)
+        await wait_until_async((toy.path / "hangs").exists)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -10,11 +10,12 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ class Hosts:
         process = subprocess.Popen(
             self.command(*words, elsewhere=False), env=self.env, start_new_session=True
         )
-        wait_for(self.path / "up")
+        wait_for_file(self.path / "up")
         return process
 
     def set_back(self) -> None:
@@ -77,14 +78,6 @@ class Hosts:
         with sqlite3.connect(self.path / "home/.local/state/osprofile/jobs.db") as db:
             db.execute("UPDATE job SET submitted = submitted - 100000")
         db.close()
-
-
-def wait_for(path: Path) -> None:
-    for _ in range(600):
-        if path.exists():
-            return
-        time.sleep(0.1)
-    raise AssertionError(path)
 
 
 @pytest.fixture

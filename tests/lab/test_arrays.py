@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import ENDED, FIELDS, INCARNATE, PROFILES, SHELLS, SITE, USER
 from tests.profiles.conftest import quoted
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,13 +76,6 @@ def slurm(lab_of: Callable[[str], Lab]) -> Lab:
     return lab_of("slurm")
 
 
-def until(condition: Callable[[], bool], seconds: int = 150) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.2)
-
-
 def states(job: Job) -> list[str]:
     return [status.state for status in job.statuses()]
 
@@ -95,11 +88,11 @@ def test_many_tasks_with_mixed_ends(slurm: Lab) -> None:
     job = slurm.start(ARRAY=f"1-{TASKS}%60", WALLTIME="60", **script(PROGRAM))
     slurm.ok("ABORT", JOB_ID=task(job, REMOVED_WAITING))
     for index in (REMOVED_RUNNING, AGAIN):
-        until(lambda i=index: "RUNNING" in slurm.ok("GET_JOB_STATUS", JOB_ID=task(job, i)))  # type: ignore[misc]
+        wait_until(lambda i=index: "RUNNING" in slurm.ok("GET_JOB_STATUS", JOB_ID=task(job, i)))  # type: ignore[misc]
     slurm.ok("ABORT", JOB_ID=task(job, REMOVED_RUNNING))
-    until((job.directory / "again").exists)
+    wait_until((job.directory / "again").exists)
     subprocess.run(["scontrol", "requeue", task(job, AGAIN)], check=True)
-    until(lambda: ENDED.issuperset(states(job)), 1800)
+    wait_until(lambda: ENDED.issuperset(states(job)), 1800)
     ends = job.statuses()
     assert [status.id for status in ends] == [task(job, index) for index in range(1, TASKS + 1)]
     wrong = {i: found for i, found in enumerate(map(find_end, ends), 1) if found != expect(i)}
@@ -197,23 +190,23 @@ def test_slurm_is_asked_once_a_poll(site: Path, tmp_path: Path) -> None:
 
 def test_an_array_and_its_tasks_are_held_resumed_signalled_and_removed(slurm: Lab) -> None:
     job = slurm.start(ARRAY="0-5%2", **script("trap 'exit 7' USR1; : > up.$GPE_ARRAY_INDEX; sleep 60 & wait"))
-    until(lambda: all((job.directory / f"up.{index}").exists() for index in (0, 1)))
+    wait_until(lambda: all((job.directory / f"up.{index}").exists() for index in (0, 1)))
     assert slurm.ok("FIND_JOB", "--context", f"WORKING_DIRECTORY={job.directory}") == f"{job.id}\n"
     slurm.ok("HOLD", JOB_ID=job.id)
     assert states(job) == ["RUNNING", "RUNNING", "HELD", "HELD", "HELD", "HELD"]
     slurm.ok("SIGNAL", JOB_ID=job.id, SIGNAL="10")
-    until(lambda: states(job)[:2] == ["DONE", "DONE"])
+    wait_until(lambda: states(job)[:2] == ["DONE", "DONE"])
     assert [find_end(status)[1] for status in job.statuses()] == [7, 7, None, None, None, None]
     slurm.ok("ABORT", JOB_ID=task(job, 2))
     slurm.ok("RESUME", JOB_ID=job.id)
     slurm.ok("HOLD", JOB_ID=task(job, 5))
-    until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "RUNNING", "RUNNING", "HELD"])
+    wait_until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "RUNNING", "RUNNING", "HELD"])
     slurm.ok("SIGNAL", JOB_ID=task(job, 3), SIGNAL="10")
     slurm.ok("RESUME", JOB_ID=task(job, 5))
-    until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "RUNNING", "RUNNING"])
+    wait_until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "RUNNING", "RUNNING"])
     assert "already ended" in slurm.fails("ABORT", JOB_ID=task(job, 3))
     slurm.ok("ABORT", JOB_ID=job.id)
-    until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "REMOVED", "REMOVED"])
+    wait_until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "REMOVED", "REMOVED"])
     for verb in ("ABORT", "HOLD", "RESUME"):
         assert job.id in slurm.fails(verb, JOB_ID=job.id)
     assert "only running jobs" in slurm.fails("SIGNAL", JOB_ID=job.id, SIGNAL="10")
@@ -222,7 +215,7 @@ def test_an_array_and_its_tasks_are_held_resumed_signalled_and_removed(slurm: La
 def test_resume_releases_held_tasks_beside_suspended_ones(slurm: Lab) -> None:
     """Slurm lets only its operators continue a suspended job, and says so."""
     job = slurm.start(ARRAY="0-2%1", **script("sleep 60"))
-    until(lambda: states(job)[0] == "RUNNING")
+    wait_until(lambda: states(job)[0] == "RUNNING")
     slurm.ok("HOLD", JOB_ID=job.id)
     subprocess.run(["scontrol", "suspend", task(job, 0)], check=True)
     assert states(job) == ["HELD", "HELD", "HELD"]
@@ -249,7 +242,7 @@ def test_an_array_that_waits_is_found_and_removed(slurm: Lab) -> None:
 def test_a_task_that_others_removed_before_it_began(slurm: Lab) -> None:
     job = slurm.start(ARRAY="1-3", NODES="2")
     subprocess.run(["scancel", task(job, 2)], check=True)
-    until(lambda: states(job) == ["QUEUED", "REMOVED", "QUEUED"])
+    wait_until(lambda: states(job) == ["QUEUED", "REMOVED", "QUEUED"])
     slurm.ok("ABORT", JOB_ID=job.id)
 
 
@@ -283,15 +276,15 @@ def test_dependencies_on_a_job_that_did_not_end_by_itself(slurm: Lab, end: str) 
     after = {kind: slurm.start(DEPENDENCY=f"{kind}:{first.id}", **script("echo ran")) for kind in KINDS}
     assert {job.status().state for job in after.values()} == {"QUEUED"}
     if end != "removed before it began":
-        until(lambda: first.status().state == "RUNNING")
+        wait_until(lambda: first.status().state == "RUNNING")
     if end != "over its limit":
         slurm.ok("ABORT", JOB_ID=first.id)
-    until(lambda: first.status().state in ENDED)
+    wait_until(lambda: first.status().state in ENDED)
     assert first.status().state == ("FAILED/TIME" if end == "over its limit" else "REMOVED")
     for kind in ("afternotok", "afterany"):
-        until(lambda k=kind: after[k].status().state == "DONE")  # type: ignore[misc]
+        wait_until(lambda k=kind: after[k].status().state == "DONE")  # type: ignore[misc]
         assert after[kind].read("stdout") == "ran\n"
-    until(lambda: after["afterok"].status().state in ENDED)
+    wait_until(lambda: after["afterok"].status().state in ENDED)
     assert " reason=DEPENDENCY" in after["afterok"].wait("REMOVED/DEPENDENCY").line
     assert not (after["afterok"].directory / "stdout").exists()
 
@@ -308,6 +301,6 @@ def test_dependencies_on_arrays_and_tasks(slurm: Lab) -> None:
     (array.directory / "go").touch()
     good.wait("DONE")
     assert " reason=DEPENDENCY" in bad.wait("REMOVED/DEPENDENCY").line
-    until(lambda: states(tasks) == ["REMOVED/DEPENDENCY", "REMOVED/DEPENDENCY"])
+    wait_until(lambda: states(tasks) == ["REMOVED/DEPENDENCY", "REMOVED/DEPENDENCY"])
     assert all(" reason=DEPENDENCY" in status.line for status in tasks.statuses())
     end.wait("DONE")

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.executors.ninfg.client import Client, attributes, shell
-from tests.executors.ninfg.conftest import processes, until
+from tests.executors.ninfg.conftest import processes
 from tests.lab.conftest import SITE, USER
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ class Ground:
     def assert_clean(self) -> None:
         """Say that no process, no job of Slurm's and no directory is left."""
         if self.profile == "torque":  # Slurm's qstat tells C while Slurm is still completing
-            until(lambda: self.slurm() == [])
+            wait_until(lambda: self.slurm() == [])
         assert self.slurm() == []
         assert processes(self.root) == []
         assert list(self.root.glob("*/*")) == []

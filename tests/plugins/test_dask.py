@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +22,10 @@ import osprofile
 from osprofile.plugins import dask as plugin
 from osprofile.plugins.dask import OSProfileCluster, OSProfileJob
 from tests.plugins.processes import find_processes, list_processes
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/plugins/dask.md"
@@ -105,11 +105,6 @@ def render(profile: str, description: osprofile.JobDescription) -> str:
 
     with osprofile.JobSession(profile, store=":memory:") as session:
         return session.run(render)
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    while not condition():
-        time.sleep(0.05)
 
 
 def write_profile(work: Path, shell: str) -> str:

@@ -22,6 +22,7 @@ from osprofile.plugins.psij import list_executors
 from osprofile.plugins.psij_description import build_description
 from osprofile.plugins.psij_executor import convert_status
 from tests.docs.pages import ROOT, read
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,15 +79,10 @@ def test_the_states_are_told_once_and_in_order(executor: JobExecutor) -> None:
         executor.set_job_status_callback(lambda _, status, told=of_executor: told.append(status))
         status = run(executor, job)
         assert (status.state, status.exit_code) == (end, exit_code)
-        wait_for(lambda told=of_executor: len(told) == 3)
+        wait_until(lambda told=of_executor: len(told) == 3)
         for told in (of_job, of_executor):
             assert [s.state for s in told] == [JobState.QUEUED, JobState.ACTIVE, end]
             assert [s.time for s in told] == sorted(s.time for s in told)
-
-
-def wait_for(condition: object) -> None:
-    while not condition():  # type: ignore[operator]
-        time.sleep(0.01)
 
 
 def test_a_job_that_a_signal_ends_has_failed(executor: JobExecutor) -> None:

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import time
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from osprofile.plugins import toil as plugin
 from osprofile.plugins.toil import OSProfileBatchSystem
 from tests.docs import pages
 from tests.plugins.processes import find_processes, list_processes
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,14 +126,6 @@ def wait_for_end(batch_system: OSProfileBatchSystem) -> UpdatedBatchJobInfo:
     while (end := batch_system.getUpdatedBatchJob(10)) is None:
         pass
     return end
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    for _ in range(2400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(condition)
 
 
 def run(batch_system: OSProfileBatchSystem, command: str, **settings: Any) -> UpdatedBatchJobInfo:  # noqa: ANN401

@@ -14,7 +14,8 @@ import pytest
 
 from tests.hunting import rounds
 from tests.profiles.conftest import ENDED
-from tests.profiles.test_linux import gone, processes, script, session_of, until
+from tests.profiles.test_linux import gone, processes, script, session_of
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -178,8 +179,8 @@ def test_all_shows_the_tasks_of_arrays_beside_other_jobs(linux: Target) -> None:
     single = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600")
     array = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600", ARRAY="1-3%2")
     wait_for(array, lambda found: states(found, [1, 2]) == {"RUNNING"})
-    until(linux.home / ".gpe/jobs/linux/live" / array.id)
-    until(linux.home / ".gpe/jobs/linux/live" / single.id)
+    wait_for_file(linux.home / ".gpe/jobs/linux/live" / array.id)
+    wait_for_file(linux.home / ".gpe/jobs/linux/live" / single.id)
     found = {name: status.state for name, status in linux.statuses().items()}
     names = [single.id, *(f"{array.id}_{index}" for index in (1, 2, 3))]
     assert found == dict(zip(names, ["RUNNING", "RUNNING", "RUNNING", "QUEUED"], strict=True))
@@ -270,10 +271,10 @@ def test_signal_reaches_the_programs_of_all_or_of_one(linux: Target) -> None:
     text = "trap 'echo USR1; exit 5' USR1; touch \"up.$GPE_ARRAY_INDEX\"; while :; do sleep 0.05; done"
     job = linux.start(**script(text), ARRAY="1-4%3", WALLTIME="600")
     for index in (1, 2, 3):
-        until(job.directory / f"up.{index}")
+        wait_for_file(job.directory / f"up.{index}")
     assert "has not begun" in linux.fails("SIGNAL", JOB_ID=f"{job.id}_4", SIGNAL=str(int(signal.SIGUSR1)))
     linux.ok("SIGNAL", JOB_ID=f"{job.id}_2", SIGNAL=str(int(signal.SIGUSR1)))
-    until(job.directory / "up.4")
+    wait_for_file(job.directory / "up.4")
     found = tasks(job)
     assert (found[2].state, found[2].exit) == ("DONE", 5)
     assert states(found, [1, 3, 4]) == {"RUNNING"}
@@ -352,7 +353,7 @@ def test_a_task_runs_once(linux: Target) -> None:
     job = linux.start(
         **script("echo begun >> begun; until [ -e go ]; do sleep 0.05; done; exit 3"), ARRAY="1"
     )
-    until(job.directory / "begun")
+    wait_for_file(job.directory / "begun")
     environment = {**linux.env, "GPE_ARRAY_ID": job.id, "GPE_JOB_ID": f"{job.id}_1"}
     again = ["setsid", "-w", "sh", ".gpe/script", "1"]
     (job.directory / "go").touch()
@@ -365,8 +366,8 @@ def test_a_task_runs_once(linux: Target) -> None:
 def test_an_array_that_waits_as_a_whole_is_one_line(linux: Target) -> None:
     """A hundred thousand lines took half a minute of each query, and all other jobs waited for it."""
     job = linux.start(**script("exit 0"), ARRAY="1-2000", START_TIME=in_seconds(3600))
-    until(job.directory / ".gpe/waiting")
-    until(linux.home / ".gpe/jobs/linux/live" / job.id)
+    wait_for_file(job.directory / ".gpe/waiting")
+    wait_for_file(linux.home / ".gpe/jobs/linux/live" / job.id)
     assert set(linux.statuses()) == {job.id}
     linux.ok("ABORT", JOB_ID=f"{job.id}_7")
     linux.ok("HOLD", JOB_ID=f"{job.id}_9")

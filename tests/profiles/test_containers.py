@@ -11,8 +11,8 @@ import pytest
 from osprofile.errors import IncarnationError
 from tests.profiles.conftest import exports, quoted
 from tests.profiles.test_environment import HOSTILE, check, run
-from tests.profiles.test_linux import until
 from tests.profiles.test_mpi import MPIRUN
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +180,7 @@ def test_signals_reach_the_program(linux: Target, programs: Path) -> None:
     install(programs, "apptainer")
     text = "trap 'exit 5' USR1; touch up; while :; do sleep 0.05; done"
     job = linux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), CONTAINER="x.sif")
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(signal.SIGUSR1)))
     assert job.wait().exit == 5
 

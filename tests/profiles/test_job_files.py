@@ -14,7 +14,8 @@ from osprofile.errors import IncarnationError
 from tests.profiles.conftest import DASH, exports, quoted
 from tests.profiles.test_arrays import all_ended, wait_for
 from tests.profiles.test_hostile_values import REFUSED, VALUES
-from tests.profiles.test_linux import script, until
+from tests.profiles.test_linux import script
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,7 @@ def test_a_temporary_directory_of_its_own(linux: Target, scratch: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_is_removed_after_a_signal(linux: Target, scratch: Path, number: int) -> None:
     job = linux.start(**script('touch "$TMPDIR/x" up; exec sleep 600'), TMP_DIR=str(scratch))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     assert len([*scratch.iterdir()]) == 1
     linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(number)))
     assert job.wait().signal == number
@@ -107,7 +108,7 @@ def test_it_is_removed_after_a_signal(linux: Target, scratch: Path, number: int)
 
 def test_it_is_removed_after_abort_and_after_the_wall_time(linux: Target, scratch: Path) -> None:
     job = linux.start(**script("touch up; exec sleep 600"), TMP_DIR=str(scratch))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     linux.ok("ABORT", JOB_ID=job.id)
     assert [*scratch.iterdir()] == []
     job = linux.start(**script("exec sleep 600"), TMP_DIR=str(scratch), WALLTIME="1")

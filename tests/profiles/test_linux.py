@@ -23,6 +23,7 @@ from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import DASH, ENDED, PROFILES, Job, exports, quoted
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,14 +74,6 @@ def gone(job: Job) -> bool:
     return False
 
 
-def until(path: Path) -> None:
-    for _ in range(3000):
-        if path.exists():
-            return
-        time.sleep(0.02)
-    raise AssertionError(path)
-
-
 @pytest.mark.parametrize(
     ("text", "state", "exit_code", "number"),
     [
@@ -98,7 +91,7 @@ def test_a_job_tells_how_it_ended(
     status = job.wait()
     assert (status.state, status.exit, status.signal) == (state, exit_code, number)
     assert job.read(".gpe_exit_status") == f"{exit_code if number is None else 128 + number}\n"
-    until(linux.home / ".gpe/jobs/linux/live" / job.id)  # the job does not wait for this link
+    wait_for_file(linux.home / ".gpe/jobs/linux/live" / job.id)  # the job does not wait for this link
     assert linux.statuses() == {job.id: status}
     assert gone(job)
 
@@ -174,7 +167,7 @@ def test_a_payload_that_exits_does_not_skip_the_epilogue(linux: Target, reposito
     start = incarnate(site, "START", context={"WORKING_DIRECTORY": str(directory)})
     linux.deploy(start.static_scripts)
     linux.sh(start.text)
-    until(directory / ".gpe_exit_status")
+    wait_for_file(directory / ".gpe_exit_status")
     assert (directory / ".gpe_exit_status").read_text() == "5\n"
 
 
@@ -182,7 +175,7 @@ def test_hold_and_resume_reach_every_process(linux: Target) -> None:
     # the second child leads a process group of its own
     text = "sleep 60 & perl -e 'setpgrp; exec qw(sleep 60)' & touch up; wait"
     job = linux.start(**script(text))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     assert job.status().state == "RUNNING"
 
     assert linux.ok("HOLD", JOB_ID=job.id) == ""
@@ -201,7 +194,7 @@ def test_hold_and_resume_reach_every_process(linux: Target) -> None:
 @pytest.mark.parametrize("held", [False, True])
 def test_abort_leaves_no_process(linux: Target, held: bool) -> None:
     job = linux.start(**script("sleep 60 & touch up; wait"))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     if held:
         linux.ok("HOLD", JOB_ID=job.id)
     assert linux.ok("ABORT", JOB_ID=job.id) == ""
@@ -214,7 +207,7 @@ def test_abort_leaves_no_process(linux: Target, held: bool) -> None:
 def test_abort_kills_what_ignores_term_and_what_left_the_session(linux: Target) -> None:
     text = "trap '' TERM; setsid sleep 61 & env -i setsid -w sleep 62 & touch up; sleep 60"
     job = linux.start(**script(text))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     time.sleep(0.1)
     linux.ok("ABORT", JOB_ID=job.id)
     assert job.status().state == "REMOVED"
@@ -228,7 +221,7 @@ def test_abort_kills_what_began_after_the_signal(linux: Target) -> None:
     """The processes that were there end by the first signal; what they began ignores it."""
     text = "trap 'setsid sh -c \"trap : TERM; touch later; while :; do sleep 1; done\" & exit' TERM; touch up; while :; do sleep 0.1; done"
     job = linux.start(**script(text))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     linux.ok("ABORT", JOB_ID=job.id)
     assert (job.directory / "later").exists()
     assert not processes(session_of(job))
@@ -269,7 +262,7 @@ def test_a_process_id_that_is_used_again_is_not_the_job(linux: Target) -> None:
 
 def test_a_job_that_vanished_is_never_done(linux: Target) -> None:
     job = linux.start(**script("touch up; exec sleep 60"))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     for pid in processes(session_of(job)):
         with suppress(ProcessLookupError):  # one that made the link to the job, and has just ended
             os.kill(pid, signal.SIGKILL)
@@ -280,7 +273,7 @@ def test_a_job_that_vanished_is_never_done(linux: Target) -> None:
 
 def test_a_job_whose_leader_was_killed_still_runs(linux: Target) -> None:
     job = linux.start(**script("touch up; exec sleep 60"))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     os.kill(int(session_of(job)), signal.SIGKILL)
     assert job.status().state == "RUNNING"
     linux.ok("ABORT", JOB_ID=job.id)

@@ -10,7 +10,7 @@ import pytest
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import PROFILES, Target, quoted
 from tests.profiles.test_arrays import all_ended, wait_for
-from tests.profiles.test_linux import until
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +142,7 @@ def test_what_a_setup_is_for(site: Site) -> None:
 def test_a_signal_for_the_program_leaves_the_cleanup(site: Site, number: str) -> None:
     target = site.target(cleanup="echo on > cleaned")
     job = target.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "touch up; exec sleep 600"))
-    until(job.directory / "up")
+    wait_for_file(job.directory / "up")
     target.ok("SIGNAL", JOB_ID=job.id, SIGNAL=number)
     assert job.wait().signal == int(number)
     assert job.read("cleaned") == "on\n"

@@ -13,7 +13,8 @@ import pytest
 
 from osprofile.errors import IncarnationError
 from tests.profiles.test_arrays import all_ended, in_seconds, states, tasks, wait_for
-from tests.profiles.test_linux import gone, processes, script, session_of, until
+from tests.profiles.test_linux import gone, processes, script, session_of
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,7 +156,7 @@ def test_an_unknown_job_is_refused_before_anything_is_submitted(linux: Target, u
 def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
     first = linux.start(**script(FIRST + "exit 0"))
     job = linux.start(DEPENDENCY=f"afterok:{first.id}")
-    until(job.directory / ".gpe/waiting")
+    wait_for_file(job.directory / ".gpe/waiting")
     linux.ok("HOLD", JOB_ID=job.id)
     assert (job.status().state, job.status().word) == ("HELD", "held")  # not suspended: it has not begun
     (first.directory / "go").touch()
@@ -165,7 +166,7 @@ def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
     linux.ok("RESUME", JOB_ID=job.id)
     assert job.wait().exit == 0
     job = linux.start(START_TIME="2100-01-01T00:00")
-    until(job.directory / ".gpe/waiting")
+    wait_for_file(job.directory / ".gpe/waiting")
     waits_for(job, "not before 2100-01-01T00:00")
     begun = time.monotonic()
     linux.ok("ABORT", JOB_ID=job.id)
@@ -178,7 +179,7 @@ def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
 
 def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
     job = linux.start(START_TIME="2100-01-01T00:00:00", ARRAY="1-2")
-    until(job.directory / ".gpe/waiting")
+    wait_for_file(job.directory / ".gpe/waiting")
     linux.ok("HOLD", JOB_ID=job.id)
     assert states(tasks(job)) == {"HELD"}
     assert f"resume {job.id}\n" in linux.fails("RESUME", JOB_ID=f"{job.id}_1")
@@ -191,7 +192,7 @@ def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
 
 def test_a_killed_job_that_waits_is_lost(linux: Target) -> None:
     job = linux.start(START_TIME="2100-01-01T00:00")
-    until(job.directory / ".gpe/host")
+    wait_for_file(job.directory / ".gpe/host")
     while left := processes(session_of(job)):
         for pid in left:
             with suppress(ProcessLookupError):
@@ -292,7 +293,7 @@ def test_an_end_counts_after_its_record_is_gone(linux: Target) -> None:
 def test_a_program_that_lost_its_leader_has_not_ended(linux: Target, array: bool) -> None:
     fields = {"ARRAY": "1"} if array else {}
     first = linux.start(**script("touch began; until [ -e go ]; do sleep 0.05; done"), **fields)
-    until(first.directory / "began")
+    wait_for_file(first.directory / "began")
     session = (first.directory / ".gpe/tasks/1/.gpe/session").read_text() if array else first.id
     after = linux.start(DEPENDENCY=f"afterany:{first.id}")
     os.kill(int(session.partition("-")[0]), signal.SIGKILL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from tests.cli.conftest import Ended
 from tests.cli.job.conftest import PROFILE, end, template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from osprofile.jobs.state import JobStatus
@@ -127,14 +126,6 @@ class Place:
     def sessions(self) -> list[Path]:
         """The directories of all jobs."""
         return sorted((self.root / "jobs").glob("*/*"))
-
-
-def wait_until(is_so: Callable[[], object]) -> None:
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + PATIENCE
-    while not is_so():
-        assert time.monotonic() < deadline, "it does not happen"
-        time.sleep(0.05)
 
 
 @pytest.fixture

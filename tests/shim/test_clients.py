@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.shim import scontrol
-from tests.shim.conftest import wait_until
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.shim.conftest import Place

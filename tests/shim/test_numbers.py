@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.hunting import rounds
-from tests.shim.conftest import PATIENCE, wait_until
+from tests.shim.conftest import PATIENCE
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.shim.conftest import Place

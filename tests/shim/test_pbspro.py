@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from tests.shim.conftest import wait_until
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.shim.conftest import Place

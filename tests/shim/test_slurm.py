@@ -16,7 +16,7 @@ from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import slurm
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
-from tests.shim.conftest import wait_until
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.shim.conftest import Place

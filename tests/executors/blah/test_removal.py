@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from tests.executors.blah.gridmanager import GridManager, ad
 from tests.executors.blah.test_daemon import home
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -51,11 +52,6 @@ class Site:
             return [Path(directory) for (directory,) in db.execute("SELECT directory FROM job")]
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():  # noqa: ASYNC110 - files change
-        await asyncio.sleep(0.05)
-
-
 def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> None:
     site = Site(home, 3600)
 
@@ -64,7 +60,7 @@ def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> Non
         (directory,) = site.recorded
         assert (directory / ".gpe/proxy").read_text() == "secret"
         await client.ended(job_id)
-        await until(lambda: not (directory / ".gpe/proxy").exists())
+        await wait_until_async(lambda: not (directory / ".gpe/proxy").exists())
         assert (await client.ended(job_id))["ExitCode"] == "0"  # HTCondor may ask again
 
     site.run(work)
@@ -81,13 +77,13 @@ def test_the_directories_of_ended_jobs_are_removed_in_time(home: Path) -> None:
             job_id = await client.submit(site.job())
             (directory,) = set(site.recorded) - {kept}
             await client.ended(job_id)
-            await until(lambda: site.recorded == [kept])
+            await wait_until_async(lambda: site.recorded == [kept])
             assert not directory.exists()
         await client.ask("BLAH_JOB_CANCEL", running)
         assert kept.exists()
         await client.ended(running)
         await client.ended(await client.submit(site.job()))
-        await until(lambda: not site.recorded and not kept.exists())
+        await wait_until_async(lambda: not site.recorded and not kept.exists())
 
     site.run(work)
 
@@ -105,7 +101,7 @@ def test_a_later_daemon_removes_what_was_due_meanwhile(home: Path) -> None:
     async def ask_about_another(client: GridManager) -> None:
         await asyncio.sleep(1)
         await client.ask("BLAH_PING", "linux")
-        await until(lambda: not site.recorded)
+        await wait_until_async(lambda: not site.recorded)
 
     site.run(ask_about_another)
     assert not directory.exists()
@@ -120,7 +116,7 @@ def test_a_directory_that_is_gone_keeps_nothing_else_from_being_removed(home: Pa
         shutil.rmtree(site.recorded[0])
         await asyncio.sleep(0.6)
         await client.ended(await client.submit(site.job()))
-        await until(lambda: len(site.recorded) <= 1)
+        await wait_until_async(lambda: len(site.recorded) <= 1)
 
     site.run(work)
 
@@ -133,7 +129,7 @@ def test_a_job_that_a_person_submitted_is_left_alone(home: Path) -> None:
     async def work(client: GridManager) -> None:
         await client.ended(f"linux/20260101/{native_id}")
         await client.ended(await client.submit(site.job()))
-        await until(lambda: len(site.recorded) == 1)
+        await wait_until_async(lambda: len(site.recorded) == 1)
 
     site.run(work)
     (directory,) = site.recorded

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.executors.ninfg.client import Client
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,7 +102,7 @@ class Machine:
 
     def assert_clean(self) -> None:
         """Say that no process, no directory and no link of a job is left; a killed process takes its time."""
-        until(lambda: processes(self.jobs) == [])
+        wait_until(lambda: processes(self.jobs) == [])
         assert self.directories == []
         links = (self.root / "home/.gpe/jobs").rglob("*")
         assert [path for path in links if path.is_symlink()] == []
@@ -119,12 +119,3 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     yield made
     for pid in processes(made.jobs):
         os.kill(pid, signal.SIGKILL)
-
-
-def until(what: object, seconds: float = 60.0) -> None:
-    """Wait until a function without arguments gives something true."""
-    assert callable(what)
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)

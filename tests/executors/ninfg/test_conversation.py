@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.executors.ninfg.client import PLAIN, SERVER, Client, attributes, block, shell
-from tests.executors.ninfg.conftest import processes, until
+from tests.executors.ninfg.conftest import processes
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +62,7 @@ def test_line_ends(machine: Machine, end: bytes) -> None:
     with machine.client() as client:
         client.send(block("1", attributes(**HERE)).replace(b"\r\n", end))
         assert client.reply() == "S"
-        client.until(lambda: client.created)
+        client.wait_until(lambda: client.created)
         client.wait(client.created["1"])
         client.send(b"EXIT" + end)
         assert client.end() == 0
@@ -90,7 +91,7 @@ def test_the_reply_comes_before_the_notify(machine: Machine) -> None:
     with machine.client() as client:
         client.send(b"".join(block(str(n), attributes(**HERE)) for n in range(1, 6)))
         assert [client.reply() for _ in range(5)] == ["S"] * 5
-        client.until(lambda: len(client.created) == 5)
+        client.wait_until(lambda: len(client.created) == 5)
         assert list(client.created) == ["1", "2", "3", "4", "5"]
         assert len(set(client.created.values())) == 5
         for job in client.created.values():
@@ -185,7 +186,7 @@ def test_destroy_of_a_live_job(machine: Machine, tmp_path: Path) -> None:
     with machine.client() as client:
         job = client.create(shell(f"trap '' TERM; touch {tmp_path}/up; sleep 600 & wait", **HERE))
         client.wait(job, "ACTIVE")
-        until((tmp_path / "up").exists)
+        wait_until((tmp_path / "up").exists)
         assert client.ask(f"JOB_DESTROY {job}") == "S"
         assert client.states[job] == ["ACTIVE"]
         assert processes(machine.jobs)
@@ -233,7 +234,7 @@ def test_an_array_is_one_job(machine: Machine, tmp_path: Path) -> None:
     with machine.client() as client:
         text = f"echo $$ > {tmp_path}/p.$$; until [ -e {tmp_path}/go ]; do sleep 0.02; done"
         job = client.create(shell(text, count="5", **HERE))
-        until(lambda: len(list(tmp_path.glob("p.*"))) == 5)
+        wait_until(lambda: len(list(tmp_path.glob("p.*"))) == 5)
         (tmp_path / "go").touch()
         assert client.wait(job) == "DONE"
         assert len(client.created) == 1
@@ -353,7 +354,7 @@ def test_pipelined_requests(machine: Machine) -> None:
         assert client.reply() == "F there is no job b"
         assert client.reply().startswith("F JOB_CREATE needs a request id")
         assert client.reply() == "SM"
-        client.until(lambda: client.created)
+        client.wait_until(lambda: client.created)
         client.wait(client.created["7"])
         while client.reply() != "REPLY_END":
             pass

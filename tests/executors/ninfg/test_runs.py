@@ -16,8 +16,9 @@ import pytest
 
 from osprofile.profile.data_directories import get_bundled_directory
 from tests.executors.ninfg.client import attributes, block, shell
-from tests.executors.ninfg.conftest import processes, until
+from tests.executors.ninfg.conftest import processes
 from tests.strategies import cdata
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.executors.ninfg.client import Client
@@ -50,7 +51,7 @@ def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
     with machine.client() as client:
         for number in range(1, 61):
             client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", **HERE)))
-        client.until(lambda: len(client.created) == 60)
+        client.wait_until(lambda: len(client.created) == 60)
         assert {client.wait(job) for job in client.created.values()} == {"DONE"}
         assert client.exit() == 0
     assert (tmp_path / "ran").read_text() == "x\n" * 60
@@ -72,7 +73,7 @@ def test_the_array_of_a_failing_program(machine: Machine, tmp_path: Path) -> Non
 def test_an_array_is_cancelled_as_a_whole(machine: Machine) -> None:
     with machine.client() as client:
         job = client.create(shell("exec sleep 600", count="5", **HERE))
-        until(lambda: len(processes(machine.jobs)) == 5)
+        wait_until(lambda: len(processes(machine.jobs)) == 5)
         assert client.ask(f"JOB_DESTROY {job}") == "S"
         assert client.wait(job) == "DONE"
         assert processes(machine.jobs) == []
@@ -235,7 +236,7 @@ def test_the_auth_number_reaches_the_program_alone(machine: Machine, host: str) 
         assert "feature STAGING_AUTH_NUMBER" in client.query_features()
         pairs = {"redirect_enable": "true", "stdout_file": str(out), "hostname": host, **HERE}
         job = client.create(attributes(executable_path=str(reader), auth_number=number, **pairs))
-        until(Path(f"{reader}.up").exists)
+        wait_until(Path(f"{reader}.up").exists)
         found = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes(machine.jobs)]
         assert any(b"--authNumberFile=" in words for words in found)
         assert not any(number.encode() in words for words in found)
@@ -293,7 +294,7 @@ def test_the_output_of_a_destroyed_job(machine: Machine, tmp_path: Path) -> None
             **HERE,
         )
         job = client.create(pairs)
-        until((tmp_path / "up").exists)
+        wait_until((tmp_path / "up").exists)
         assert client.ask(f"JOB_DESTROY {job}") == "S"
         assert client.wait(job) == "DONE"
         assert out.read_text() == "begun\n"
@@ -415,7 +416,7 @@ def test_a_connection_that_breaks(machine: Machine) -> None:
         assert client.ask(f"JOB_DESTROY {job}") == "S"
         client._has_sent_exit = True
         assert client.ask("EXIT") == "S"
-        until(lambda: len(re.findall("connection closed", machine.log())) > 1)
+        wait_until(lambda: len(re.findall("connection closed", machine.log())) > 1)
         assert client.process.poll() is None
         assert processes(machine.jobs)
         (machine.root / "cut").unlink()
@@ -429,7 +430,7 @@ def test_a_second_signal_gives_up(machine: Machine) -> None:
         client.wait(job, "ACTIVE")
         (machine.root / "cut").touch()
         client.terminate()
-        until(lambda: "connection closed" in machine.log())
+        wait_until(lambda: "connection closed" in machine.log())
         client.terminate()
         assert client.process.wait(60) == 1
     left = [line for line in machine.log().splitlines() if line.endswith("is left behind")]

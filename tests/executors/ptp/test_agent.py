@@ -24,6 +24,7 @@ from osprofile.jobs.store import Store
 from osprofile.profile.repository import Repository
 from tests.executors.ptp.client import FILTER, JOB, MACHINE, NODE, QUEUE, RESUME, SUBMIT, SUSPEND
 from tests.strategies import read_with_texts
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,14 +46,6 @@ def said(live: Live, expected: bytes, seconds: float = 20.0) -> None:
     live.until(lambda: len(live.raw) >= len(expected), seconds)
     assert bytes(live.raw) == expected
     live.raw.clear()
-
-
-def until(what: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until something is true that the agent does not tell."""
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def silent(live: Live, seconds: float = 0.8) -> None:
@@ -239,7 +232,7 @@ def test_a_job_that_ended_while_events_were_suspended(place: Place) -> None:
         assert live.do(SUSPEND) == (0, [])
         queue = live.client.id_of(QUEUE, "default")
         assert live.do(SUBMIT, f"queueId={queue}", "jobSubId=J", "execName=true") == (0, [])
-        until(lambda: states(place) == [JobState.DONE])
+        wait_until(lambda: states(place) == [JobState.DONE])
         assert live.do(RESUME) == (0, [])
         live.until(lambda: live.found("J") is not None)
         job = live.found("J")
@@ -320,7 +313,7 @@ def test_a_refused_job_leaves_nothing(place: Place) -> None:
         live.begin()
         number, args = live.do(SUBMIT, "jobSubId=JOB_1", "execName=true")
         assert (number, args[3].endswith("qsub: the queue is full")) == (211, True)
-        until(lambda: place.directories == [])
+        wait_until(lambda: place.directories == [])
         assert live.quit() == 0
 
 
@@ -372,7 +365,7 @@ def test_an_ended_job_leaves_nothing(place: Place) -> None:
         job = live.submit(*shell("echo out; echo err >&2; echo x > made"), f"workingDir={place.root}")
         live.wait(job)
         live.until(lambda: {"processStdout", "processStderr"} <= live.process_of(job).keys())
-        until(lambda: place.directories == place.links == [])
+        wait_until(lambda: place.directories == place.links == [])
         assert live.quit() == 0
     assert (place.root / "made").exists()
 
@@ -389,7 +382,7 @@ def test_what_a_client_has_not_got_stays(place: Place) -> None:
         live.wait(live.submit(*shell("echo muted"), sub_id="JOB_3"))
         gone = live.submit("execName=true", sub_id="JOB_4")
         live.wait(gone)
-        until(lambda: len(place.directories) == 3)
+        wait_until(lambda: len(place.directories) == 3)
         assert live.quit() == 0
     assert {(found / "stdout").stat().st_size for found in place.directories} == {0, 2000000, 6}
     assert sum((found / "result").exists() for found in place.directories) == 1
@@ -408,7 +401,7 @@ def test_an_output_that_was_written_anew_stays(place: Place, second: str) -> Non
         (place.root / "fifo").write_text("\n")
         live.wait(job)
         live.wait(live.submit("execName=true", sub_id="JOB_2"))
-        until(lambda: len(place.directories) <= 1)
+        wait_until(lambda: len(place.directories) <= 1)
         assert live.quit() == 0
     (directory,) = place.directories
     assert (directory / "stdout").read_text() == second
@@ -429,7 +422,7 @@ def test_the_output_of_a_job_of_an_earlier_session(place: Place) -> None:
         (place.root / "fifo").write_text("\n")
         live.wait(job)
         live.until(lambda: live.process_of(job).get("processStdout") == "more\n")
-        until(lambda: place.directories == place.links == [])
+        wait_until(lambda: place.directories == place.links == [])
         assert live.quit() == 0
 
 
@@ -449,7 +442,7 @@ def test_the_directory_of_a_job_of_another_tool_stays(place: Place) -> None:
         live.until(lambda: live.process_of(job).get("processStdout") == "x\n")
         other = live.submit("execName=true", sub_id="JOB_2")
         live.wait(other)
-        until(lambda: len(place.directories) == 1)
+        wait_until(lambda: len(place.directories) == 1)
         assert live.quit() == 0
     assert (place.directories[0] / "stdout").read_text() == "x\n"
 
