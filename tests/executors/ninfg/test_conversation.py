@@ -62,7 +62,7 @@ def test_line_ends(machine: Machine, end: bytes) -> None:
     with machine.client() as client:
         client.send(block("1", attributes(**HERE)).replace(b"\r\n", end))
         assert client.reply() == "S"
-        client.wait_until(lambda: client.created)
+        client.until(lambda: client.created)
         client.wait(client.created["1"])
         client.send(b"EXIT" + end)
         assert client.end() == 0
@@ -91,7 +91,7 @@ def test_the_reply_comes_before_the_notify(machine: Machine) -> None:
     with machine.client() as client:
         client.send(b"".join(block(str(n), attributes(**HERE)) for n in range(1, 6)))
         assert [client.reply() for _ in range(5)] == ["S"] * 5
-        client.wait_until(lambda: len(client.created) == 5)
+        client.until(lambda: len(client.created) == 5)
         assert list(client.created) == ["1", "2", "3", "4", "5"]
         assert len(set(client.created.values())) == 5
         for job in client.created.values():
@@ -354,7 +354,7 @@ def test_pipelined_requests(machine: Machine) -> None:
         assert client.reply() == "F there is no job b"
         assert client.reply().startswith("F JOB_CREATE needs a request id")
         assert client.reply() == "SM"
-        client.wait_until(lambda: client.created)
+        client.until(lambda: client.created)
         client.wait(client.created["7"])
         while client.reply() != "REPLY_END":
             pass

@@ -51,7 +51,7 @@ def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
     with machine.client() as client:
         for number in range(1, 61):
             client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", **HERE)))
-        client.wait_until(lambda: len(client.created) == 60)
+        client.until(lambda: len(client.created) == 60)
         assert {client.wait(job) for job in client.created.values()} == {"DONE"}
         assert client.exit() == 0
     assert (tmp_path / "ran").read_text() == "x\n" * 60
