@@ -94,7 +94,9 @@ class OSProfileScheduler(BashCliScheduler):
             raise SchedulerError(f"The states of the jobs are not known ({retval}): {stderr or stdout}")
         if stderr.strip():
             self.logger.warning(stderr.strip())
-        return [_build_job_info(job) for job in _read_jobs(stdout, stderr) if job["id"]]
+        jobs = [_build_job_info(job) for job in _read_jobs(stdout, stderr) if job["id"]]
+        # Two clusters may have the same id. AiiDA takes the last one: no job ends before it has.
+        return sorted(jobs, key=lambda job: job.job_state is not JobState.DONE)
 
     def _get_kill_command(self, jobid: str) -> str:
         return shlex.join(["incarnate", "job", "cancel", "--", jobid])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -17,18 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiida import engine, orm
-from aiida.cmdline.commands.cmd_computer import computer_test
+from aiida.engine.daemon.execmanager import kill_calculation
 from aiida.manage import get_manager
 from aiida.manage.configuration import load_profile
 from aiida.plugins import CalculationFactory, SchedulerFactory
 from aiida.schedulers import JobState, JobTemplate, SchedulerError
 from aiida.storage.sqlite_temp import SqliteTempBackend
 from aiida.transports.plugins.local import LocalTransport
-from click.testing import CliRunner
-from plumpy.exceptions import KilledError
 
 import osprofile
 from osprofile.plugins.aiida import OSProfileScheduler
+from tests.docs import pages
 from tests.plugins.processes import list_processes
 
 if TYPE_CHECKING:
@@ -228,26 +226,38 @@ def test_a_calculation_whose_job_is_removed_has_failed(code: orm.InstalledCode) 
     assert list_processes(os.environ["OSPROFILE_TEST_MARK"]) == []
 
 
-def test_a_calculation_that_is_killed_removes_its_job(code: orm.InstalledCode) -> None:
-    def interrupt() -> None:
-        wait_until(lambda: any(job["state"] == "RUNNING" for job in list_jobs()))
-        time.sleep(1)  # AiiDA has its id
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KilledError):
-        calculate(code, append_text="sleep 1000")
-    thread.join()
-    assert orm.QueryBuilder().append(orm.CalcJobNode).one()[0].is_killed
+def test_a_calculation_that_is_killed_removes_its_job(
+    code: orm.InstalledCode, scheduler: OSProfileScheduler
+) -> None:
+    node = orm.CalcJobNode(computer=code.computer)
+    node.set_job_id(submit(scheduler, "sleep 1000"))
+    kill_calculation(node, scheduler.transport)
     (job,) = list_jobs()
-    assert (job["state"], job["cause"]) == ("REMOVED", "USER")
+    assert (job["id"], job["state"], job["cause"]) == (node.get_job_id(), "REMOVED", "USER")
     assert list_processes(os.environ["OSPROFILE_TEST_MARK"]) == []
+    kill_calculation(node, scheduler.transport)  # it has ended: no error
 
 
-def test_verdi_tests_the_computer(code: orm.InstalledCode) -> None:
-    done = CliRunner().invoke(computer_test, [code.computer.label])
-    assert "all 6 tests succeeded" in done.output
+def test_the_page_shows_what_happens(place: Path) -> None:
+    subprocess.run(["verdi", "presto", "--no-broker"], capture_output=True, check=True)
+    commands = [
+        c
+        for block in pages.read("docs/plugins/aiida.md")
+        if block.word == "console"
+        for c in pages.commands(block)
+    ]
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command.text],
+            cwd=place,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        assert pages.match(command.output, done.stdout, {}) is not None, done.stdout
+    assert len(commands) == 3
 
 
 def test_the_example_of_the_page(place: Path) -> None:
@@ -304,6 +314,12 @@ def test_the_state_of_a_job(row: dict[str, Any], state: JobState) -> None:
     assert (info.exit_status, info.terminating_signal) == (row.get("exit_code"), row.get("signal"))
     assert [machine.name for machine in info.allocated_machines] == row.get("hosts", [])
     assert info.load_from_serialized(info.serialize()) == info
+
+
+def test_an_id_of_two_clusters_has_ended_when_both_have() -> None:
+    rows = [{**ROW, "state": state} for state in ("DONE", "RUNNING", "FAILED")]
+    jobs = OSProfileScheduler()._parse_joblist_output(0, json.dumps(rows), "")
+    assert jobs[-1].job_state is JobState.RUNNING
 
 
 @pytest.mark.parametrize("state", list(osprofile.JobState))
