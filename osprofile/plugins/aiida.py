@@ -48,6 +48,7 @@ _EXIT_CODES: Final[Mapping[str, ExitCode]] = {
     osprofile.EndCause.TIME: CalcJob.exit_codes.ERROR_SCHEDULER_OUT_OF_WALLTIME,
     osprofile.EndCause.NODE: CalcJob.exit_codes.ERROR_SCHEDULER_NODE_FAILURE,
 }
+_TIMES: Final = {"submission_time": "submitted", "dispatch_time": "started", "finish_time": "ended"}
 _OTHER_END: Final = 199
 """The exit status for any other end that is not the program's own, in the range that AiiDA keeps for schedulers."""
 
@@ -115,10 +116,10 @@ class OSProfileScheduler(BashCliScheduler):
         stdout: str | None = None,
         stderr: str | None = None,
     ) -> ExitCode | None:
-        """Return the exit code for a job that did not end by itself, else None: its exit code is the parser's business."""
+        """Return None for a job that ended by itself, whose output the parser judges, else the exit code that says why."""
         del stdout, stderr  # the batch system's state says more than words in the job's output
         if detailed_job_info is None:
-            return None
+            return ExitCode(_OTHER_END, "How the job ended is not known.", invalidates_cache=True)
         (job,) = _read_jobs(str(detailed_job_info["stdout"]), str(detailed_job_info["stderr"]))
         if job["state"] == osprofile.JobState.DONE:
             return None
@@ -133,9 +134,7 @@ def _list_options(job_tmpl: JobTemplate) -> list[str]:
         raise ValueError("submit_as_hold: no profile submits a job as held; hold it by incarnate job hold")
     resource, memory = job_tmpl.job_resource, job_tmpl.max_memory_kb
     is_parallel = resource.get_tot_num_mpiprocs() > 1  # profiles for one machine have no field for the nodes
-    events = ["begin"] * bool(job_tmpl.email_on_started) + ["end", "fail"] * bool(
-        job_tmpl.email_on_terminated
-    )
+    events = {"begin": job_tmpl.email_on_started, "end,fail": job_tmpl.email_on_terminated}
     values = {
         "--key": f"aiida-{uuid.uuid4()}",  # AiiDA repeats a submission that failed
         "--name": osprofile.build_job_name(job_tmpl.job_name or "aiida"),
@@ -151,7 +150,7 @@ def _list_options(job_tmpl: JobTemplate) -> list[str]:
         "--stdout": job_tmpl.sched_output_path,
         "--stderr": job_tmpl.sched_output_path if job_tmpl.sched_join_files else job_tmpl.sched_error_path,
         "--notify": job_tmpl.email,
-        "--notify-events": ",".join(events),
+        "--notify-events": ",".join(name for name, is_wanted in events.items() if is_wanted),
     }
     options = [f"{option}={value}" for option, value in values.items() if value not in {None, ""}]
     return [*options, *["--requeue"] * bool(job_tmpl.rerunnable)]
@@ -183,11 +182,7 @@ def _build_job_info(job: dict[str, Any]) -> JobInfo:
         info.wallclock_time_seconds = int(job["elapsed"])
     elif job["started"] is not None:
         info.wallclock_time_seconds = int((job["ended"] or time.time()) - job["started"])
-    for name, moment in {
-        "submission_time": "submitted",
-        "dispatch_time": "started",
-        "finish_time": "ended",
-    }.items():
-        if job[moment] is not None:
-            info[name] = datetime.fromtimestamp(job[moment], UTC)
+    for attribute, name in _TIMES.items():
+        if job[name] is not None:
+            info[attribute] = datetime.fromtimestamp(job[name], UTC)
     return info

@@ -358,6 +358,13 @@ def test_an_end_that_is_not_the_program_s_own_is_a_failure(
     )
 
 
+def test_an_end_that_is_not_known_is_a_failure(scheduler: OSProfileScheduler) -> None:
+    assert scheduler.get_detailed_job_info("1-2-3")["retval"] == 2  # AiiDA gives None then
+    exit_code = scheduler.parse_output(None)
+    assert exit_code is not None
+    assert exit_code.status == 199
+
+
 def test_an_unknown_job_hides_no_other(scheduler: OSProfileScheduler) -> None:
     job_id = submit(scheduler, "sleep 1000")
     assert [info.job_id for info in scheduler.get_jobs(jobs=["1-2-3", job_id])] == [job_id]
