@@ -3,13 +3,14 @@
 import os
 import sys
 
-from aiida import engine, load_profile, orm
+from aiida import engine, orm
 from aiida.calculations.arithmetic.add import ArithmeticAddCalculation
+from aiida.manage import get_manager
 from aiida.storage.sqlite_temp import SqliteTempBackend
 
 if __name__ == "__main__":
-    # With an AiiDA profile of your own, as that of `verdi presto`, `load_profile()` is enough.
-    load_profile(SqliteTempBackend.create_profile("example"))
+    # With an AiiDA profile of your own, as that of `verdi presto`, write `aiida.load_profile()`.
+    get_manager().load_profile(SqliteTempBackend.create_profile("example"))
     computer = orm.Computer(
         label="here",
         hostname="localhost",
