@@ -4,7 +4,7 @@
 # make test    the tests; with HUNT=1 their hunts at length, as .ci/run has them
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, FLUX=1, these, too
 # make docs    the manual, built to site/, and its tests; make browser, the pages in a Chromium (Debian's package chromium)
-# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask, Toil and AiiDA, and the facility's API; make suites, the projects' own tests
+# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask, Toil, AiiDA and Cylc, and the facility's API; make suites, the projects' own tests
 # make picture  record the pictures of README and the manual; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
@@ -94,7 +94,7 @@ plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
 # With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
-SUITES         ?= toil dask psij parsl snakemake clients
+SUITES         ?= toil dask psij parsl snakemake cylc clients
 SUITES_PROFILE ?= linux
 suites: $(SUITES:%=suite-%)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from osprofile.job_scripts import bsub, qsub, sbatch, sge
 from osprofile.job_scripts.command_line import (
     Option,
     OptionValue,
@@ -19,6 +21,9 @@ from osprofile.job_scripts.command_line import (
     split_list,
     split_words,
 )
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 TABLE = (
     Option("number", ("-n", "--number"), "N"),
@@ -207,3 +212,13 @@ def test_scripts_that_no_shell_runs(content: bytes) -> None:
     with pytest.raises(UsageError) as refusal:
         make_script(content, "x")
     assert refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "module", [sbatch, qsub, bsub, sge], ids=lambda module: module.__name__.rpartition(".")[2]
+)
+def test_each_field_of_an_option_has_the_option(module: ModuleType) -> None:
+    """Else the option is read as one that nobody knows."""
+    (table,) = (value for name, value in vars(module).items() if name.endswith("_TABLE"))
+    (fields,) = (value for name, value in vars(module).items() if name.endswith("_FIELDS") and name.isupper())
+    assert set(fields) - {option.name for option in table} == set()

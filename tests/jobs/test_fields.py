@@ -11,14 +11,14 @@ from pathlib import Path
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, FIELD_BY_ATTRIBUTE, FIELDS, JobDescription
 
 ROOT = Path(__file__).parents[2]
-ROW = """    licenses: Annotated[Text, JobField("LICENSES", "Licences that it takes.", "--licenses -L NAMES")] = None
+ROW = """    frobs: Annotated[Text, JobField("FROBS", "What it takes of frobs.", "--frobs -L NAMES")] = None
 """
 SITE = """<Profile xmlns="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
   xmlns:ext="urn:osprofile:extension" name="site" extends="slurm">
   <UspaceRoot>/tmp</UspaceRoot><Delimiter>/</Delimiter>
   <idb:Template name="">
-    <idb:Field name="LICENSES" ext:directive="#SBATCH --licenses=$1" ext:pattern="[a-z:0-9]*">
-      <idb:Description>Licences.</idb:Description>
+    <idb:Field name="FROBS" ext:directive="#SBATCH --frobs=$1" ext:pattern="[a-z:0-9]*">
+      <idb:Description>Frobs.</idb:Description>
       <idb:Default/>
     </idb:Field>
   </idb:Template>
@@ -26,14 +26,14 @@ SITE = """<Profile xmlns="http://gpe.intel.com/osprs/profile" xmlns:idb="http://
 """
 SBATCH = """#!/bin/sh
 for script do :; done
-grep licenses "$script" >> "$HOME/asked"
+grep frobs "$script" >> "$HOME/asked"
 echo $$
 """
 PYTHON = """
 from osprofile import JobDescription
 from osprofile.jobs.request import build_request
 from osprofile.page.submit_options import format_option
-print(build_request(JobDescription(licenses="c")), format_option("LICENSES"))
+print(build_request(JobDescription(frobs="c")), format_option("FROBS"))
 """
 
 
@@ -50,7 +50,7 @@ def test_a_new_field_is_one_row_and_one_line_of_a_profile(tmp_path: Path) -> Non
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/sbatch").write_text(SBATCH)
     (tmp_path / "bin/sbatch").chmod(0o755)
-    (tmp_path / "jobs.csv").write_text("licenses\nb:2\n")
+    (tmp_path / "jobs.csv").write_text("frobs\nb:2\n")
     environment = {
         "PATH": f"{tmp_path}/bin:{os.environ['PATH']}",
         "HOME": str(tmp_path),
@@ -66,11 +66,11 @@ def test_a_new_field_is_one_row_and_one_line_of_a_profile(tmp_path: Path) -> Non
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "-L, --licenses NAMES" in run("cli.py", "job", "submit", "--help")
+    assert "-L, --frobs NAMES" in run("cli.py", "job", "submit", "--help")
     run("cli.py", "job", "submit", "-p", "site", "-L", "a", "true")
     run("cli.py", "job", "submit", "-p", "site", "--from", "jobs.csv", "true")
-    assert (tmp_path / "asked").read_text() == "#SBATCH --licenses=a\n#SBATCH --licenses=b:2\n"
-    assert run("-c", PYTHON) == "{'LICENSES': 'c'} --licenses NAMES\n"
+    assert (tmp_path / "asked").read_text() == "#SBATCH --frobs=a\n#SBATCH --frobs=b:2\n"
+    assert run("-c", PYTHON) == "{'FROBS': 'c'} --frobs NAMES\n"
 
 
 def test_every_attribute_is_a_field_a_context_or_a_choice() -> None:

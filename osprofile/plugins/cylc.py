@@ -1,0 +1,88 @@
+"""Cylc's jobs on any batch system that has a profile. See docs/plugins/cylc.md.
+
+    [platforms]
+        [[mycluster]]
+            job runner = osprofile.plugins.cylc
+
+Cylc imports this module, and runs the commands below where it submits jobs. Written against cylc-flow 8.5.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+import osprofile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["JOB_RUNNER_HANDLER"]
+
+_PREFIX: Final = "#OSPROFILE "
+"""How the line of a job file begins that has the options of `incarnate job submit`."""
+_ENDED: Final = {
+    osprofile.JobState.DONE,
+    osprofile.JobState.FAILED,
+    osprofile.JobState.REMOVED,
+    osprofile.JobState.LOST,
+}
+
+
+class OSProfileHandler:
+    """What Cylc asks of a job runner; see `ExampleHandler` in `cylc.flow.job_runner_handlers.documentation`."""
+
+    KILL_CMD_TMPL = "incarnate job cancel -- '%(job_id)s'"
+    REC_ID_FROM_SUBMIT_OUT = re.compile(r"(?P<id>\S+)\s*\Z")
+
+    @staticmethod
+    def format_directives(job_conf: Mapping[str, Any]) -> list[str]:
+        """Return the line with the options of a job: Cylc's own, then the task's directives."""
+        cycle, _, task = job_conf["task_id"].partition("/")
+        options = {"name": osprofile.build_job_name(f"{task}.{cycle}.{job_conf['workflow_name']}")}
+        if limit := job_conf["execution_time_limit"]:
+            options["walltime"] = f"{limit:.0f}"
+        options |= job_conf["directives"]
+        words = [f"--{key}={value}" if value else f"--{key}" for key, value in options.items()]
+        if broken := [word for word in words if "\n" in word]:
+            message = f"the directive {broken[0]!r} has a line end"
+            raise ValueError(message)
+        return [_PREFIX + shlex.join(words)]
+
+    @staticmethod
+    def submit(job_file_path: str, submit_opts: Mapping[str, Any]) -> tuple[int, str, str]:
+        """Submit a job file; return the exit code and what was printed. Submitted again, the same file is the same job."""
+        with open(job_file_path, encoding="utf-8") as file:
+            line = next(line for line in file if line.startswith(_PREFIX))
+            written = os.fstat(file.fileno()).st_mtime_ns
+        options = [f"--key=cylc:{job_file_path}:{written}", *shlex.split(line.removeprefix(_PREFIX))]
+        options += [
+            f"--stdout={job_file_path}.out",
+            f"--stderr={job_file_path}.err",
+        ]  # where Cylc looks for them
+        done = subprocess.run(
+            ["incarnate", "job", "submit", *options, job_file_path],
+            env=submit_opts.get("env"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    @staticmethod
+    def get_poll_many_cmd(job_ids: list[str]) -> list[str]:
+        """Return the command that prints the states of jobs."""
+        return ["incarnate", "job", "list", "--json", "--", *job_ids]
+
+    @staticmethod
+    def filter_poll_many_output(out: str) -> list[str]:
+        """Return the ids of the jobs that have not ended."""
+        return [job["id"] for job in json.loads(out or "[]") if job["state"] not in _ENDED]
+
+
+JOB_RUNNER_HANDLER: Final = OSProfileHandler()
