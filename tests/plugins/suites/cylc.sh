@@ -22,12 +22,10 @@ cat > profiles/site/profile.xml << EOF
 </osp:Profile>
 EOF
 export OSPROFILE_PATH="$work/profiles"
-cat > home/.cylc/flow/global.cylc << EOF
-[platforms]
-    [[mycluster]]
-        hosts = localhost
+# the platform of the manual's page
+sed -n '/^\[platforms\]/,/^```/{/^```/!p;}' "$root/docs/plugins/cylc.md" > home/.cylc/flow/global.cylc
+cat >> home/.cylc/flow/global.cylc << EOF
         install target = localhost
-        job runner = osprofile.plugins.cylc
         global init-script = export PATH="$PATH" HOME="$HOME"
 EOF
 cat > home/cylc-run/flow/flow.cylc << 'EOF'
