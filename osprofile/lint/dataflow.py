@@ -11,7 +11,8 @@ from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK, Flow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from osprofile.lint.shell.lexer import LexedScript, PlaceholderT
+    from osprofile.lint.shell.cursor import PlaceholderT
+    from osprofile.lint.shell.lexer import LexedScript
     from osprofile.lint.shell.position import Command, Position, Variable
 
 DECLARING_COMMANDS: Final = frozenset({"export", "readonly", "local", "declare", "typeset"})
