@@ -16,6 +16,8 @@ from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import LINE_ENDS
 
 NUL = "\0"
+# The parser and all that walks the tree are recursive: this keeps them far from Python's limit.
+MAX_NESTING = 64
 _BLANKS = frozenset(" \t\n\x0b\f\r")
 _LINE_END_CHARS = frozenset(LINE_ENDS.list_chars())
 
@@ -47,12 +49,19 @@ class PatternReader:
         self._chars = [char for char, _ in quoted] + [NUL, NUL]
         self._offsets = [index for _, index in quoted] + [len(text)] * 2
         self.cursor = 0
+        self.depth = 0
 
     def raise_error(self, message: str, *, index: int | None = None, hint: str = "") -> NoReturn:
         """Raise JavaRegexError at the last character read, or at `index` of the original text."""
         if index is None:
             index = self._offsets[max(0, min(self.cursor - 1, self.length))]
         raise JavaRegexError(message, text=self.text, index=index, hint=hint)
+
+    def enter_level(self) -> None:
+        """Enter one level of nesting, of which `depth` is the number."""
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.raise_error(f"more than {MAX_NESTING} levels of nesting", hint="write the pattern flatter")
 
     def has_flag(self, flag: Flags) -> bool:
         """Return whether a flag is on."""
