@@ -12,20 +12,23 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import re
 import sys
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common, options
 from osprofile.cli.common import GROUPS, VERBS
 from osprofile.errors import OSProfileError
-from osprofile.text import quote_name, suggest_names
+from osprofile.text import quote_name, quote_shell_word, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
+_ASSIGNMENT: Final = re.compile("[A-Z][A-Z0-9_]*=")
 _OTHER_WORDS: Final = {
     "deploy": ("render", "--deploy"),
     "explain": ("lint", "--explain"),
@@ -91,10 +94,21 @@ def run_command_line(words: Sequence[str]) -> int:
         arguments = options.parse_arguments(verb, full[1:], os.environ)
         if arguments is not None:
             return common.run_verb(verb, arguments, words[0] if implicit else "")
-        if implicit and not words[0].startswith("-") and (hint := common.suggest_command(words[0])):
-            common.print_message(f"incarnate: {quote_name(words[0])} is not a command\n    hint: {hint}")
+        if message := _explain_misuse(full, words[0] if implicit else ""):
+            common.print_message(message)
             return common.usage_exit_code(words)
     return _run_typer(full)
+
+
+def _explain_misuse(words: Sequence[str], first: str) -> str:
+    """Return the error of a command line that does not fit, where more can be said than typer does; empty if not."""
+    before = pairwise(words if words[0] == "render" else ())
+    if word := next((w for last, w in before if _ASSIGNMENT.match(w) and last[:1] != "-"), ""):
+        hint = f"a field is set by --set {quote_shell_word(word)}"
+        return f"incarnate: {quote_name(word)} is no option\n    hint: {hint}"
+    if first and not first.startswith("-") and (hint := common.suggest_command(first)):
+        return f"incarnate: {quote_name(first)} is not a command\n    hint: {hint}"
+    return ""
 
 
 def _replace_other_words(words: Sequence[str]) -> Sequence[str]:

@@ -86,6 +86,11 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
             "incarnate: lnt is not a command\n    hint: did you mean the command lint?\n",
         ),
         (
+            ("GREET", "-p", "{site}", "TEXT=a b"),
+            2,
+            "incarnate: 'TEXT=a b' is no option\n    hint: a field is set by --set 'TEXT=a b'\n",
+        ),
+        (
             ("GREET", "-p", "{site}", "-v", "LOWD"),
             2,
             "incarnate: {site}:5:3: template GREET has no variation 'LOWD'\n",
