@@ -90,7 +90,7 @@ browser: $(VENV)/.browser
 
 plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m mypy --config-file tests/plugins/mypy.ini
-	$(PLUGINS)/bin/basedpyright --project tests/plugins/pyrightconfig.json  # but Dask's example, whose own types it does not read
+	$(PLUGINS)/bin/basedpyright --pythonpath $(PLUGINS)/bin/python --project tests/plugins/pyrightconfig.json  # but Dask's example, whose own types it does not read
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
 # With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
