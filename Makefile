@@ -111,8 +111,8 @@ golden: $(VENV)/.dev
 LAB_BENCHMARKS ?= jobs events blah far
 lab: $(VENV)/.dev
 	sh tests/lab/ci.sh
-	$(if $(OAR),sh tests/lab/oar-up.sh)
-	$(if $(FLUX),sh tests/lab/flux-up.sh)
+	$(if $(OAR),sh tests/lab/oar-up.sh,@echo "OAR is left out: OAR=1 installs and starts it, in a minute")
+	$(if $(FLUX),sh tests/lab/flux-up.sh,@echo "Flux is left out: FLUX=1 builds and starts it, in six minutes")
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m "not alone" $(PYTEST)
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m alone
 	$(BIN)/python -m pytest tests/lab/test_sge.py  # one at a time: they write the user's defaults for qsub

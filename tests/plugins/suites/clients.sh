@@ -1,7 +1,8 @@
 #!/bin/sh
 # Programs of others that call sbatch and qsub, unmodified, through stand-ins: clients.sh PROFILE
 # SUITE_QUICK=1 runs four of them, which PYTHON (default: python3 on PATH) has: submitit, Dask-Jobqueue, PSI/J, executorlib.
-# Without it, all of clients.py: those that it does not have are installed in environments of their own, which takes minutes.
+# SUITE_CONTROL=1 gives those that call Slurm the real one's own commands, to see that they work there.
+# Without both, all of clients.py: those that it does not have are installed in environments of their own, which takes minutes.
 set -eu
 [ $# = 1 ] || { echo "usage: clients.sh PROFILE" >&2; exit 2; }
 profile=$1
@@ -41,6 +42,16 @@ install_and_run() {
   run "$environment/bin/python" "$@"
 }
 
+if [ -n "${SUITE_CONTROL:-}" ]; then
+  rm -r "$work/slurm" "$work/slurm-harmless"
+  mkdir "$work/slurm" "$work/slurm-harmless"
+  for command in sbatch squeue scancel sacct scontrol sinfo srun sacctmgr; do
+    ln -s "$(command -v "$command")" "$work/slurm"
+    ln -s "$(command -v "$command")" "$work/slurm-harmless"
+  done
+  run "$python" submitit dask-slurm psij-slurm parsl-slurm executorlib toil
+  exit
+fi
 run "$python" --side-by-side submitit dask-slurm psij-pbs executorlib
 [ -z "${SUITE_QUICK:-}" ] || exit 0
 run "$python" psij-slurm parsl-slurm parsl-pbspro parsl-torque psij-pbs-classic dask-pbs toil
