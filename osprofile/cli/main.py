@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "-V", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
-_ASSIGNMENT: Final = re.compile("[A-Z][A-Z0-9_]*=")
 _OTHER_WORDS: Final = {
     "deploy": ("render", "--deploy"),
     "explain": ("lint", "--explain"),
@@ -103,7 +102,7 @@ def run_command_line(words: Sequence[str]) -> int:
 def _explain_misuse(words: Sequence[str], first: str) -> str:
     """Return the error of a command line that does not fit, where more can be said than typer does; empty if not."""
     before = pairwise(words if words[0] == "render" else ())
-    if word := next((w for last, w in before if _ASSIGNMENT.match(w) and last[:1] != "-"), ""):
+    if word := next((w for last, w in before if re.match("[A-Z][A-Z0-9_]*=", w) and last[:1] != "-"), ""):
         hint = f"a field is set by --set {quote_shell_word(word)}"
         return f"incarnate: {quote_name(word)} is no option\n    hint: {hint}"
     if first and not first.startswith("-") and (hint := common.suggest_command(first)):

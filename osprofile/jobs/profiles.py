@@ -102,14 +102,14 @@ def needs_confirmation(profile: Profile) -> bool:
 
 def tells_energy(profile: Profile) -> bool:
     """Return whether a site has measured energy: then it has a price, though it may be 0."""
-    return ENERGY_PRICE in profile.global_fields
+    return bool(profile.get_value("START", ENERGY_PRICE))
 
 
 def format_energy(profile: Profile, joules: float) -> str:
     """Return the energy of a job with its price: `1.25 kWh (0.38 EUR)`; without one that is 0."""
     hours = joules / _JOULES_PER_KWH
     text = f"{hours:.3g} kWh"
-    price = ENERGY_PRICE_FORM.fullmatch(get_fixed_value(profile.global_fields, ENERGY_PRICE))
+    price = ENERGY_PRICE_FORM.fullmatch(profile.get_value("START", ENERGY_PRICE))
     return f"{text} ({float(price[1]) * hours:.2f} {price[2]})" if price and float(price[1]) else text
 
 

@@ -157,7 +157,7 @@ def get_poll_intervals(profile: Profile) -> tuple[float | None, float | None]:
     """Return the shortest and the longest time in seconds between two polls; None without a field of GET_JOB_STATUS."""
 
     def get_seconds(name: str) -> float | None:
-        value = _get_status_value(profile, name)
+        value = profile.get_value(STATUS_TEMPLATE, name)
         return float(value) if POLL_INTERVAL_FORM.fullmatch(value) else None
 
     return get_seconds(POLL_INTERVAL_FIELD), get_seconds(MAX_POLL_INTERVAL_FIELD)
@@ -165,19 +165,12 @@ def get_poll_intervals(profile: Profile) -> tuple[float | None, float | None]:
 
 def get_end_files(profile: Profile) -> list[str]:
     """Return the names of the files that a job's end writes in its working directory."""
-    return _get_status_value(profile, END_FILES_FIELD).split()
+    return profile.get_value(STATUS_TEMPLATE, END_FILES_FIELD).split()
 
 
 def get_status_commands(profile: Profile) -> list[str]:
     """Return the names of the programs whose output GET_JOB_STATUS ALL reads: first the one that prints the states."""
-    return _PROGRAM_NAME.findall(_get_status_value(profile, STATUS_COMMANDS_FIELD))
-
-
-def _get_status_value(profile: Profile, name: str) -> str:
-    """Return the Value of a field of GET_JOB_STATUS, or of a global one; empty without it."""
-    template = profile.templates.get(STATUS_TEMPLATE)
-    field = profile.find_field(template, name) if template is not None else None
-    return (field.value if field is not None else None) or ""
+    return _PROGRAM_NAME.findall(profile.get_value(STATUS_TEMPLATE, STATUS_COMMANDS_FIELD))
 
 
 def parse_job_id(pattern: Pattern, text: str) -> str | None:

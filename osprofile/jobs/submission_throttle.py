@@ -57,14 +57,12 @@ class SubmissionLimits(NamedTuple):
 
 def read_submission_limits(profile: Profile) -> SubmissionLimits:
     """Return the limits in the fields of START; none for a value that is not of their form: lint reports it."""
-    template = profile.templates.get(START_TEMPLATE)
-
-    def get_value(name: str) -> str:
-        field = profile.find_field(template, name) if template is not None else None
-        return (field.value if field is not None else None) or ""
-
-    rate = SUBMIT_RATE_FORM.fullmatch(get_value(SUBMIT_RATE_FIELD))
-    max_queued, pattern = get_value(MAX_QUEUED_FIELD), get_value(QUEUE_FULL_FIELD)
+    values = (
+        profile.get_value(START_TEMPLATE, name)
+        for name in (SUBMIT_RATE_FIELD, MAX_QUEUED_FIELD, QUEUE_FULL_FIELD)
+    )
+    submit_rate, max_queued, pattern = values
+    rate = SUBMIT_RATE_FORM.fullmatch(submit_rate)
     return SubmissionLimits(
         60.0 / int(rate[1]) if rate else 0.0,
         int(rate[2] or 1) if rate else 1,
@@ -108,8 +106,8 @@ class SubmissionThrottle:
 
     def check_array(self, value: str) -> None:
         """Raise `ValueRefusedError` for an array that has more tasks than MAX_QUEUED: it would wait for ever."""
-        size, max_queued = count_indices(value), self.limits.max_queued
-        if max_queued is not None and size > max_queued:
+        max_queued = self.limits.max_queued
+        if max_queued is not None and (size := count_indices(value)) > max_queued:
             limit = f"{MAX_QUEUED_FIELD} of the profile {self._profile_name} is {max_queued}"
             message = f"field {ARRAY_FIELD}: {quote_value(value)} has {size} tasks, and {limit}"
             raise ValueRefusedError(message, field=ARRAY_FIELD, hint="submit several smaller arrays")

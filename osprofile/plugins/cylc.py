@@ -29,12 +29,7 @@ _PREFIX: Final = "#OSPROFILE "
 """How the line of a job file begins that has the options of `incarnate job submit`."""
 _INCARNATE: Final = os.path.join(sysconfig.get_path("scripts"), "incarnate")
 """The command beside the interpreter of Cylc: a wrapper may start Cylc with a PATH that does not have it."""
-_ENDED: Final = {
-    osprofile.JobState.DONE,
-    osprofile.JobState.FAILED,
-    osprofile.JobState.REMOVED,
-    osprofile.JobState.LOST,
-}
+_ENDED: Final = {state for state in osprofile.JobState if state.is_terminal}
 
 
 class OSProfileHandler:

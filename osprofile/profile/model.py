@@ -508,16 +508,20 @@ class Profile:
         """Return the declaration of a field in a template: its own, else the global one."""
         return template.fields.get(name) or self.global_fields.get(name)
 
+    def get_value(self, template: str, name: str) -> str:
+        """Return the fixed Value of a field of a template, else that of the global one; empty without it."""
+        declared = self.templates.get(template)
+        fields = self.global_fields if declared is None else {**self.global_fields, **declared.fields}
+        return get_fixed_value(fields, name)
+
     @property
     def passed_options(self) -> dict[str, str]:
         """The options of the batch system that jobs may give though they have no field: `--licenses`, `-lsoftware`.
 
         Each with the field for the same thing, as in `--gpus-per-task:GPUS`, which a site may limit; empty for most.
         """
-        template = self.templates.get(JOB_DIRECTIVES) or self.templates.get("JOB_PROLOGUE")
-        own = template.fields if template is not None else {}
-        value = get_fixed_value({**self.global_fields, **own}, PASSED_OPTIONS)
-        words = (word.partition(":") for word in value.split())
+        template = JOB_DIRECTIVES if JOB_DIRECTIVES in self.templates else "JOB_PROLOGUE"
+        words = (word.partition(":") for word in self.get_value(template, PASSED_OPTIONS).split())
         return {option: name for option, _, name in words}
 
     def list_linked_names(self, template: Template, name: str) -> list[str]:

@@ -153,8 +153,8 @@ async def _query_row(session: CommandSession, job: JobReference, failures: Error
     """Return the row of a job, with what is recorded of it if the target system does not answer."""
     record = job.record
     has_ended = record is not None and record.status.state.is_terminal
-    told = ("cpu_time", "energy") if tells_energy(job.target.profile) else ("cpu_time",)
-    if record is not None and has_ended and all(getattr(record.status, name) is not None for name in told):
+    lacks_energy = record is not None and record.status.energy is None and tells_energy(job.target.profile)
+    if record is not None and has_ended and record.status.cpu_time is not None and not lacks_energy:
         return session.build_row(job.target.name, record.status, record)
     try:
         status = await _query_usage(job)
