@@ -18,11 +18,6 @@ write() {
   shift 2
   "$python" -m osprofile shim "$work/$name" --profile "$profile" --as "$system" --store "$work/jobs.db" "$@" > /dev/null
 }
-write slurm slurm
-write slurm-harmless slurm --ignore harmless
-write pbspro pbspro
-write torque torque
-
 # run PYTHON CLIENT...: runs clients
 run() {
   interpreter=$1
@@ -43,7 +38,6 @@ install_and_run() {
 }
 
 if [ -n "${SUITE_CONTROL:-}" ]; then
-  rm -r "$work/slurm" "$work/slurm-harmless"
   mkdir "$work/slurm" "$work/slurm-harmless"
   for command in sbatch squeue scancel sacct scontrol sinfo srun sacctmgr; do
     ln -s "$(command -v "$command")" "$work/slurm"
@@ -52,6 +46,11 @@ if [ -n "${SUITE_CONTROL:-}" ]; then
   run "$python" submitit dask-slurm psij-slurm parsl-slurm executorlib toil
   exit
 fi
+write slurm slurm
+write slurm-harmless slurm --ignore harmless
+write pbspro pbspro
+write torque torque
+
 run "$python" --side-by-side submitit dask-slurm psij-pbs executorlib
 [ -z "${SUITE_QUICK:-}" ] || exit 0
 run "$python" psij-slurm parsl-slurm parsl-pbspro parsl-torque psij-pbs-classic dask-pbs toil
