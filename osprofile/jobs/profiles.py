@@ -13,7 +13,7 @@ from osprofile.incarnation.field_rules import (
     is_within_limits,
 )
 from osprofile.incarnation.plan import get_plan
-from osprofile.profile.model import ENERGY_PRICE, SITE_CONFIRM, get_fixed_value
+from osprofile.profile.model import ENERGY_PRICE, SITE_CONFIRM
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def list_settable_fields(profile: Profile) -> frozenset[str]:
 
 def needs_confirmation(profile: Profile) -> bool:
     """Return whether a person must confirm what an agent submits or cancels, by SITE_CONFIRM; `no` is as without it."""
-    return get_fixed_value(profile.global_fields, SITE_CONFIRM) not in {"", "no"}
+    return profile.get_value("START", SITE_CONFIRM) not in {"", "no"}
 
 
 def tells_energy(profile: Profile) -> bool:

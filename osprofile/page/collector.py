@@ -22,7 +22,7 @@ from osprofile.page.rendering import ScriptRequest, build_page_context, render_s
 from osprofile.page.submission import build_submission
 from osprofile.page.submit_options import find_command_description, format_option
 from osprofile.profile.data_directories import is_bundled
-from osprofile.profile.model import SITE_CONTACT, SITE_NAME, USER_GROUPS, get_fixed_value, get_selection
+from osprofile.profile.model import SITE_CONTACT, SITE_NAME, USER_GROUPS, get_selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,8 +67,8 @@ class _PageCollector:
         starts = [i for i, t in enumerate(self.plans_by_target) if t.template == START and not t.variation]
         return Page(
             profile=self.profile.name,
-            site=get_fixed_value(self.profile.global_fields, SITE_NAME) or self.profile.name,
-            contact=get_fixed_value(self.profile.global_fields, SITE_CONTACT),
+            site=self.profile.get_value("START", SITE_NAME) or self.profile.name,
+            contact=self.profile.get_value("START", SITE_CONTACT),
             directory=self.profile.uspace_root,
             submission=self._build_submission(starts[0], jobs) if starts else None,
             settings=settings,
