@@ -27,6 +27,7 @@ from aiida.transports.plugins.local import LocalTransport
 import osprofile
 from osprofile.plugins.aiida import OSProfileScheduler
 from tests.docs import pages
+from tests.plugins.console import check_commands
 from tests.plugins.processes import list_processes
 
 if TYPE_CHECKING:
@@ -240,24 +241,7 @@ def test_a_calculation_that_is_killed_removes_its_job(
 
 def test_the_page_shows_what_happens(place: Path) -> None:
     subprocess.run(["verdi", "presto", "--no-broker"], capture_output=True, check=True)
-    commands = [
-        c
-        for block in pages.read("docs/plugins/aiida.md")
-        if block.word == "console"
-        for c in pages.commands(block)
-    ]
-    for command in commands:
-        done = subprocess.run(
-            ["bash", "-c", command.text],
-            cwd=place,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout
-        assert pages.match(command.output, done.stdout, {}) is not None, done.stdout
-    assert len(commands) == 3
+    assert sum(check_commands(block, place) for block in pages.read("docs/plugins/aiida.md")) == 3
 
 
 def test_the_example_of_the_page(place: Path) -> None:

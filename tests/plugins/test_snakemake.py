@@ -21,6 +21,7 @@ from snakemake_interface_common.exceptions import WorkflowError
 import osprofile
 from osprofile.plugins.snakemake import map_resources
 from tests.docs import pages
+from tests.plugins.console import check_commands
 from tests.strategies import document
 
 ROOT = Path(__file__).parents[2]
@@ -603,17 +604,5 @@ def test_the_page_shows_what_happens(workflow: Workflow) -> None:
             path = workflow.directory / block.file
             path.parent.mkdir(exist_ok=True)
             path.write_text(block.text)
-        for command in pages.commands(block) if block.word == "console" else ():
-            result = subprocess.run(
-                ["bash", "-c", command.text],
-                cwd=workflow.directory,
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
-            assert result.returncode == 0, result.stdout
-            assert pages.match(command.output, result.stdout, {}) is not None, result.stdout
-            count += 1
+        count += check_commands(block, workflow.directory, environment)
     assert count == 4

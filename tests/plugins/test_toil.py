@@ -27,6 +27,7 @@ import osprofile
 from osprofile.plugins import toil as plugin
 from osprofile.plugins.toil import OSProfileBatchSystem
 from tests.docs import pages
+from tests.plugins.console import check_commands
 from tests.plugins.processes import find_processes, list_processes
 from tests.waiting import wait_until
 
@@ -639,18 +640,7 @@ def test_the_page_shows_what_happens(place: Path) -> None:
         if block.file is not None:
             assert block.text == EXAMPLE.read_text()
             (place / block.file).write_text(block.text)
-        for command in pages.commands(block) if block.word == "console" else ():
-            result = subprocess.run(
-                ["bash", "-c", command.text],
-                cwd=place,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
-            assert result.returncode == 0, result.stdout
-            assert pages.match(command.output, result.stdout, {}) is not None, result.stdout
-            count += 1
+        count += check_commands(block, place)
     assert count == 1
 
 
