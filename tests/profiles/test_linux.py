@@ -23,7 +23,7 @@ from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import DASH, ENDED, PROFILES, Job, exports, quoted
-from tests.waiting import wait_for_file
+from tests.waiting import wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,13 +182,17 @@ def test_hold_and_resume_reach_every_process(linux: Target) -> None:
     assert job.status().state == "HELD"
     pids = processes(session_of(job))
     assert len(pids) == 4  # the job's shell, the program and its two children
-    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] for pid in pids]
-    assert stats == ["T"] * 4
+    # one that reads a file from a disk stops when that has ended
+    wait_until(lambda: [process_state(pid) for pid in pids] == ["T"] * 4)
 
     assert linux.ok("RESUME", JOB_ID=job.id) == ""
     assert job.status().state == "RUNNING"
     assert linux.ok("ABORT", JOB_ID=job.id) == ""
     assert gone(job)
+
+
+def process_state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0]
 
 
 @pytest.mark.parametrize("held", [False, True])

@@ -217,8 +217,9 @@ def test_a_directory_that_was_replaced_while_its_job_waited(
 ) -> None:
     """As by a cleaner of old files, and by somebody who knew the name: nothing is written there, and nothing runs."""
     first = linux.start(**script(FIRST))
-    fields = {"time": {"START_TIME": in_seconds(2)}, "job": {"DEPENDENCY": f"afterok:{first.id}"}}[after]
+    fields = {"time": {"START_TIME": in_seconds(6)}, "job": {"DEPENDENCY": f"afterok:{first.id}"}}[after]
     job = linux.start(**script("echo other; touch ../ran"), **fields)
+    wait_for_file(job.directory / ".gpe/host")  # the last that it writes before it waits
     shutil.copytree(job.directory, tmp_path / "copy")
     shutil.rmtree(job.directory)
     (tmp_path / "copy").rename(job.directory)
