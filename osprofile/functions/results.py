@@ -29,18 +29,6 @@ _FETCH_PAUSES: Final = (1, 2, 4, 8, 16, 32, 64, 128, None)
 """Seconds between attempts to read results."""
 _OUTPUT_LINES: Final = 12
 """Lines of standard error in the error of a job without a result."""
-_ENDS: Final[Mapping[str, str]] = {
-    osprofile.EndCause.TIME: "it used up its time",
-    osprofile.EndCause.MEMORY: "it used more memory than it may",
-    osprofile.EndCause.LIMIT: "it exceeded a limit",
-    osprofile.EndCause.PREEMPTED: "another job preempted it",
-    osprofile.EndCause.NODE: "its node failed",
-    osprofile.EndCause.DEPENDENCY: "a job that it depends on failed",
-    osprofile.EndCause.USER: "it was cancelled",
-    osprofile.EndCause.SITE_SETUP: "the site's own lines failed",
-    osprofile.EndCause.SIGNAL: "a signal ended it",
-    LOST: "the batch system no longer knows it",
-}
 _HINTS: Final[Mapping[str, str]] = {
     osprofile.EndCause.TIME: 'give more walltime, or retries={"TIME": 1}',
     osprofile.EndCause.MEMORY: "give more memory",
@@ -137,13 +125,15 @@ def explain_end(
         return osprofile.NoResultError(message, job_id=status.job_id)
     output, runs = _read_traces(session, task, status)
     task.runs += runs
-    cause = str(status.cause) if status.cause is not None else None
+    cause, told = None, ""
     if status.state is osprofile.JobState.LOST:
-        cause = LOST
+        cause, told = LOST, "the batch system no longer knows it"
+    elif status.cause is not None:
+        cause, told = str(status.cause), status.cause.description
     end = f"exit code {status.exit_code}" if status.exit_code is not None else str(status.state)
     if status.signal is not None:
         end += f", signal {status.signal}"
-    details = [end, _ENDS.get(cause or "", ""), status.reason]
+    details = [end, told, status.reason]
     if runs > 1:
         details.append(f"this was its run {runs}, after a requeue")
     message = f"{job} ended without a result ({'; '.join(filter(None, details))})"

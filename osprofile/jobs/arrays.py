@@ -77,16 +77,6 @@ def _refuse(message: str, hint: str) -> ValueRefusedError:
     return ValueRefusedError(f"field {ARRAY_FIELD}: {message}", field=ARRAY_FIELD, hint=hint)
 
 
-_CAUSE_TEXTS: Final = {
-    EndCause.TIME: "time limit",
-    EndCause.MEMORY: "memory limit",
-    EndCause.LIMIT: "limit",
-    EndCause.PREEMPTED: "preempted",
-    EndCause.NODE: "node failure",
-    EndCause.SITE_SETUP: "SITE_SETUP failed",
-}
-
-
 @final
 class UsageOfTasks(TypedDict):
     """What tasks took together: seconds of processor time, bytes of memory, and joules."""
@@ -123,8 +113,8 @@ class TaskOutcome(NamedTuple):
         """How a task ended that did not end with 0."""
         if self.state is JobState.DONE:
             return "exit code unknown" if self.exit_code is None else f"exit {self.exit_code}"
-        if self.state is JobState.FAILED and self.cause in _CAUSE_TEXTS:
-            return _CAUSE_TEXTS[self.cause]
+        if self.state is JobState.FAILED and self.cause not in {None, EndCause.SIGNAL}:
+            return self.cause.label
         return f"signal {self.signal}" if self.signal else self.word
 
 

@@ -26,7 +26,7 @@ _NO_COMMAND: Final = "the command {name} is not found {where}: give its path, or
 _NO_DIRECTORY: Final = "its node does not see the directory of the job: {new_profile}"
 _KILLED: Final = "it was killed by {signal} {where}: often it used too much memory"
 _CRASHED: Final = "the program crashed ({signal}) {where}"
-_BY_CAUSE: Final[Mapping[EndCause | None, str]] = {
+_BY_CAUSE: Final[Mapping[EndCause, str]] = {
     EndCause.TIME: _OUT_OF_TIME,
     EndCause.MEMORY: _OUT_OF_MEMORY,
     EndCause.LIMIT: "it exceeded a limit of the batch system; the reason says which, if it is known",
@@ -34,8 +34,8 @@ _BY_CAUSE: Final[Mapping[EndCause | None, str]] = {
     EndCause.NODE: "the machine failed, and not the program: {rerun} runs it again",
     EndCause.SITE_SETUP: "the site's own lines before the program failed: report this to the site",
     EndCause.DEPENDENCY: "a job that it depends on failed: {show} tells why",
-    EndCause.USER: "somebody cancelled it",
 }
+"""With a remedy; what is known of any other cause is its description."""
 _BY_OUTPUT: Final = tuple(
     (re.compile(pattern), sentence)
     for pattern, sentence in (
@@ -180,8 +180,8 @@ def _choose_sentence(status: JobStatus, lines: Sequence[str]) -> tuple[str, str]
     """Return the sentence for a failure, and the name that it has; both may be empty."""
     if status.native_state.endswith("/no-directory"):  # explain.sh of the profiles prints it
         return _NO_DIRECTORY, ""
-    if sentence := _BY_CAUSE.get(status.cause):
-        return sentence, ""
+    if status.cause is not None and status.cause is not EndCause.SIGNAL:
+        return _BY_CAUSE.get(status.cause, status.cause.description), ""
     for pattern, sentence in _BY_OUTPUT:
         for line in reversed(lines):
             if match := pattern.search(line):

@@ -61,6 +61,28 @@ class EndCause(StrEnum):
     SIGNAL = "SIGNAL"
     """A signal killed it, and why is not known."""
 
+    @property
+    def description(self) -> str:
+        """What messages say of a job that ended so, as in "it exceeded its time limit"."""
+        return _CAUSE_TEXTS[self][0]
+
+    @property
+    def label(self) -> str:
+        """Its name in a list, as in "time limit"."""
+        return _CAUSE_TEXTS[self][1]
+
+
+_CAUSE_TEXTS: Final = {
+    EndCause.TIME: ("it exceeded its time limit", "time limit"),
+    EndCause.MEMORY: ("it exceeded its memory limit", "memory limit"),
+    EndCause.LIMIT: ("it exceeded a limit", "limit"),
+    EndCause.PREEMPTED: ("another job preempted it", "preempted"),
+    EndCause.NODE: ("a node failed", "node failure"),
+    EndCause.DEPENDENCY: ("a dependency ended in a way that the job did not allow", "dependency"),
+    EndCause.USER: ("somebody cancelled it", "cancelled"),
+    EndCause.SITE_SETUP: ("the site's SITE_SETUP ended it before the program began", "SITE_SETUP failed"),
+    EndCause.SIGNAL: ("a signal killed it", "signal"),
+}
 
 TERMINAL_STATES: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
 """The states that no other state can follow."""

@@ -33,7 +33,6 @@ from osprofile.jobs.target_names import parse_target_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Unpack
 
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
 _NO_CONTEXT: Final[Mapping[str, str]] = MappingProxyType({})
@@ -243,16 +242,6 @@ class Store:
 
     # Submissions
 
-    def begin_submission(self, target: str, directory: str, **values: Unpack[SubmissionValues]) -> JobRecord:
-        """Record a job that this process is about to submit.
-
-        Raises `SubmissionBusyError` if the key already has a job, `StoreError` if the directory has.
-        """
-        (record,) = self.begin_submissions(target, [(directory, values)])
-        if isinstance(record, StoreError):
-            raise record
-        return record
-
     def begin_submissions(
         self,
         target: str,
@@ -262,7 +251,8 @@ class Store:
     ) -> list[JobRecord | StoreError]:
         """Record jobs that this process is about to submit, given with their directories, in one transaction.
 
-        Return for each what `begin_submission` returns or raises. If the file cannot be written, none is recorded.
+        Return for each its record, a `SubmissionBusyError` if the key has a job already, or another `StoreError` if the
+        directory has one. If the file cannot be written, none is recorded.
         With `max_live`, only as many are recorded as `count_live_jobs` allows, and the list is shorter.
         """
         owner = submission_owner.get_current_owner()

@@ -344,8 +344,8 @@ def _explain_failure(status: osprofile.JobStatus) -> str | None:
         return "the job ended, and its exit code is not known"
     if status.state is not osprofile.JobState.FAILED:
         return None
-    if status.limit_exceeded:
-        return "the job was over a limit"
+    if status.cause not in {None, osprofile.EndCause.SIGNAL}:
+        return status.cause.description
     return "the batch system ended it" if status.signal is None else f"signal {status.signal} ended it"
 
 

@@ -335,7 +335,7 @@ def test_no_result(machine: Machine) -> None:
         error = late.exception()
         assert isinstance(error, NoResultError)
         assert error.cause == EndCause.TIME
-        assert "it used up its time" in error.message
+        assert "it exceeded its time limit" in error.message
         assert "walltime" in error.hint
     executor.session.close()
     assert machine.directories

@@ -29,6 +29,7 @@ from osprofile.jobs.status_history import StatusHistory
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,7 +233,7 @@ def test_counts_in_words() -> None:
 
 
 def record_array(store: Store, directory: str = "/d", key: str | None = None) -> int:
-    record = store.begin_submission("t", directory, script="s", key=key, name="n", walltime=5, array="1-2")
+    record = begin_submission(store, "t", directory, script="s", key=key, name="n", walltime=5, array="1-2")
     assert record.array == "1-2"
     store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2"})
     return record.number
@@ -242,7 +243,7 @@ def test_tasks_are_in_no_list_but_their_own(tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     store = Store(path)
     number = record_array(store)
-    store.record_job_id(store.begin_submission("t", "/e", script="").number, "10")
+    store.record_job_id(begin_submission(store, "t", "/e", script="").number, "10")
     for listed in (store.list_live_jobs("t"), store.list_all_jobs(), Store(path).list_all_jobs()):
         assert [record.status.job_id for record in listed] == ["9", "10"]
     tasks = store.list_tasks("t", "9")
@@ -666,7 +667,7 @@ def test_a_task_never_has_the_status_of_another(load: Callable[[str], Profile], 
 
     async def main() -> None:
         async with TargetSystem(load(OTHER_TASKS), timing=QUICK) as target:
-            record = target.store.begin_submission(target.name, "/d", script="", array="1-3")
+            record = begin_submission(target.store, target.name, "/d", script="", array="1-3")
             target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
             if verb == "status":
                 status = await target.status("9_2")
@@ -776,7 +777,7 @@ def test_tasks_are_not_lost_while_only_the_array_is_listed(
 ) -> None:
     async def main() -> None:
         async with TargetSystem(load(ONLY_THE_WHOLE.replace("{listed}", listed)), timing=QUICK) as target:
-            record = target.store.begin_submission(target.name, "/d", script="", array="1-3")
+            record = begin_submission(target.store, target.name, "/d", script="", array="1-3")
             target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(target.wait("9"), 3 * QUICK.grace_period)

@@ -13,6 +13,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +116,7 @@ def test_malformed_dependencies(toy: Toy, attributes: dict[str, Any], error: typ
 def test_a_key_whose_submission_is_not_complete(toy: Toy) -> None:
     async def main() -> None:
         store = Store()
-        store.begin_submission("toy", "/d", script="true", key="k")
+        begin_submission(store, "toy", "/d", script="true", key="k")
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
             with pytest.raises(JobNotFoundError, match="the job with the key k has no id yet"):
                 await target.submit(shell("true", after_any=["k"]))

@@ -25,6 +25,7 @@ from osprofile.jobs.store import JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, shell
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 OWNER = """
 import sys
 from osprofile.jobs.store import Store
-record = Store(sys.argv[1]).begin_submission("t", "/d", script="s")
+(record,) = Store(sys.argv[1]).begin_submissions("t", [("/d", {"script": "s"})])
 print(record.number, flush=True)
 sys.stdin.read()
 """
@@ -43,7 +44,7 @@ sys.stdin.read()
 
 def test_a_job_from_submission_to_end() -> None:
     store = Store()
-    record = store.begin_submission("t", "/d", script="S", key="k", name="n", walltime=5)
+    record = begin_submission(store, "t", "/d", script="S", key="k", name="n", walltime=5)
     assert (record.directory, record.script, record.key) == ("/d", "S", "k")
     assert (record.name, record.walltime, record.is_submitted) == ("n", 5, False)
     assert store.list_live_jobs("t") == []
@@ -100,19 +101,19 @@ def test_many_jobs_that_are_alike_and_some_that_are_not() -> None:
 
 def test_a_directory_and_a_key_have_one_job(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "s"))
-    store.begin_submission("t", "/d", script="")
+    begin_submission(store, "t", "/d", script="")
     with pytest.raises(StoreError, match="/d is the working directory of another job"):
-        store.begin_submission("t", "/d", script="")
-    store.begin_submission("t", "/e", script="", key="k")
+        begin_submission(store, "t", "/d", script="")
+    begin_submission(store, "t", "/e", script="", key="k")
     with pytest.raises(SubmissionBusyError, match="the job with the key k"):
-        store.begin_submission("t", "/f", script="", key="k")
-    store.begin_submission("u", "/d", script="", key="k")  # another target
+        begin_submission(store, "t", "/f", script="", key="k")
+    begin_submission(store, "u", "/d", script="", key="k")  # another target
 
 
 def test_a_key_can_be_given_up_or_changed() -> None:
     store = Store()
     for number in range(2):
-        record = store.begin_submission("t", f"/d{number}", script="", key="a")
+        record = begin_submission(store, "t", f"/d{number}", script="", key="a")
         store.record_job_id(record.number, str(number))
         store.set_key("t", str(number), None if number == 0 else "b")
     assert [record.key for record in store.list_all_jobs()] == [None, "b"]
@@ -123,7 +124,7 @@ def test_a_key_can_be_given_up_or_changed() -> None:
 def test_an_id_that_comes_round_again_is_the_new_job() -> None:
     store = Store()
     for directory in ("/a", "/b"):
-        store.record_job_id(store.begin_submission("t", directory, script="").number, "1")
+        store.record_job_id(begin_submission(store, "t", directory, script="").number, "1")
     assert [record.directory for record in store.list_all_jobs()] == ["/b"]
 
 
@@ -139,12 +140,12 @@ def test_a_key_still_means_the_older_job_of_its_id(
     end: JobStatus | None, aborted: float | None, state: JobState
 ) -> None:
     store = Store()
-    store.record_job_id(store.begin_submission("t", "/a", script="", key="k").number, "1")
+    store.record_job_id(begin_submission(store, "t", "/a", script="", key="k").number, "1")
     if aborted is not None:
         store.record_removal("t", "1", aborted)
     store.update_statuses("t", [end] if end is not None else [])
     for directory in ("/b", "/c"):
-        store.record_job_id(store.begin_submission("t", directory, script="", key=directory).number, "1")
+        store.record_job_id(begin_submission(store, "t", directory, script="", key=directory).number, "1")
     found = store.find_job("t", "1")
     assert found is not None
     assert (found.directory, found.status.state) == ("/c", JobState.QUEUED)
@@ -162,7 +163,7 @@ def test_a_key_still_means_the_older_job_of_its_id(
 
 def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
-    store.record_job_id(store.begin_submission("t", "/a", script="").number, "1")
+    store.record_job_id(begin_submission(store, "t", "/a", script="").number, "1")
     store.mark_aborting("t", "1", is_running=True)
     assert store.list_all_jobs()[0].has_live_owner
     with monkeypatch.context() as other:
@@ -190,7 +191,7 @@ def test_a_job_that_was_not_started_here() -> None:
 def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     store = Store(path)
-    mine = store.begin_submission("t", "/mine", script="")
+    mine = begin_submission(store, "t", "/mine", script="")
     assert store.list_interrupted_submissions("t") == []
     assert not store.claim_submission(mine.number)  # this very process is at it
     with subprocess.Popen(
@@ -214,7 +215,7 @@ def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     with monkeypatch.context() as patched:
         patched.setattr(submission_owner, "get_host_and_boot", lambda: "elsewhere boot")
-        store.begin_submission("t", "/d", script="")
+        begin_submission(store, "t", "/d", script="")
     assert store.list_interrupted_submissions("t") == []
     later = time.time() + submission_owner.REMOTE_OWNER_TIMEOUT + 1
     monkeypatch.setattr(time, "time", lambda: later)
@@ -226,7 +227,7 @@ def test_the_file_is_its_owners_only(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = default_store_path()
     assert path == str(tmp_path / "state/osprofile/jobs.db")
     store = Store(path)
-    store.begin_submission("t", "/d", script="")
+    begin_submission(store, "t", "/d", script="")
     modes = {name: os.stat(os.path.join(os.path.dirname(path), name)).st_mode & 0o777
              for name in os.listdir(os.path.dirname(path))}  # fmt: skip
     assert modes == dict.fromkeys(("jobs.db", "jobs.db-wal", "jobs.db-shm"), 0o600)
@@ -305,7 +306,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     written = 0
     with pytest.raises(StoreError, match="full"):  # noqa: PT012
         for written in range(1000):
-            store.begin_submission("t", f"/{written}", script="x" * 1000)
+            begin_submission(store, "t", f"/{written}", script="x" * 1000)
     assert 0 < written == len(store.list_all_jobs())
 
 
@@ -315,10 +316,10 @@ def test_a_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.Monk
     store, other = Store(path), sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="locked"):
-        store.begin_submission("t", "/d", script="")
+        begin_submission(store, "t", "/d", script="")
     other.execute("ROLLBACK")
     other.close()
-    store.begin_submission("t", "/d", script="")
+    begin_submission(store, "t", "/d", script="")
 
 
 def test_a_new_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +366,7 @@ def test_network_file_systems(tmp_path: Path, path: str, expected: bool) -> None
 def test_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record_file, "is_on_network_mount", lambda _path: True)
     store = Store(str(tmp_path / "s"))
-    store.begin_submission("t", "/d", script="")
+    begin_submission(store, "t", "/d", script="")
     assert os.listdir(tmp_path) == ["s"]
     assert len(Store(str(tmp_path / "s")).list_all_jobs()) == 1
 
@@ -408,12 +409,12 @@ def test_a_second_record_of_the_process_leaves_the_locks_of_the_first(tmp_path: 
     """Without these locks, the last process that closes the file deletes what others are writing (the WAL)."""
     path = tmp_path / "jobs.db"
     first = Store(str(path))
-    first.begin_submission("t", "/a", script="", key="a")
+    begin_submission(first, "t", "/a", script="", key="a")
     second = Store(str(path))
     if closes:
         second.close()
     assert list_keys_in_another_process(path) == "['a']"
-    first.begin_submission("t", "/b", script="", key="b")
+    begin_submission(first, "t", "/b", script="", key="b")
     assert list_keys_in_another_process(path) == "['a', 'b']"
     first.close()
     assert list_keys_in_another_process(path) == "['a', 'b']"
@@ -435,7 +436,8 @@ import sys
 from osprofile.jobs.store import Store
 for number in range(15):
     one, two = Store(sys.argv[1]), Store(sys.argv[1])
-    one.begin_submission("t", f"/{sys.argv[2]}/{number}", script="x" * 3000, key=f"{sys.argv[2]}-{number}")
+    values = {"script": "x" * 3000, "key": f"{sys.argv[2]}-{number}"}
+    one.begin_submissions("t", [(f"/{sys.argv[2]}/{number}", values)])
     one.close()
     two.close()
 """
@@ -467,8 +469,8 @@ def test_the_jobs_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_request_and_the_states_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(str(tmp_path / "s"))
     request = {"EXECUTABLE": "/bin/date", "ENVIRONMENT": "export A='x\ny'\n", "X": "\x1b \u65e5'\""}
-    begun = store.begin_submission(
-        "t", "/d", script="s", request=request, application="A/1", context={"USER_NAME": "it's"}
+    begun = begin_submission(
+        store, "t", "/d", script="s", request=request, application="A/1", context={"USER_NAME": "it's"}
     )
     assert store.read_details(begun.number) == JobDetails(request, "A/1", context={"USER_NAME": "it's"})
     store.record_job_id(begun.number, "17", {1: "17_1"})
@@ -508,7 +510,7 @@ GOOD_STEP = re.compile(
 
 def use_every_query(store: Store) -> None:
     """Call each method of a record that lists, finds or changes some of its jobs."""
-    begun = store.begin_submission("t", "/d", script="s", key="k", array="1-2", request={"A": "1"})
+    begun = begin_submission(store, "t", "/d", script="s", key="k", array="1-2", request={"A": "1"})
     store.record_job_id(begun.number, "17", {1: "17_1", 2: "17_2"})
     store.release_submission(begun.number)
     store.claim_submission(begun.number)
@@ -521,7 +523,7 @@ def use_every_query(store: Store) -> None:
     store.mark_aborting("t", "17", is_running=True)
     store.record_removal("t", "17", 1.0)
     store.record_missing("t", {"17": MissingPeriod(1.0, 2.0)})
-    again = store.begin_submission("t", "/e", script="s")
+    again = begin_submission(store, "t", "/e", script="s")
     store.record_job_id(again.number, "17")
     store.find_job("t", "17")
     store.find_by_key("t", "l")
@@ -563,7 +565,7 @@ def test_lists_of_all_targets_and_of_one() -> None:
     }  # fmt: skip
     for (target, job_id), ended in jobs.items():
         store.adopt_job(target, JobStatus(job_id, JobState.DONE if ended else JobState.RUNNING, ended=ended))
-    store.begin_submission("d", "/d", script="")
+    begin_submission(store, "d", "/d", script="")
 
     def name(records: list[JobRecord]) -> list[str]:
         return [record.target + record.status.job_id for record in records]
@@ -588,7 +590,7 @@ def test_old_jobs_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(7):
         store.adopt_job("t", JobStatus(str(number), JobState.DONE, ended=100.0 - number))
     tasks = {index: f"9_{index}" for index in range(8)}
-    store.record_job_id(store.begin_submission("t", "/d", script="", array="0-7").number, "9", tasks)
+    store.record_job_id(begin_submission(store, "t", "/d", script="", array="0-7").number, "9", tasks)
     ends = [JobStatus(job_id, JobState.DONE, ended=95.5) for job_id in ("9", *tasks.values())]
     store.update_statuses("t", ends)
     left = []

@@ -20,6 +20,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, TOYSUB, Toy, shell
 from tests.jobs.test_submitter import replace_command
+from tests.records import begin_submission
 from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def test_turns(tmp_path: Path) -> None:
 def test_live_jobs_are_counted(tmp_path: Path) -> None:
     store = Store(str(tmp_path / "jobs.db"))
     one, array, unknown, _begun = (
-        store.begin_submission("t", f"/{n}", script="", array=value)
+        begin_submission(store, "t", f"/{n}", script="", array=value)
         for n, value in enumerate(("", "1-3", "1-20%2", "5,6"))
     )
     store.record_job_id(one.number, "1")

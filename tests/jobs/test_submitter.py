@@ -23,6 +23,7 @@ from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, shell
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
@@ -510,7 +511,7 @@ def test_a_submission_that_another_process_does_not_end(toy: Toy, tmp_path: Path
         store = Store(str(tmp_path / "jobs.db"))
         timing = replace(QUICK, script_timeout=0.2)
         async with TargetSystem(toy.profile, store=store, timing=timing) as target:
-            record = store.begin_submission(target.name, "/d", script="true", key="k")
+            record = begin_submission(store, target.name, "/d", script="true", key="k")
             with pytest.raises(SubmissionBusyError) as caught:
                 await target.submit(JOB, key="k")
             assert caught.value.hint == "repeat the submission with the same key when that has ended"

@@ -17,6 +17,7 @@ from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, shell
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from _collections_abc import dict_values
@@ -341,7 +342,7 @@ def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_older_jo
         async with TargetSystem(
             toy.profile, store=store, timing=Timing(min_poll_interval=600, max_poll_interval=600)
         ) as target:
-            record = store.begin_submission(target.name, "/d", script="s", key=None, name="n", walltime=None)
+            record = begin_submission(store, target.name, "/d", script="s", key=None, name="n", walltime=None)
             began, answer = asyncio.Event(), asyncio.Event()
 
             async def query() -> Mapping[str, JobStatus]:

@@ -333,7 +333,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     profile, context = parse_target_name(row.target)
     word = status.native_state
     yield "state", f"{row.state} ({word})" if word and word != row.state else row.state
-    yield "cause", f"{status.cause} ({rows.CAUSE_TEXTS[status.cause]})" if status.cause else ""
+    yield "cause", f"{status.cause} ({status.cause.description})" if status.cause else ""
     yield "exit code", "" if status.exit_code is None else str(status.exit_code)
     yield "signal", "" if status.signal is None else format_signal_name(status.signal)
     tasks = describe_tasks(task.status for task in row.tasks) if row.tasks else ""

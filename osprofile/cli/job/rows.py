@@ -58,17 +58,6 @@ _STYLE_CODES: Final = {
     "bright_black": "90",
 }  # fmt: skip
 """Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
-CAUSE_TEXTS: Final = {
-    EndCause.TIME: "it exceeded its time limit",
-    EndCause.MEMORY: "it exceeded its memory limit",
-    EndCause.LIMIT: "it exceeded a limit",
-    EndCause.PREEMPTED: "another job preempted it",
-    EndCause.NODE: "a node failed",
-    EndCause.SITE_SETUP: "the site's SITE_SETUP ended it before the program began",
-    EndCause.DEPENDENCY: "a dependency ended in a way that the job did not allow",
-    EndCause.USER: "somebody removed it",
-    EndCause.SIGNAL: "a signal killed it",
-}
 
 
 @final

@@ -157,7 +157,7 @@ def exit_code_from_status(status: JobStatus) -> tuple[int, str]:
     """Return the exit code of an ended job, and the reason if it is not the job's own."""
     told = f" ({status.cause})" if status.cause is not None else ""
     if status.cause is not None and status.limit_exceeded:
-        return PASS_THROUGH_ERROR, rows.CAUSE_TEXTS[status.cause] + told
+        return PASS_THROUGH_ERROR, status.cause.description + told
     if status.exit_code is not None:
         return status.exit_code, ""
     if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from osprofile.jobs.state import JOB_STATE_TAGS, LIVE_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
 from osprofile.lint.rules.rule import (
     Rule,
     format_bin_template,
@@ -214,11 +215,9 @@ RULES: Final = (
     ),
     Rule(
         "OSP404", "error", "a tag whose value is not a state",
-        "Tags of STATE have the values QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and with the cause "
-        "of the end FAILED/TIME FAILED/MEMORY FAILED/LIMIT FAILED/NODE FAILED/PREEMPTED "
-        "REMOVED/DEPENDENCY; tags of NODE_STATE have UP DOWN ERROR, tags of "
-        "QUEUE_STATE have OPEN STOPPED. A word without a tag is UNKNOWN; the tag * of STATE gives such words a state, "
-        "QUEUED RUNNING HELD or HELD/SUSPENDED: what nobody knows is no end.",
+        f"Tags of STATE have the values {' '.join(JOB_STATE_TAGS)}; tags of NODE_STATE have {' '.join(NODE_STATE_TAGS)}, tags of "
+        f"QUEUE_STATE have {' '.join(QUEUE_STATE_TAGS)}. A word without a tag is UNKNOWN; the tag * of STATE gives such words a state, "
+        f"{', '.join(LIVE_STATE_TAGS)}: what nobody knows is no end.",
         _format_status_template("RUNS"),
         _format_status_template("RUNNING"),
     ),

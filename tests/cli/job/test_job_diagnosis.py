@@ -60,7 +60,9 @@ def test_a_line_of_the_error_output(line: str) -> None:
 
 
 @pytest.mark.parametrize("cause", sorted(EndCause))
-def test_each_cause_has_a_sentence(cause: EndCause) -> None:
+def test_each_cause_has_its_texts(cause: EndCause) -> None:
+    assert cause.description
+    assert cause.label
     lines = ["sh: 1: sim: not found"]
     assert explain_failure(status(cause=cause), lines)
     is_exact = cause is not EndCause.SIGNAL

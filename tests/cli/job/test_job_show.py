@@ -18,6 +18,7 @@ from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import COMMAND, template
 from tests.cli.job.test_job_runs import FIELDS, KEYS, SAYS
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -243,7 +244,7 @@ def test_how_much_of_what_it_asked_for_a_job_used(machine: Machine) -> None:
     store = Store(default_store_path())
     request = {"NODES": "2", "PROCESSES": "4", "CPUS": "2", "MEMORY": "4096"}
     for name, asked, elapsed in (("a", request, 100.0), ("b", {}, 100.0), ("c", request, 9.0)):
-        record = store.begin_submission("here", f"/var/tmp/{name}", script="", request=asked)
+        record = begin_submission(store, "here", f"/var/tmp/{name}", script="", request=asked)
         store.record_job_id(record.number, name)
         status = JobStatus(
             name, JobState.DONE, exit_code=0, elapsed=elapsed, cpu_time=80.0, max_memory=1 << 30

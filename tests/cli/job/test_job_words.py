@@ -20,6 +20,7 @@ from osprofile.jobs import target_names
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import JobRecord, Store
 from tests.cli.conftest import completions
+from tests.records import begin_submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -426,7 +427,7 @@ def test_ids_of_live_jobs_are_offered(home: Path, monkeypatch: pytest.MonkeyPatc
     store = Store(str(path))
     store.adopt_job("linux", JobStatus("11", JobState.RUNNING))
     store.adopt_job("pbs", JobStatus("12", JobState.DONE))
-    store.begin_submission("pbs", "/w", script="x")
+    begin_submission(store, "pbs", "/w", script="x")
     store.close()
     assert list(completion.list_suggestions("jobs", {"store": str(path)}, "1")) == [("11", "linux")]
     path.write_text("no database")
