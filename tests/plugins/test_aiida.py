@@ -7,10 +7,8 @@ import os
 import shlex
 import subprocess
 import sys
-import sysconfig
 import threading
 import time
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +25,7 @@ from aiida.transports.plugins.local import LocalTransport
 import osprofile
 from osprofile.plugins.aiida import OSProfileScheduler
 from tests.docs import pages
+from tests.plugins import site
 from tests.plugins.console import check_commands
 from tests.plugins.processes import list_processes
 
@@ -34,52 +33,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # of AiiDA
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/plugins/aiida.md"
-EXAMPLE = ROOT / "docs/examples/aiida_example.py"
+PAGE = site.ROOT / "docs/plugins/aiida.md"
+EXAMPLE = site.ROOT / "docs/examples/aiida_example.py"
 SCRIPT = "_aiidasubmit.sh"
 ONE = {"num_machines": 1, "num_mpiprocs_per_machine": 1}
 HOSTILE = [
-    "a b",
-    "it's",
-    '"',
-    "$(touch canary)",
-    "`touch canary`",
-    "; touch canary #",
-    "&& touch canary",
-    "| touch canary",
-    "a\r#OSPROFILE --queue=b",
-    "-n",
-    "--help",
-    "../../x",
-    "*",
-    "~",
-    "\\",
-    "\\n",
-    "\t",
-    "ü€𝄞\N{LINE SEPARATOR}\N{NO-BREAK SPACE}x",
-    "\x1b[31m",
-    "${IFS}",
-    "!x",
-    "{}",
-    "%s",
-    "x" * 5000,
-]
+    *(value for value in site.HOSTILE if value and "\n" not in value),
+    "a\r#OSPROFILE --queue=b", "\t", "\N{LINE SEPARATOR}\N{NO-BREAK SPACE}x", "{}",
+]  # fmt: skip
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Prepare a home, a record and a current directory for this test alone; return the last one."""
-    for name in ("home", "work", "profiles"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path / "profiles"))
-    monkeypatch.setenv("OSPROFILE_STORE", str(tmp_path / "jobs.db"))
+@pytest.fixture(autouse=True)
+def use_linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the profile of these tests."""
     monkeypatch.setenv("OSPROFILE_PROFILE", "linux")
-    monkeypatch.setenv("OSPROFILE_TEST_MARK", uuid.uuid4().hex)
-    monkeypatch.setenv("PATH", sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"])
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "work"
 
 
 @pytest.fixture
@@ -360,24 +327,13 @@ def test_an_unknown_job_hides_no_other(scheduler: OSProfileScheduler) -> None:
 def test_a_batch_system_that_does_not_answer_has_no_ended_job(
     scheduler: OSProfileScheduler, tmp_path: Path
 ) -> None:
-    profile = tmp_path / "profiles/other/profile.xml"
-    profile.parent.mkdir()
-
-    def write_profile(shell: str) -> None:
-        profile.write_text(
-            '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"'
-            ' name="other" extends="linux"><osp:UspaceRoot>/var/tmp</osp:UspaceRoot>'
-            '<osp:Delimiter>/</osp:Delimiter><idb:Template name="SHELL"><idb:Invocation name="">'
-            f"<idb:Body>{shell}</idb:Body></idb:Invocation></idb:Template></osp:Profile>"
-        )
-
-    write_profile("sh -s")
+    site.write_profile(tmp_path, "sh -s")
     job_id = submit(scheduler, "sleep 1000", prepend_text="#OSPROFILE --profile other")
-    write_profile("sh -c 'exit 1'")
+    site.write_profile(tmp_path, "sh -c 'exit 1'")
     with pytest.raises(SchedulerError, match="not known"):
         scheduler.get_jobs(jobs=[job_id])
     assert scheduler.kill_job(job_id) is False
-    write_profile("sh -s")
+    site.write_profile(tmp_path, "sh -s")
     assert find_state(scheduler, job_id) is JobState.RUNNING
 
 

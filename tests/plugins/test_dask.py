@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import threading
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,69 +20,32 @@ from distributed import Client, Security
 import osprofile
 from osprofile.plugins import dask as plugin
 from osprofile.plugins.dask import OSProfileCluster, OSProfileJob
+from tests.plugins import site
 from tests.plugins.processes import find_processes, list_processes
+from tests.plugins.site import write_profile
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/plugins/dask.md"
-EXAMPLE = ROOT / "docs/examples/dask_example.py"
+PAGE = site.ROOT / "docs/plugins/dask.md"
+EXAMPLE = site.ROOT / "docs/examples/dask_example.py"
 LOOPBACK = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
 PRINT_WORDS = "printf '<%s>'"
 """In place of Python: it prints the words of the worker's command."""
 HOSTILE = [
-    "a b",
-    "it's",
-    '"',
-    "$(touch canary)",
-    "`touch canary`",
-    "; touch canary #",
-    "&& touch canary",
-    "a\ntouch canary\n",
-    "-n",
-    "--help",
-    "../../x",
-    "*",
-    "~",
-    "\\",
-    "\\$(touch canary)",
-    "$",
-    "$$",
-    "$1",
-    "${",
-    "${x:=$(touch canary)}",
-    "ü€𝄞",
-    "\x1b[31m",
-    "!x",
-    "{a,b}",
-    "",
-    "x" * 3000,
-]
-
-
-@pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the value of a variable that only this test's jobs have, besides this process."""
-    value = uuid.uuid4().hex
-    monkeypatch.setenv("OSPROFILE_TEST_MARK", value)
-    return value
+    *(value for value in site.HOSTILE if value != "${IFS}"),  # in Dask's values, variables count
+    "\\$(touch canary)", "$", "$$", "$1", "${", "${x:=$(touch canary)}",
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> Iterator[Path]:
-    """Return the working directory, in a home with a record of its own; no job may be left behind."""
-    for name in ("home", "work", "profiles"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path / "profiles"))
-    monkeypatch.setenv("OSPROFILE_STORE", str(tmp_path / "jobs.db"))
-    monkeypatch.chdir(tmp_path / "work")
-    yield tmp_path / "work"
+def work(place: Path, mark: str) -> Iterator[Path]:
+    """Return the working directory; no job may be left behind."""
+    yield place
     assert list_processes(mark) == []
     assert plugin._open_jobs == set()
-    assert not list(tmp_path.rglob("canary"))
+    assert not list(place.parent.rglob("canary"))
 
 
 def make(profile: Any = "linux", **settings: Any) -> OSProfileCluster:  # noqa: ANN401
@@ -107,26 +69,13 @@ def render(profile: str, description: osprofile.JobDescription) -> str:
         return session.run(render)
 
 
-def write_profile(work: Path, shell: str) -> str:
-    """Write a profile that runs its scripts with another shell command; return its name."""
-    profile = work.parent / "profiles/other/profile.xml"
-    profile.parent.mkdir()
-    profile.write_text(
-        '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"'
-        ' name="other" extends="linux"><osp:UspaceRoot>/var/tmp</osp:UspaceRoot>'
-        '<osp:Delimiter>/</osp:Delimiter><idb:Template name="SHELL"><idb:Invocation name="">'
-        f"<idb:Body>{shell}</idb:Body></idb:Invocation></idb:Template></osp:Profile>"
-    )
-    return "other"
-
-
 def write_waiting_profile(work: Path) -> str:
     """Write a profile whose START waits for the file `go`, and says so by the file `waits`."""
     (work.parent / "shell").write_text(
         f"cd {work}\nscript=$(cat)\ncase $script in *'setsid setsid'*)\n"
         'touch waits; until [ -e go ]; do sleep 0.05; done;; esac\neval "$script"\n'
     )
-    return write_profile(work, f"sh {work.parent}/shell")
+    return write_profile(work.parent, f"sh {work.parent}/shell")
 
 
 # Clusters
@@ -226,7 +175,7 @@ def test_a_submission_that_fails(work: Path) -> None:
     )
 
     async def run() -> None:
-        job = make_job(write_profile(work, f"sh {shell}"))
+        job = make_job(write_profile(work.parent, f"sh {shell}"))
         with pytest.raises(osprofile.ScriptFailedError, match="no slots"):
             await job
         assert job.job_id is None

@@ -7,9 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
-import sysconfig
 import time
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,70 +25,27 @@ import osprofile
 from osprofile.plugins import parsl as plugin
 from osprofile.plugins.parsl import OSProfileProvider
 from tests.plugins.processes import find_processes, list_processes
+from tests.plugins.site import HOSTILE, NAMES, ROOT, write_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Make = Callable[..., OSProfileProvider]
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/plugins/parsl.md"
 EXAMPLE = ROOT / "docs/examples/parsl_example.py"
 LABEL = "htex_blocks"
-HOSTILE = [
-    "a b",
-    "it's",
-    '"',
-    "$(touch canary)",
-    "`touch canary`",
-    "; touch canary #",
-    "&& touch canary",
-    "| touch canary",
-    "a\ntouch canary\n",
-    "a\r\n#SBATCH --uid=root",
-    "-n",
-    "--help",
-    "../../x",
-    "*",
-    "~",
-    "\\",
-    "ü€𝄞",
-    "\x1b[31m",
-    "${IFS}",
-    "!x",
-    "",
-    "x" * 5000,
-]
 OWN_ENVIRONMENT = ("HOME", "PATH", "LANG")
 
 
 @pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the value of a variable that only this test's blocks have, besides this process."""
-    value = uuid.uuid4().hex
-    monkeypatch.setenv("OSPROFILE_TEST_MARK", value)
-    return value
-
-
-@pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> Iterator[Make]:
+def make(place: Path) -> Iterator[Make]:
     """Make providers with a record of their own; in the end, all of their jobs are removed."""
-    del mark
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path / "profiles"))
-    (tmp_path / "profiles").mkdir()
-    monkeypatch.setenv("OSPROFILE_STORE", str(tmp_path / "jobs.db"))
-    monkeypatch.setenv("PATH", sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"])
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
     made: list[OSProfileProvider] = []
 
     def make(profile: str | osprofile.Profile = "linux", **settings: object) -> OSProfileProvider:
         provider = OSProfileProvider(profile, **{"launcher": SimpleLauncher(), **settings})
-        provider.script_dir = str(work)
+        provider.script_dir = str(place)
         made.append(provider)
         return provider
 
@@ -120,19 +75,6 @@ def wait_for(provider: OSProfileProvider, job_id: str, condition: Callable[[JobS
     while not condition(status := provider.status([job_id])[0]):
         time.sleep(0.05)
     return status
-
-
-def write_profile(directory: Path, shell: str) -> str:
-    """Write a profile that runs its scripts with another shell command; return its name."""
-    profile = directory / "profiles/other/profile.xml"
-    profile.parent.mkdir(parents=True)
-    profile.write_text(
-        '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"'
-        ' name="other" extends="linux"><osp:UspaceRoot>/var/tmp</osp:UspaceRoot>'
-        '<osp:Delimiter>/</osp:Delimiter><idb:Template name="SHELL"><idb:Invocation name="">'
-        f"<idb:Body>{shell}</idb:Body></idb:Invocation></idb:Template></osp:Profile>"
-    )
-    return "other"
 
 
 # Blocks
@@ -398,7 +340,7 @@ def test_commands_reach_bash_unchanged(make: Make, value: str) -> None:
 
 
 def test_directories_with_any_name(make: Make) -> None:
-    for name in HOSTILE[:7] + HOSTILE[10:12] + HOSTILE[13:19]:
+    for name in NAMES:
         provider = make()
         directory = Path("d").absolute() / name
         directory.mkdir(parents=True)

@@ -22,9 +22,8 @@ import osprofile
 from osprofile.plugins.snakemake import map_resources
 from tests.docs import pages
 from tests.plugins.console import check_commands
+from tests.plugins.site import ROOT
 from tests.strategies import document
-
-ROOT = Path(__file__).parents[2]
 
 
 @dataclass

@@ -8,9 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
-import sysconfig
 import uuid
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,64 +27,32 @@ from osprofile.plugins.toil import OSProfileBatchSystem
 from tests.docs import pages
 from tests.plugins.console import check_commands
 from tests.plugins.processes import find_processes, list_processes
+from tests.plugins.site import HOSTILE, ROOT, write_profile
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     Make = Callable[..., OSProfileBatchSystem]
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Toil
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs/examples/toil_example.py"
 PAGE = "docs/plugins/toil.md"
 REASON = BatchJobExitReason
-HOSTILE = [
-    "a b",
-    "it's",
-    '"',
-    "$(touch canary)",
-    "`touch canary`",
-    "; touch canary #",
-    "&& touch canary",
-    "a\ntouch canary\n",
-    "-n",
-    "../../x",
-    "*",
-    "\\",
-    "ü€𝄞",
-    "\x1b[31m",
-    "${IFS}",
-    "",
-    "x" * 5000,
-]
 
 
 @pytest.fixture
-def mark(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the value of a variable that only this test's jobs have, besides this process."""
-    value = uuid.uuid4().hex
-    monkeypatch.setenv("OSPROFILE_TEST_MARK", value)
-    return value
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> Path:
-    """Prepare a home, a record and a current directory for this test alone; return the last one."""
-    del mark
-    for name in ("home", "work", "profiles", "tmp"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
-    monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path / "profiles"))
-    monkeypatch.setenv("OSPROFILE_STORE", str(tmp_path / "jobs.db"))
-    monkeypatch.setenv("PATH", sysconfig.get_path("scripts") + os.pathsep + os.environ["PATH"])
+def place(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Prepare a home as for all plugins, and what Toil looks for."""
+    tmp = place.parent / "tmp"
+    tmp.mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp))
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "plugins"))
     for name in [name for name in os.environ if name.startswith("TOIL_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("TOIL_COORDINATION_DIR", str(tmp_path / "tmp"))  # else, workers leave files elsewhere
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "work"
+    monkeypatch.setenv("TOIL_COORDINATION_DIR", str(tmp))  # else, workers leave files elsewhere
+    return place
 
 
 @pytest.fixture
@@ -142,19 +108,6 @@ def get_native_id(batch_system: OSProfileBatchSystem, job_id: int) -> str:
     wait_until(lambda: job.native_id)
     assert job.native_id is not None
     return job.native_id
-
-
-def write_profile(directory: Path, shell: str) -> str:
-    """Write a profile that runs its scripts with another shell command; return its name."""
-    profile = directory / "profiles/other/profile.xml"
-    profile.parent.mkdir(parents=True)
-    profile.write_text(
-        '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"'
-        ' name="other" extends="linux"><osp:UspaceRoot>/var/tmp</osp:UspaceRoot>'
-        '<osp:Delimiter>/</osp:Delimiter><idb:Template name="SHELL"><idb:Invocation name="">'
-        f"<idb:Body>{shell}</idb:Body></idb:Invocation></idb:Template></osp:Profile>"
-    )
-    return "other"
 
 
 # Ends
