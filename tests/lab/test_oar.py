@@ -16,8 +16,7 @@ import pytest
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import USER, User
 from tests.lab.test_stories import is_oar_up
-from tests.profiles.conftest import CUT, PROFILES, exports, quoted
-from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
+from tests.profiles.conftest import CUT, PROFILES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,19 +56,6 @@ def oar() -> Iterator[Owner]:
 
 def script(text: str) -> dict[str, str]:
     return {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
-
-
-def test_a_job_from_start_to_end(oar: Owner) -> None:
-    job = oar.start(
-        **script('id -un; pwd; echo "$GPE_JOB_ID $X"; echo err >&2; exit 7'), ENVIRONMENT=exports(X="a 'b'")
-    )
-    assert job.status().state in {"QUEUED", "RUNNING"}
-    status = job.wait("DONE")
-    assert (status.exit, status.signal) == (7, None)
-    assert job.read("stdout").splitlines() == [USER, str(job.directory), f"{job.id} a 'b'"]
-    assert job.read("stderr") == "err\n"
-    assert "already ended" in oar.fails("ABORT", JOB_ID=job.id)
-    assert (job.status().state, job.status().exit) == ("DONE", 7)
 
 
 def test_ends(oar: Owner) -> None:
@@ -167,26 +153,6 @@ def test_fields(oar: Owner, fields: dict[str, str], wanted: str) -> None:
 )
 def test_what_oar_refuses(oar: Owner, fields: dict[str, str], words: str) -> None:
     assert words in oar.fails("START", **fields)
-
-
-def test_hostile_values_reach_the_program(oar: Owner) -> None:
-    directory = oar.root / "it's a  *  $(id) [x]sh \\ \u00e9"
-    program = directory / "a * 'b' $TMPDIR"
-    directory.mkdir(parents=True)
-    program.write_text(PAYLOAD)
-    program.chmod(0o755)
-    value = "|".join(CARRIED)
-    (directory / "in\n'").write_text(value)
-    subprocess.run(["chown", "-R", f"{USER}:", str(oar.root)], check=True)
-    job = oar.start(
-        directory, EXECUTABLE="./a * 'b' $TMPDIR", ARGUMENTS=quoted(*CARRIED), ENVIRONMENT=exports(HOSTILE=value),
-        STDIN="in\n'", STDOUT="$JOB_ID-\u2028", STDERR="-e $(id)\r",
-    )  # fmt: skip
-    assert job.wait("DONE").exit == 0
-    got = (directory / "got.arguments").read_bytes().split(b"\0")
-    assert got == [text.encode() for text in ("./a * 'b' $TMPDIR", *CARRIED, "")]
-    assert (directory / "got.environment").read_bytes() == value.encode()
-    assert oar.find(directory) == job.id
 
 
 @pytest.mark.parametrize("fields", [{}, {"ARRAY": "1-2"}])

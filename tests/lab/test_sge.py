@@ -20,7 +20,6 @@ from osprofile.jobs import submission_throttle
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import ENDED, PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
-from tests.profiles.conftest import exports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,23 +62,6 @@ def sge_request() -> Iterator[Callable[[str], None]]:
 
     yield write
     path.unlink(missing_ok=True)
-
-
-def test_a_job_from_start_to_end(sge: Lab) -> None:
-    job = sge.start(
-        **script('id -un; umask; pwd; echo "$GPE_JOB_ID $X"; echo err >&2; exit 7'),
-        ENVIRONMENT=exports(X="a 'b'"),
-    )
-    assert "exit=7" in job.wait("DONE").line
-    lines = [USER, "0022", str(job.directory), f"{job.id} a 'b'"]
-    assert job.read("stdout").splitlines() == lines
-    assert job.read("stderr") == "err\n"
-    assert job.read(".gpe_exit_status") == "7\n"
-    for verb in ("ABORT", "HOLD", "RESUME"):
-        assert NO_JOB.format(job.id) in sge.fails(verb, JOB_ID=job.id)
-    assert job.status().state == "DONE"
-    assert sge.ok("DELETE", PATH=str(job.directory)) == ""
-    assert not known("sge", job.id)
 
 
 ENDS: dict[str, tuple[str, dict[str, str], str]] = {
@@ -263,23 +245,6 @@ def test_what_grid_engine_does_not_have_is_refused_by_name(sge: Lab) -> None:
     assert "NOTIFY_EVENTS" in sge.fails("START", NOTIFY_EVENTS="end")
 
 
-def test_a_waiting_job_is_held_resumed_and_aborted(sge: Lab) -> None:
-    job = sge.start(**WAITS)
-    assert job.status().state == "QUEUED"
-    for _ in range(2):
-        assert sge.ok("HOLD", JOB_ID=job.id) == ""
-        assert job.status().state == "HELD"
-    assert sge.statuses()[job.id].state == "HELD"
-    for _ in range(2):
-        assert sge.ok("RESUME", JOB_ID=job.id) == ""
-        assert job.status().state == "QUEUED"
-    assert sge.ok("ABORT", JOB_ID=job.id) == ""
-    assert job.status().state == "REMOVED"
-    assert not (job.directory / "stdout").exists()
-    assert NO_JOB.format(job.id) in sge.fails("ABORT", JOB_ID=job.id)
-    assert job.status().state == "REMOVED"
-
-
 def test_a_running_job_is_suspended_resumed_and_aborted(sge: Lab) -> None:
     job = sge.start(**script("trap '' TERM; echo up; sleep 60 & wait; wait"))
     host = job.wait("RUNNING").line.rpartition("host=")[2]
@@ -369,6 +334,8 @@ def test_list_and_delete(sge: Lab, directory: Path) -> None:
     assert names["a%0Ab"] == ["f", "0644", "5"]
     sge.ok("DELETE", PATH=f"{directory}/d")
     assert not (directory / "d").exists()
+    assert sge.ok("DELETE", PATH=str(job.directory)) == ""
+    assert not known("sge", job.id)
 
 
 def test_jobs_with_any_name_and_arrays_are_told(sge: Lab) -> None:

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,8 @@ import pytest
 
 from osprofile.profile.repository import Repository
 from tests.docs import pages
-from tests.profiles.conftest import CUT, ENDED, PROFILES, Target, exports, quoted
+from tests.profiles.conftest import CUT, ENDED, PROFILES, Target, quoted
 from tests.profiles.test_batch import check_fields_of_tsp, make_page_profile
-from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,17 +69,6 @@ def script(text: str) -> dict[str, str]:
     return {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
 
 
-def test_a_job_from_start_to_end(tsp: Spooler) -> None:
-    job = tsp.start(
-        **script('umask; pwd; echo "$GPE_JOB_ID $X"; echo err >&2; exit 7'), ENVIRONMENT=exports(X="a 'b'")
-    )
-    status = job.wait("DONE")
-    assert (status.exit, status.signal) == (7, None)
-    assert job.read("stdout").splitlines()[1:] == [str(job.directory), f"{job.id} a 'b'"]
-    assert job.read("stderr") == "err\n"
-    assert tsp.statuses()[job.id] == status
-
-
 @pytest.mark.parametrize("tsp", SHELLS, indirect=True)
 def test_every_shell_reads_the_scripts(tsp: Spooler) -> None:
     ended = tsp.start(**script("exit 7"))
@@ -97,18 +84,6 @@ def test_every_shell_reads_the_scripts(tsp: Spooler) -> None:
         assert tsp.ok("ABORT", JOB_ID=job.id) == ""
         assert job.wait().state == "REMOVED"
     assert "unknown job 99" in tsp.fails("GET_JOB_STATUS", JOB_ID="99")
-
-
-@pytest.mark.parametrize("code", [0, 1, 3, 99, 127, 128, 255])
-def test_exit_codes(tsp: Spooler, code: int) -> None:
-    status = tsp.start(**script(f"exit {code}")).wait()
-    assert (status.state, status.exit) == ("DONE", code)
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGINT])
-def test_the_end_by_a_signal(tsp: Spooler, number: int) -> None:
-    status = tsp.start(**script(f"kill -{number:d} $$; sleep 5")).wait()
-    assert (status.state, status.signal) == ("FAILED", number)
 
 
 def test_a_job_script_that_was_killed(tsp: Spooler) -> None:
@@ -163,15 +138,6 @@ def test_the_server_can_be_fixed_in_the_profile(tsp: Spooler, tmp_path: Path) ->
     assert not (tsp.home / "other").exists()
 
 
-def test_a_job_that_runs_is_removed(tsp: Spooler) -> None:
-    job = tsp.start(**script("sleep 600"))
-    job.wait("RUNNING")
-    assert tsp.ok("ABORT", JOB_ID=job.id) == ""
-    assert job.wait().state == "REMOVED"
-    assert tsp.statuses()[job.id].state == "REMOVED"
-    assert "has already ended" in tsp.fails("ABORT", JOB_ID=job.id)
-
-
 def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None:
     """What the server lists as running is not told as removed."""
     job = tsp.start(**script("trap '' TERM; touch ready; until [ -e go ]; do sleep 0.1; done; exit 4"))
@@ -213,14 +179,6 @@ exec {real} "$@"
     assert job.wait().state == "REMOVED"
 
 
-def test_the_end_of_a_job_is_no_removal(tsp: Spooler) -> None:
-    job = tsp.start(**script("exit 4"))
-    job.wait("DONE")
-    assert "has already ended" in tsp.fails("ABORT", JOB_ID=job.id)
-    status = job.status()
-    assert (status.state, status.exit) == ("DONE", 4)
-
-
 @pytest.mark.parametrize("verb", ["HOLD", "RESUME"])
 def test_what_it_cannot_do_is_refused_by_name(tsp: Spooler, busy: Callable[[], None], verb: str) -> None:
     job = tsp.start(**script(":"))
@@ -249,20 +207,6 @@ def test_jobs_of_others_are_told_too(tsp: Spooler) -> None:
     told = tsp.statuses()
     assert (told[ended[0]].state, told[ended[0]].exit) == ("DONE", 5)
     assert told[ended[1]].state == "FAILED"
-
-
-def test_start_repeated_submits_once(tsp: Spooler, busy: Callable[[], None]) -> None:
-    directory = tsp.directory()
-    first = tsp.start(directory, **script("echo run >> log"))
-    assert tsp.start(directory, **script("echo run >> log")).id == first.id
-    with ThreadPoolExecutor(3) as pool:
-        jobs = [*pool.map(lambda _: tsp.start(directory, **script("echo run >> log")), range(3))]
-    assert {job.id for job in jobs} == {first.id}
-    busy()
-    first.wait("DONE")
-    assert first.read("log") == "run\n"
-    assert tsp.start(directory, **script("echo run >> log")).id == first.id
-    assert len(tsp.states()) == 2
 
 
 @pytest.mark.parametrize("waits", [True, False])
@@ -298,31 +242,6 @@ def test_a_killed_start(tsp: Spooler, delay: float) -> None:
     assert job.wait().state == "DONE"
     assert job.read("log") == "run\n"
     assert len(tsp.states()) == 1
-
-
-def test_hostile_values_reach_the_program(tsp: Spooler) -> None:
-    directory = tsp.root / "it's a  *  $(id) [x]sh \\ \u00e9"
-    directory.mkdir(parents=True)
-    program = directory / "a * 'b' $TMPDIR"
-    program.write_text(PAYLOAD)
-    program.chmod(0o755)
-    value = "|".join(CARRIED)
-    (directory / "in\n'").write_text(value)
-    job = tsp.start(
-        directory,
-        EXECUTABLE="./a * 'b' $TMPDIR",
-        ARGUMENTS=quoted(*CARRIED),
-        ENVIRONMENT=exports(HOSTILE=value),
-        STDIN="in\n'",
-        STDOUT="$JOB_ID-\u2028",
-        STDERR="-e $(id)\r",
-    )
-    assert job.wait("DONE").exit == 0
-    got = (directory / "got.arguments").read_bytes().split(b"\0")
-    assert got == [text.encode() for text in ("./a * 'b' $TMPDIR", *CARRIED, "")]
-    assert (directory / "got.environment").read_bytes() == value.encode()
-    assert (directory / "got.stdin").read_bytes() == value.encode()
-    assert tsp.find(directory) == job.id
 
 
 def test_fields(tsp: Spooler) -> None:
