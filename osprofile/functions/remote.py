@@ -277,7 +277,9 @@ def note_lost_task(directory: str, tasks: str, pid: int, status: int, run_number
         if name.endswith(f".run.{pid}"):
             cause, text = b"", f"the worker ended with exit code {status >> 8}"
             if os.WIFSIGNALED(status):
-                cause, text = b"SIGNAL", f"signal {os.WTERMSIG(status)} ended the worker"
+                number = os.WTERMSIG(status)
+                cause = b"TIME" if number == signal.SIGXCPU else b"SIGNAL"  # its processor time was used up
+                text = f"signal {number} ended the worker"
             index, path = name.partition(".")[0], os.path.join(tasks, name)
             if os.path.exists(os.path.join(directory, "result." + index)):  # it had ended the task before
                 note(directory, "done " + index)

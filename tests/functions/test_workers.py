@@ -42,11 +42,14 @@ def test_many_functions_in_one_job(machine: Machine, host: str | None) -> None:
 
 
 def test_a_function_that_ends_its_worker(machine: Machine) -> None:
-    def kill() -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+    def kill(number: int = signal.SIGKILL) -> None:
+        os.kill(os.getpid(), number)
 
     with Executor("here", workers=1, retries={"SIGNAL": 1}) as executor:
         left, killed, last = executor.submit(os._exit, 4), executor.submit(kill), executor.submit(abs, -1)
+        used_up = executor.submit(kill, signal.SIGXCPU).exception()
+        assert isinstance(used_up, NoResultError)
+        assert used_up.cause == EndCause.TIME
         error = left.exception()
         assert isinstance(error, NoResultError)
         assert (error.cause, "the worker ended with exit code 4" in error.message) == (None, True)
