@@ -1,5 +1,7 @@
 gpe_list() {
-  gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost HoldReason) || return
+  # one that was removed stays a while in the queue, until its machine has ended it
+  gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost \
+    'ifThenElse(JobStatus == 3, RemoveReason, HoldReason)') || return
   printf '%s\n' "$gpe_text" | gpe_format_states 'host = $4; sub(/.*@/, "", host); at = 5'
 }
 gpe_list_ended() { # ID...: with the history, which is read from its end
@@ -9,7 +11,6 @@ gpe_list_ended() { # ID...: with the history, which is read from its end
   printf '%s\n' "$gpe_text" | gpe_format_states '
     if ($3 == 4 && $4 == "true") more = " signal=" $6
     else if ($3 == 4) { state = state "/exit"; more = " exit=" $5 }
-    if ($3 == 3 && /PeriodicRemove/) state = "PeriodicRemove"
     at = 7'
 }
 gpe_format_states() { # AWK: prints lines of states; a reason is the rest of a line, after blanks
@@ -20,6 +21,7 @@ $1 ~ /^[0-9]+$/ {
   state = word[$3]
   if (state == "") state = $3
   host = more = reason = ""
+  if ($3 == 3 && /PeriodicRemove/) state = "PeriodicRemove"
   '"$1"'
   for (i = at; i <= NF; i++) reason = reason " " $i
   if (host != "" && host != "undefined") more = more " host=" host

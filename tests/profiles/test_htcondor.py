@@ -98,11 +98,13 @@ def test_a_job_in_another_directory_on_its_node(condor: Target, tmp_path: Path) 
 def test_states(
     condor: Target, values: dict[str, str], state: str, told: tuple[int | None, int | None]
 ) -> None:
-    """Of a job that brought nothing back."""
+    """Of a job that brought nothing back; one that was removed may still be in the queue."""
     job = condor.start()
     tell(condor, "1", **values)
-    status = job.status()
-    assert (status.state, (status.exit, status.signal)) == (state, told)
+    for is_leaving in (True, False):
+        (condor.path[0] / "leaving").touch() if is_leaving else (condor.path[0] / "leaving").unlink()
+        status = job.status()
+        assert (status.state, (status.exit, status.signal)) == (state, told)
 
 
 def test_the_reason_of_a_held_job(condor: Target) -> None:

@@ -33,7 +33,9 @@ condor_submit)
   echo "$cluster.0 - $cluster.$((proc - 1))" ;;
 condor_q)
   case $* in
-  '-af ClusterId GpeIndex JobStatus RemoteHost HoldReason') awk -F'|' '$4 !~ /[34]/ { print $1, $3, $4, $5, $6 }' jobs ;;
+  '-af ClusterId GpeIndex JobStatus RemoteHost ifThenElse(JobStatus == 3, RemoveReason, HoldReason)')
+    ended='[34]' && [ ! -e leaving ] || ended=4
+    awk -F'|' -v ended="$ended" '$4 !~ ended { print $1, $3, $4, $5, $4 == 3 ? $11 : $6 }' jobs ;;
   '-af ClusterId Iwd') awk -F'|' '$4 !~ /[34]/ { print $1, $7 }' jobs ;;
   *) exit 2 ;;
   esac ;;
