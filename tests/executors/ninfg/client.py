@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
 PATIENCE = 120.0
 SERVER = (sys.executable, "-m", "osprofile.executors.ninfg.main")
@@ -47,6 +46,12 @@ class HungError(AssertionError):
     """The real client would wait for ever, or misunderstand."""
 
 
+def demand(condition: object, message: str) -> None:
+    """Raise `HungError` unless a condition holds."""
+    if not condition:
+        raise HungError(message)
+
+
 def attributes(*more: tuple[str, str], **changed: str | Sequence[str] | None) -> list[tuple[str, str]]:
     """Give the attributes of a job: the plain ones, changed; a sequence is sent one by one."""
     pairs: list[tuple[str, str]] = [*more]
@@ -60,6 +65,11 @@ def attributes(*more: tuple[str, str], **changed: str | Sequence[str] | None) ->
 def shell(text: str, **changed: str | Sequence[str] | None) -> list[tuple[str, str]]:
     """Give the attributes of a job that runs shell text."""
     return attributes(executable_path="/bin/sh", argument=["-c", text], **changed)
+
+
+def output(out: Path, err: Path | None = None) -> dict[str, str]:
+    """Give the attributes that put standard output, and perhaps standard error, into files."""
+    return {"redirect_enable": "true", "stdout_file": str(out), **({"stderr_file": str(err)} if err else {})}
 
 
 def block(request_id: str, pairs: Iterable[tuple[str, str]]) -> bytes:
@@ -111,9 +121,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.process.poll() is None:
             self.hang_up()
             try:
@@ -123,6 +131,9 @@ class Client:
                 self.process.wait()
         self.hang_up()
         self._selector.close()
+        self._close_output()
+
+    def _close_output(self) -> None:
         for pipe in (self.process.stdout, self.process.stderr):
             assert pipe is not None
             pipe.close()
@@ -139,9 +150,7 @@ class Client:
             self.raw[key.data] += data
             *lines, self._rest[key.data] = (self._rest[key.data] + data).split(b"\n")
             for line in lines:
-                if not line.endswith(b"\r"):
-                    message = f"a line without CR LF on std{key.data}: {line!r}"
-                    raise HungError(message)
+                demand(line.endswith(b"\r"), f"a line without CR LF on std{key.data}: {line!r}")
                 text = line[:-1].decode()
                 if key.data == "out":
                     self.replies.append(text)
@@ -156,42 +165,28 @@ class Client:
             self.states[words[3]] = []
         elif line.startswith("CREATE_NOTIFY ") and words[2] == "F":
             self.refused[words[1]] = words[3]
-        elif line.startswith("STATUS_NOTIFY "):
-            self._status(words[1], words[2], words[3] if len(words) > 3 else "")
         else:
-            message = f"this is no notify: {line!r}"
-            raise HungError(message)
+            demand(line.startswith("STATUS_NOTIFY "), f"this is no notify: {line!r}")
+            self._status(words[1], words[2], words[3] if len(words) > 3 else "")
 
     def _status(self, job: str, state: str, text: str) -> None:
         known = self.states.get(job)
         if known is None:  # too early: the real client drops it
             return
-        if state not in STATES:
-            message = f"{state!r} is no state"
-            raise HungError(message)
-        if known and known[-1] in TERMINAL:
-            message = f"job {job} had ended already: {known}, {state}"
-            raise HungError(message)
-        if state in TERMINAL and self._has_sent_exit:
-            message = f"job {job} ended after EXIT: the client is deadlocked"
-            raise HungError(message)
+        demand(state in STATES, f"{state!r} is no state")
+        demand(not known or known[-1] not in TERMINAL, f"job {job} had ended already: {known}, {state}")
+        is_heard = state not in TERMINAL or not self._has_sent_exit
+        demand(is_heard, f"job {job} ended after EXIT: the client is deadlocked")
         known.append(state)
         self.texts[job] = text
 
-    def _until(self, what: str) -> Iterator[None]:
-        until = time.monotonic() + PATIENCE
-        while True:
-            yield
-            if time.monotonic() > until or not self._selector.get_map():
-                message = f"no {what}; heard {self.raw}"
-                raise HungError(message)
-            self.hear(0.1)
-
-    def until(self, what: Callable[[], object]) -> None:
+    def until(self, what: Callable[[], object], name: str = "end of waiting") -> None:
         """Listen until something is true."""
-        for _ in self._until("end of waiting"):
-            if what():
-                return
+        end = time.monotonic() + PATIENCE
+        while not what():
+            is_there = time.monotonic() <= end and self._selector.get_map()
+            demand(is_there, f"no {name}; heard {self.raw}")
+            self.hear(0.1)
 
     # Saying
 
@@ -201,10 +196,8 @@ class Client:
 
     def reply(self) -> str:
         """Wait for the next reply's line."""
-        for _ in self._until("reply"):
-            if self.replies:
-                return self.replies.pop(0)
-        raise AssertionError
+        self.until(lambda: self.replies, "reply")
+        return self.replies.pop(0)
 
     def ask(self, request: str) -> str:
         """Send a request of one line and give the reply."""
@@ -225,17 +218,14 @@ class Client:
         self.send(block(request_id, pairs))
         reply = self.reply()
         assert reply == "S", reply
-        for _ in self._until(f"CREATE_NOTIFY {request_id}"):
-            if request_id in self.created:
-                return self.created[request_id]
-        raise AssertionError
+        self.until(lambda: request_id in self.created, f"CREATE_NOTIFY {request_id}")
+        return self.created[request_id]
 
     def wait(self, job: str, *states: str) -> str:
         """Wait until a job is in one of these states; without any, for its end."""
-        for _ in self._until(f"STATUS_NOTIFY {job}"):
-            if self.states[job] and self.states[job][-1] in (states or TERMINAL):
-                return self.states[job][-1]
-        raise AssertionError
+        wanted = states or TERMINAL
+        self.until(lambda: self.states[job] and self.states[job][-1] in wanted, f"STATUS_NOTIFY {job}")
+        return self.states[job][-1]
 
     def run(self, pairs: Iterable[tuple[str, str]]) -> str:
         """Create a job, wait for its end, and destroy it, as handle_destruct does."""
@@ -258,9 +248,7 @@ class Client:
     def end(self) -> int:
         """Wait for the server's end; nothing may be left half said."""
         while self._selector.get_map():
-            if not self.hear():
-                message = "the server does not end"
-                raise HungError(message)
+            demand(self.hear(), "the server does not end")
         assert self._rest == {"out": b"", "err": b""}
         return self.process.wait(PATIENCE)
 
@@ -269,9 +257,7 @@ class Client:
         self.hang_up()
         for key in list(self._selector.get_map().values()):
             self._selector.unregister(key.fileobj)
-        for pipe in (self.process.stdout, self.process.stderr):
-            assert pipe is not None
-            pipe.close()
+        self._close_output()
 
     def close_one(self, stream: str) -> None:
         """Close the end of stdout or stderr alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,6 +91,13 @@ class Machine:
     def client(self, *words: str, fds: Sequence[int] = ()) -> Client:
         """Give a client that has started a server."""
         return Client(self.environment, words, self.root / "log", pass_fds=fds, directory=self.root)
+
+    @contextmanager
+    def session(self, *words: str, fds: Sequence[int] = ()) -> Iterator[Client]:
+        """Start a server; at the end it has to answer EXIT."""
+        with self.client(*words, fds=fds) as client:
+            yield client
+            assert client.exit() == 0
 
     def log(self) -> str:
         """Give the server's log."""

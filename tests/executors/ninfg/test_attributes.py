@@ -176,12 +176,25 @@ def test_bad_values(name: str, value: str, message: str) -> None:
     assert caught.value.attribute == name
 
 
-def test_mandatory_is_what_the_seed_says() -> None:
-    table = {
-        "hostname", "port", "client_name", "executable_path", "backend", "count", "staging",
-        "argument", "redirect_enable", "status_polling", "refresh_credential",
-    }  # fmt: skip
-    assert {*MANDATORY_ATTRIBUTES} == table
+MANDATORY = [
+    "hostname", "port", "client_name", "executable_path", "backend", "count", "staging",
+    "argument", "redirect_enable", "status_polling", "refresh_credential",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MANDATORY)
+def test_a_mandatory_attribute_is_missing(name: str) -> None:
+    """docs/protocols/ninfg.md, 2.2 and 3; no `argument` at all is an error too."""
+    with pytest.raises(AttributeRefusedError) as caught:
+        order(**{name: None})
+    assert caught.value.message == f"attribute {name}: mandatory, and missing"
+
+
+def test_unknown_attributes_are_ignored() -> None:
+    """docs/protocols/ninfg.md, 2.2 and 3; rsl_extensions and the proxy's among them."""
+    more = [("rsl_extensions", "<x/>"), ("communication_proxy_staging", "true"), ("gass_url", "")]
+    assert order(*more, ("", ""), ("what", "\u00e9")) == order()
+    assert {*MANDATORY_ATTRIBUTES} == {*MANDATORY}
 
 
 def test_fields_of_a_target_that_are_no_part_of_a_job() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import pytest
 from hypothesis import given
@@ -51,8 +52,14 @@ BAD = [
     ("JOB_CREATE \u0661\r\nJOB_CREATE_END\r\n".encode(), "JOB_CREATE needs a request id, a decimal number, not '\u0661'"),
     (b"JOB_STATUS \r\n", "JOB_STATUS needs a job id"),
     (b"JOB_DESTROY\n", "JOB_DESTROY needs a job id"),
-    (b"\xff\0\r\n", "unknown request '\\xff\\x00': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
-    (b"EXIT 1\r\n", "unknown request 'EXIT 1': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
+    *[
+        (line + b"\r\n", f"unknown request {shown}: it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT")
+        for line, shown in (
+            (b"\xff\0", "'\\xff\\x00'"), (b"EXIT 1", "'EXIT 1'"), (b"EXIT now", "'EXIT now'"), (b"exit", "'exit'"),
+            (b"HELLO", "'HELLO'"), (b"", "''"), (b" ", "' '"), (b"JOB_STATUSX 1", "'JOB_STATUSX 1'"),
+            (b"QUERY_FEATURES 2", "'QUERY_FEATURES 2'"), (b"JOB_CREATE_END", "'JOB_CREATE_END'"),
+        )
+    ],
     (b"x" * (MAX_LINE_SIZE + 1) + b"\r\n", f"a line is longer than {MAX_LINE_SIZE} bytes"),
     (b"JOB_CREATE 1\r\na " + b"x" * MAX_LINE_SIZE + b"\r\nJOB_CREATE_END\r\n", f"a line is longer than {MAX_LINE_SIZE} bytes"),
     (
@@ -129,10 +136,12 @@ def test_replies() -> None:
     assert protocol.format_success() == b"S\r\n"
     assert protocol.format_failure("no\r\nS") == b"F no S\r\n"
     assert protocol.format_status(Status.ACTIVE) == b"S ACTIVE\r\n"
-    assert protocol.format_features().startswith(
-        b"SM\r\nprotocol_version 2.0\r\nfeature STAGING_AUTH_NUMBER\r\n"
-    )
-    assert protocol.format_features().endswith(b"\r\nREPLY_END\r\n")
+    features = protocol.format_features().decode().split("\r\n")
+    assert features[:3] == ["SM", "protocol_version 2.0", "feature STAGING_AUTH_NUMBER"]
+    assert features[-2:] == ["REPLY_END", ""]
+    assert all(re.fullmatch(r"(feature|request) [A-Z_]+", line) for line in features[2:-2])
+    words = ("JOB_CREATE", "JOB_STATUS", "JOB_DESTROY", "EXIT")
+    assert {f"request {word}" for word in words} <= {*features}
 
 
 @given(st.text())

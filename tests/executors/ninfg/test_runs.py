@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.profile.data_directories import get_bundled_directory
-from tests.executors.ninfg.client import attributes, block, shell
+from tests.executors.ninfg.client import attributes, block, output, shell
 from tests.executors.ninfg.conftest import processes
 from tests.strategies import cdata
 from tests.waiting import wait_until
@@ -48,12 +48,11 @@ def test_many_one_after_the_other(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
-    with machine.client() as client:
+    with machine.session() as client:
         for number in range(1, 61):
-            client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", **HERE)))
+            client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", status_polling="1", **HERE)))
         client.until(lambda: len(client.created) == 60)
         assert {client.wait(job) for job in client.created.values()} == {"DONE"}
-        assert client.exit() == 0
     assert (tmp_path / "ran").read_text() == "x\n" * 60
     machine.assert_clean()
 
@@ -61,23 +60,22 @@ def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
 def test_the_array_of_a_failing_program(machine: Machine, tmp_path: Path) -> None:
     """One of five fails: all run to their end, and the job has failed."""
     text = f"mkdir {tmp_path}/first 2> /dev/null && exit 4; sleep 0.3; echo x >> {tmp_path}/ran"
-    with machine.client() as client:
+    with machine.session() as client:
         job = client.create(shell(text, count="5", **HERE))
         assert client.wait(job) == "FAILED"
         assert client.texts[job] == "exit code 4"
         assert (tmp_path / "ran").read_text() == "x\n" * 4
-        assert client.exit() == 0
     machine.assert_clean()
 
 
 def test_an_array_is_cancelled_as_a_whole(machine: Machine) -> None:
-    with machine.client() as client:
+    with machine.session() as client:
         job = client.create(shell("exec sleep 600", count="5", **HERE))
         wait_until(lambda: len(processes(machine.jobs)) == 5)
         assert client.ask(f"JOB_DESTROY {job}") == "S"
         assert client.wait(job) == "DONE"
+        assert len(client.created) == 1
         assert processes(machine.jobs) == []
-        assert client.exit() == 0
 
 
 def allow_nodes() -> str:
@@ -102,45 +100,9 @@ def test_several_nodes_go_through_mpirun(machine: Machine, tmp_path: Path, host_
     """An array over several nodes has nobody else to start it there."""
     machine.add("here", allow_nodes())  # linux is one node
     machine.program("mpirun", f'#!/bin/sh\necho "$*" > {tmp_path}/ran\nshift 2\nexec "$@"\n')
-    with machine.client() as client:
+    with machine.session() as client:
         assert client.run(attributes(count="4", host_count=host_count, **HERE)) == "DONE"
-        assert client.exit() == 0
     assert (tmp_path / "ran").exists() == (host_count == "2")
-
-
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("/no/such/program", "exit code 127: the executable was not found"),
-        ("/etc/passwd", "exit code 126: the executable cannot be executed"),
-        ("/bin/false", "exit code 1"),
-    ],
-)
-def test_executables_that_fail(machine: Machine, path: str, text: str) -> None:
-    with machine.client() as client:
-        job = client.create(attributes(executable_path=path, **HERE))
-        assert client.wait(job) == "FAILED"
-        assert client.texts[job] == text
-        assert client.exit() == 0
-    machine.assert_clean()
-
-
-def test_a_killed_executable(machine: Machine) -> None:
-    with machine.client() as client:
-        job = client.create(shell("kill -s KILL $$", **HERE))
-        assert client.wait(job) == "FAILED"
-        assert client.texts[job] == "it was ended by signal 9"
-        assert client.exit() == 0
-
-
-def test_a_wall_time(machine: Machine) -> None:
-    """Minutes: one that is over after a minute is not waited for, but seen."""
-    with machine.client() as client:
-        job = client.create(shell("exec sleep 600", max_wall_time="1", **HERE))
-        client.wait(job, "ACTIVE")
-        (directory,) = machine.directories
-        assert " WALLTIME=60" in (directory / ".gpe/script").read_text()
-        assert client.exit() == 0
 
 
 def test_values_reach_the_executable(machine: Machine, tmp_path: Path) -> None:
@@ -149,19 +111,17 @@ def test_values_reach_the_executable(machine: Machine, tmp_path: Path) -> None:
     where.mkdir()
     hostile = ["", " ", "a  b ", "it's", '"$HOME"', "$(id)", "`id`", "*", "-n", "\\", "\r", "\u00e9\u2028"]
     program = machine.program("show", '#!/bin/sh\npwd\necho "$VAR|$EMPTY|$TMPDIR"\nprintf "%s\\0" "$@"\n')
-    with machine.client() as client:
+    with machine.session() as client:
         pairs = attributes(
             executable_path=str(program),
             argument=hostile,
             environment=["VAR=it's $(id)=", "EMPTY"],
             tmp_dir="/scratch",
             work_directory=str(where),
-            redirect_enable="true",
-            stdout_file=str(out),
+            **output(out),
             **HERE,
         )
         assert client.run(pairs) == "DONE"
-        assert client.exit() == 0
     lines = out.read_bytes().decode().split("\n", 2)
     assert lines[:2] == [str(where), "it's $(id)=||/scratch"]
     assert lines[2].split("\0") == [*hostile, ""]
@@ -170,49 +130,32 @@ def test_values_reach_the_executable(machine: Machine, tmp_path: Path) -> None:
 def test_a_directory_below_the_home(machine: Machine, tmp_path: Path) -> None:
     (machine.root / "home/it's mine").mkdir()
     out = tmp_path / "out"
-    pairs = {"redirect_enable": "true", "stdout_file": str(out), **HERE}
-    with machine.client() as client:
+    pairs = {**output(out), **HERE}
+    with machine.session() as client:
         assert client.run(shell("pwd", work_directory="it's mine", **pairs)) == "DONE"
         assert out.read_text() == f"{machine.root}/home/it's mine\n"
         job = client.create(shell("pwd", work_directory="/no/such", **pairs))
         assert client.wait(job) == "FAILED"
         assert client.texts[job] == "exit code 125: its files, or its directory, cannot be used"
-        assert client.exit() == 0
 
 
 def test_staging(machine: Machine, tmp_path: Path) -> None:
-    """The executable travels: it is gone here when it runs there."""
-    binary = tmp_path / "it's an executable"
+    """The executable travels, whatever its size: it need not be executable here, and stays as it is."""
+    binary, script, out = tmp_path / "it's an executable", tmp_path / "copied", tmp_path / "out"
     shutil.copy("/bin/echo", binary)
-    data, out = binary.read_bytes(), tmp_path / "out"
-    with machine.client() as client:
-        job = client.create(
-            attributes(
-                executable_path=str(binary),
-                staging="true",
-                work_directory=None,
-                redirect_enable="true",
-                stdout_file=str(out),
-                **HERE,
-            )
-        )
+    text = f'#!/bin/sh\ncmp \'{script}\' "$0" && stat -c %a "$0" && pwd; exit\n'
+    script.write_bytes(text.encode() + bytes(range(256)) * 40_000)
+    script.chmod(0o600)
+    data = binary.read_bytes()
+    staged = {"staging": "true", "work_directory": None, **output(out), **HERE}
+    with machine.session() as client:
+        job = client.create(attributes(executable_path=str(binary), **staged))
         assert client.wait(job) == "DONE"
         assert out.read_text() == "--client=client.example.org:4000\n"
-        copy = tmp_path / "copied"
-        copy.write_text(f'#!/bin/sh\ncmp \'{tmp_path}/copied\' "$0" && stat -c %a "$0" && pwd\n')
-        pairs = attributes(
-            executable_path=str(copy),
-            staging="true",
-            work_directory=None,
-            redirect_enable="true",
-            stdout_file=str(out),
-            **HERE,
-        )
-        assert client.run(pairs) == "DONE"
+        assert client.run(attributes(executable_path=str(script), **staged)) == "DONE"
         mode, where = out.read_text().split()
         assert mode == "700"
         assert where.startswith(f"{machine.jobs}/")
-        assert client.exit() == 0
     assert binary.read_bytes() == data
     machine.assert_clean()
 
@@ -232,9 +175,9 @@ def test_the_auth_number_reaches_the_program_alone(machine: Machine, host: str) 
     number, out = "2147483646", machine.root / "out"
     reader = machine.program("reader", READER)
     os.mkfifo(f"{reader}.fifo")
-    with machine.client() as client:
+    with machine.session() as client:
         assert "feature STAGING_AUTH_NUMBER" in client.query_features()
-        pairs = {"redirect_enable": "true", "stdout_file": str(out), "hostname": host, **HERE}
+        pairs = {**output(out), "hostname": host, **HERE}
         job = client.create(attributes(executable_path=str(reader), auth_number=number, **pairs))
         wait_until(Path(f"{reader}.up").exists)
         found = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes(machine.jobs)]
@@ -245,33 +188,21 @@ def test_the_auth_number_reaches_the_program_alone(machine: Machine, host: str) 
         Path(f"{reader}.fifo").write_text("\n")
         assert client.wait(job) == "DONE"
         assert out.read_text() == f"600 {number}\n"
-        assert client.exit() == 0
     assert number not in machine.log()
     machine.assert_clean()
 
 
-def test_a_large_executable_is_staged(machine: Machine, tmp_path: Path) -> None:
-    large = tmp_path / "large"
-    large.write_bytes(b'#!/bin/sh\nwc -c < "$0"; exit\n' + bytes(range(256)) * 40_000)
-    out = tmp_path / "out"
-    with machine.client() as client:
-        pairs = attributes(
-            executable_path=str(large), staging="true", redirect_enable="true", stdout_file=str(out), **HERE
-        )
-        large.chmod(0o600)  # only the copy must be executable
-        assert client.run(pairs) == "DONE"
-        assert int(out.read_text()) == large.stat().st_size
-        assert client.exit() == 0
-
-
 def test_redirection(machine: Machine, tmp_path: Path) -> None:
+    """docs/protocols/ninfg.md, 4.5: the files are whole at DONE, as the client copies them then; 10 MB each."""
     out, err = tmp_path / "out", tmp_path / "err"
     text = "echo out; echo err >&2"
-    with machine.client() as client:
-        both = {"redirect_enable": "true", "stdout_file": str(out), "stderr_file": str(err), **HERE}
-        out.write_text("what was there before is gone" * 100)
-        assert client.run(shell(text, **both)) == "DONE"
-        assert (out.read_text(), err.read_text()) == ("out\n", "err\n")
+    both = {**output(out, err), **HERE}
+    with machine.session() as client:
+        out.write_text("what was there before is gone" * 1_000_000)
+        large = "head -c 10000000 /dev/zero | tr '\\0' o; head -c 10000000 /dev/zero | tr '\\0' e >&2"
+        assert client.wait(client.create(shell(large, **both))) == "DONE"
+        assert out.read_bytes() == b"o" * 10_000_000
+        assert err.read_bytes() == b"e" * 10_000_000
         assert client.run(shell(text, **{**both, "stderr_file": str(out)})) == "DONE"
         assert out.read_text() == "out\nerr\n"
         job = client.create(attributes(executable_path="/no/such/program", **both))
@@ -280,25 +211,7 @@ def test_redirection(machine: Machine, tmp_path: Path) -> None:
         out.unlink()
         assert client.run(shell(text, **{**both, "redirect_enable": "false"})) == "DONE"
         assert not out.exists()
-        assert client.exit() == 0
     machine.assert_clean()
-
-
-def test_the_output_of_a_destroyed_job(machine: Machine, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    with machine.client() as client:
-        pairs = shell(
-            f"echo begun; touch {tmp_path}/up; exec sleep 600",
-            redirect_enable="true",
-            stdout_file=str(out),
-            **HERE,
-        )
-        job = client.create(pairs)
-        wait_until((tmp_path / "up").exists)
-        assert client.ask(f"JOB_DESTROY {job}") == "S"
-        assert client.wait(job) == "DONE"
-        assert out.read_text() == "begun\n"
-        assert client.exit() == 0
 
 
 @pytest.mark.parametrize(
@@ -317,10 +230,9 @@ def test_the_output_of_a_destroyed_job(machine: Machine, tmp_path: Path) -> None
 )  # fmt: skip
 def test_refusals(machine: Machine, changed: dict[str, str], words: str) -> None:
     """What can be known at once is F, and names the attribute."""
-    with machine.client() as client:
+    with machine.session() as client:
         assert words in refused(client, attributes(**{**HERE, **changed}))
         assert client.run(attributes(**HERE)) == "DONE"
-        assert client.exit() == 0
     machine.assert_clean()
 
 
@@ -336,11 +248,10 @@ exit 38]]></idb:Body></idb:Invocation>
 def test_a_submission_that_fails(machine: Machine) -> None:
     """What only the batch system can know is a FAILED job, with its own words."""
     machine.add("full", FULL)
-    with machine.client() as client:
+    with machine.session() as client:
         job = client.create(attributes(jobmanager="full"))
         assert client.wait(job) == "FAILED"
         assert client.texts[job] == "START failed (exit status 38): qsub: the queue is full"
-        assert client.exit() == 0
 
 
 def connections(machine: Machine) -> list[str]:
@@ -349,10 +260,9 @@ def connections(machine: Machine) -> list[str]:
 
 
 def test_this_host(machine: Machine) -> None:
-    with machine.client() as client:
+    with machine.session() as client:
         for name in ("localhost", "LOCALHOST", "127.0.0.1", os.uname().nodename):
             assert client.run(attributes(hostname=name, **HERE)) == "DONE"
-        assert client.exit() == 0
     assert connections(machine) == []
 
 
@@ -360,7 +270,7 @@ def test_another_host(machine: Machine, tmp_path: Path) -> None:
     """docs/ninfg.md, Attributes: through SHELL's variation SSH, files too, and with the port."""
     program, out = tmp_path / "program", tmp_path / "out"
     program.write_text('#!/bin/sh\necho "$@"\n')
-    with machine.client() as client:
+    with machine.session() as client:
         for host, port in (("there.invalid", "2222"), ("me@there.invalid", "0")):
             pairs = attributes(
                 hostname=host,
@@ -368,14 +278,12 @@ def test_another_host(machine: Machine, tmp_path: Path) -> None:
                 executable_path=str(program),
                 staging="true",
                 work_directory=None,
-                redirect_enable="true",
-                stdout_file=str(out),
+                **output(out),
                 **HERE,
             )
             out.write_text("")
             assert client.run(pairs) == "DONE"
             assert out.read_text() == "--client=client.example.org:4000\n"
-        assert client.exit() == 0
     assert {*connections(machine)} == {"there.invalid 2222", "me@there.invalid "}
     machine.assert_clean()
 
@@ -390,19 +298,17 @@ def test_the_subject(machine: Machine, tmp_path: Path) -> None:
         '</idb:Body></idb:Invocation><idb:Field name="SUBJECT" isSettable="false" '
         'ext:pattern="[A-Za-z0-9/=. ]*"/></idb:Template>',
     )
-    with machine.client() as client:
+    with machine.session() as client:
         pairs = attributes(jobmanager="grid", hostname="there.invalid", subject="/O=Grid/CN=a b")
         assert client.run(pairs) == "DONE"
-        assert client.exit() == 0
     assert {*(tmp_path / "subject").read_text().splitlines()} == {"/O=Grid/CN=a b"}
 
 
 def test_a_host_that_cannot_be_reached(machine: Machine) -> None:
-    with machine.client() as client:
+    with machine.session() as client:
         job = client.create(attributes(hostname="down.invalid", **HERE))
         assert client.wait(job) == "FAILED"
         assert "No route to host" in client.texts[job]
-        assert client.exit() == 0
     machine.assert_clean()
 
 
@@ -435,9 +341,3 @@ def test_a_second_signal_gives_up(machine: Machine) -> None:
         assert client.process.wait(60) == 1
     left = [line for line in machine.log().splitlines() if line.endswith("is left behind")]
     assert [f"job {job} " in line for line in left] == [True]
-
-
-def test_polling_as_the_client_wants(machine: Machine) -> None:
-    with machine.client() as client:
-        assert client.run(shell("sleep 0.5", status_polling="1", **HERE)) == "DONE"
-        assert client.exit() == 0

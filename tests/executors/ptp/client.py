@@ -61,6 +61,7 @@ class Client:
     answers: list[tuple[int, int, list[str]]] = field(default_factory=list)
     states: dict[int, list[str]] = field(default_factory=dict)
     events: list[int] = field(default_factory=list)
+    completions: dict[int, set[int]] = field(default_factory=COMPLETIONS.copy)
     closed: bool = False
 
     def __post_init__(self) -> None:
@@ -90,7 +91,7 @@ class Client:
             self._take(number, tid, self.open[tid], list(args))
 
     def _take(self, number: int, tid: int, kind: int, args: list[str]) -> None:
-        if number in COMPLETIONS.get(kind, {0}):
+        if number in self.completions.get(kind, {0}):
             self._complete(number, tid, kind, args)
         elif number == 1:
             count, *pairs = args

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.executors.ninfg.conftest import processes
 from tests.executors.ptp.live import Live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PROFILE = """\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
@@ -53,19 +55,12 @@ grep "^"'&lt;JOB_ID/'/'\\\\''>'" " "$SIM/jobs"</idb:Body></idb:Invocation>
 """
 
 
-def _tags(**words: str) -> str:
-    return "".join(f'<idb:Tag name="{name}">{word}</idb:Tag>' for name, word in words.items())
-
-
+NODE_STATES = '<idb:Tag name="idle">UP</idb:Tag><idb:Tag name="down">DOWN</idb:Tag>'
+QUEUE_STATES = '<idb:Tag name="open">OPEN</idb:Tag><idb:Tag name="shut">STOPPED</idb:Tag>'
+DEFAULT = "(?&lt;default> default)?"
 SIMULATED = (
-    LISTING.format(template="NODES", file="nodes", kind="NODE", more="", tags=_tags(idle="UP", down="DOWN"))
-    + LISTING.format(
-        template="QUEUES",
-        file="queues",
-        kind="QUEUE",
-        more="(?&lt;default> default)?",
-        tags=_tags(open="OPEN", shut="STOPPED"),
-    )
+    LISTING.format(template="NODES", file="nodes", kind="NODE", more="", tags=NODE_STATES)
+    + LISTING.format(template="QUEUES", file="queues", kind="QUEUE", more=DEFAULT, tags=QUEUE_STATES)
     + STATUS
 )
 
@@ -104,6 +99,14 @@ class Place:
         given = ("--profile", profile, "--interval=0.2", *words)
         return Live(self.environment, *given, proxy=proxy, stderr=self.log)
 
+    @contextmanager
+    def session(self, profile: str, *words: str, proxy: str = "tcp") -> Iterator[Live]:
+        """Start an agent and its events; at the end it has to answer QUIT."""
+        with self.live(profile, *words, proxy=proxy) as live:
+            live.begin()
+            yield live
+            assert live.quit() == 0
+
     @property
     def log(self) -> Path:
         """What agents write to their standard error."""
@@ -122,15 +125,7 @@ class Place:
 
     def processes(self) -> list[int]:
         """Give the processes of jobs of this place."""
-        mark = f"\0GPE_WORKING_DIRECTORY={self.root}/".encode()
-        found = []
-        for path in (p / "environ" for p in Path("/proc").glob("[0-9]*")):
-            try:
-                if mark in b"\0" + path.read_bytes():
-                    found.append(int(path.parent.name))
-            except OSError:
-                continue
-        return found
+        return processes(self.root)
 
 
 @pytest.fixture

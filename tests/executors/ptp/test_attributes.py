@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -110,54 +111,31 @@ def test_all_that_the_page_names_is_known() -> None:
     assert set(names.split()) == set(PREDEFINED)
 
 
-# (section, definition, what ATTR_DEF says)
-DEFINITIONS: list[tuple[str, AttributeDefinition, list[str]]] = [
-    (
-        "4.2: STRING has 6",
-        AttributeDefinition(id="A", name="The A", description="What A is.", default="x"),
-        ["6", "A", "STRING", "The A", "What A is.", "true", "x"],
-    ),
-    (
-        "4.2: BOOLEAN has 6; DISPLAY is true or false",
-        AttributeDefinition(id="A", type=T.BOOLEAN, display=False, default="true"),
-        ["6", "A", "BOOLEAN", "A", "", "false", "true"],
-    ),
-    (
-        "4.2: INTEGER has 6",
-        AttributeDefinition(id="A", type=T.INTEGER, default="5"),
-        ["6", "A", "INTEGER", "A", "", "true", "5"],
-    ),
-    (
-        "4.2: INTEGER has 8 with MIN MAX",
-        AttributeDefinition(id="A", type=T.INTEGER, default="5", minimum=1.0, maximum=64.0),
-        ["8", "A", "INTEGER", "A", "", "true", "5", "1", "64"],
-    ),
-    (
-        "4.2: BIGINTEGER has 8 with MIN MAX",
-        AttributeDefinition(id="A", type=T.BIGINTEGER, default="0", minimum=0, maximum=2**40),
-        ["8", "A", "BIGINTEGER", "A", "", "true", "0", "0", "1099511627776"],
-    ),
-    (
-        "4.2: DOUBLE has 8 with MIN MAX",
-        AttributeDefinition(id="A", type=T.DOUBLE, default="1.5", minimum=1, maximum=2.25),
-        ["8", "A", "DOUBLE", "A", "", "true", "1.5", "1.0", "2.25"],
-    ),
-    (
-        "4.2: ENUMERATED has 6+n",
-        AttributeDefinition(id="A", type=T.ENUMERATED, default="y", values=("x", "y", "z")),
-        ["9", "A", "ENUMERATED", "A", "", "true", "y", "x", "y", "z"],
-    ),
-    (
-        "1.2: US-ASCII only",
-        AttributeDefinition(id="A", description="caf\u00e9"),
-        ["6", "A", "STRING", "A", r"caf\xe9", "true", ""],
-    ),
-]
+# (what, the definition of A, what ATTR_DEF says)
+DEFINITIONS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("STRING has 6", {"name": "The A", "description": "What A is.", "default": "x"},
+     ["6", "A", "STRING", "The A", "What A is.", "true", "x"]),
+    ("BOOLEAN has 6; DISPLAY is true or false", {"type": T.BOOLEAN, "display": False, "default": "true"},
+     ["6", "A", "BOOLEAN", "A", "", "false", "true"]),
+    ("INTEGER has 6", {"type": T.INTEGER, "default": "5"},
+     ["6", "A", "INTEGER", "A", "", "true", "5"]),
+    ("INTEGER has 8 with MIN MAX", {"type": T.INTEGER, "default": "5", "minimum": 1.0, "maximum": 64.0},
+     ["8", "A", "INTEGER", "A", "", "true", "5", "1", "64"]),
+    ("BIGINTEGER has 8 with MIN MAX", {"type": T.BIGINTEGER, "default": "0", "minimum": 0, "maximum": 2**40},
+     ["8", "A", "BIGINTEGER", "A", "", "true", "0", "0", "1099511627776"]),
+    ("DOUBLE has 8 with MIN MAX", {"type": T.DOUBLE, "default": "1.5", "minimum": 1, "maximum": 2.25},
+     ["8", "A", "DOUBLE", "A", "", "true", "1.5", "1.0", "2.25"]),
+    ("ENUMERATED has 6+n", {"type": T.ENUMERATED, "default": "y", "values": ("x", "y", "z")},
+     ["9", "A", "ENUMERATED", "A", "", "true", "y", "x", "y", "z"]),
+    ("1.2: US-ASCII only", {"description": "caf\u00e9"},
+     ["6", "A", "STRING", "A", r"caf\xe9", "true", ""]),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("section", "definition", "texts"), DEFINITIONS)
-def test_definitions(section: str, definition: AttributeDefinition, texts: list[str]) -> None:
-    assert definition.format_arguments() == texts, section
+@pytest.mark.parametrize(("what", "definition", "texts"), DEFINITIONS)
+def test_definitions(what: str, definition: dict[str, Any], texts: list[str]) -> None:
+    """docs/protocols/ptp.md, 4.2."""
+    assert AttributeDefinition(id="A", **definition).format_arguments() == texts, what
 
 
 @pytest.mark.parametrize(

@@ -49,104 +49,66 @@ def describes(content: str, attributes: str = "", name: str = "X") -> list[str]:
 
 
 INTEGER = 'ext:type="integer"'
-LIMITS = "<idb:Min>1</idb:Min><idb:Max>64</idb:Max>"
 EMPTY = "<idb:Default></idb:Default>"
-TAGS = "".join(f'<idb:Tag name="{name}">{value}</idb:Tag>' for name, value in {"a": "1", "b": "2"}.items())
-DEFAULT = "<idb:Default>{}</idb:Default>"
-
-# (what, the field's content, its attributes, what ATTR_DEF says after the id)
-FIELDS: list[tuple[str, str, str, list[str]]] = [
-    ("text", DEFAULT.format("d"), "", ["STRING", "X", "What it is.", "true", "d"]),
-    ("text, empty", EMPTY, 'ext:type="text"', ["STRING", "X", "What it is.", "true", ""]),
-    ("text, required", "", "", ["STRING", "X", "What it is.", "true", ""]),
-    (
-        "integer with limits",
-        LIMITS + DEFAULT.format("2"),
-        INTEGER,
-        ["INTEGER", "X", "What it is.", "true", "2", "1", "64"],
-    ),
-    (
-        "integer that may be empty: 0 says so",
-        LIMITS + EMPTY,
-        INTEGER,
-        ["INTEGER", "X", "What it is. 1 to 64; 0: not given.", "true", "0", "0", "64"],
-    ),
-    (
-        "integer that must be given: 0 does not",
-        LIMITS,
-        INTEGER,
-        ["INTEGER", "X", "What it is. 1 to 64; 0: not given.", "true", "0", "0", "64"],
-    ),
-    ("integer without limits", DEFAULT.format("2"), INTEGER, ["BIGINTEGER", "X", "What it is.", "true", "2"]),
-    (
-        "integer with one limit, of which ATTR_DEF has no form",
-        "<idb:Max>9</idb:Max>" + DEFAULT.format("2"),
-        INTEGER,
-        ["INTEGER", "X", "What it is.", "true", "2"],
-    ),
-    (
-        "integer beyond 32 bits",
-        f"<idb:Min>0</idb:Min><idb:Max>{2**40}</idb:Max>" + DEFAULT.format("2"),
-        INTEGER,
-        ["BIGINTEGER", "X", "What it is.", "true", "2", "0", str(2**40)],
-    ),
-    (
-        "integer that may be empty and may be 0: no number says so",
-        "<idb:Min>0</idb:Min><idb:Max>9</idb:Max>" + EMPTY,
-        INTEGER,
-        ["STRING", "X", "What it is. 0 to 9.", "true", ""],
-    ),
-    (
-        "integer whose default is none",
-        LIMITS + DEFAULT.format("many"),
-        INTEGER,
-        ["STRING", "X", "What it is. 1 to 64.", "true", "many"],
-    ),
-    (
-        "integer whose default is outside",
-        LIMITS + DEFAULT.format("65"),
-        INTEGER,
-        ["STRING", "X", "What it is. 1 to 64.", "true", "65"],
-    ),
-    (
-        "number by its limits",
-        "<idb:Min>0.5</idb:Min><idb:Max>2</idb:Max>" + DEFAULT.format("1e0"),
-        "",
-        ["DOUBLE", "X", "What it is.", "true", "1e0", "0.5", "2.0"],
-    ),
-    (
-        "number by its type",
-        DEFAULT.format("1.5"),
-        'ext:type="number"',
-        ["DOUBLE", "X", "What it is.", "true", "1.5"],
-    ),
-    ("tags", TAGS + DEFAULT.format("a"), "", ["ENUMERATED", "X", "What it is.", "true", "a", "a", "b"]),
-    (
-        "tags, and a default that is none of them",
-        TAGS + DEFAULT.format("c"),
-        "",
-        ["ENUMERATED", "X", "What it is.", "true", "c", "a", "b", "c"],
-    ),
-    ("tags, and no default", TAGS + EMPTY, "", ["STRING", "X", "What it is. Known: a, b.", "true", ""]),
-    (
-        "tags beside numbers",
-        LIMITS + TAGS + DEFAULT.format("7"),
-        INTEGER,
-        ["STRING", "X", "What it is. 1 to 64. Known: a, b.", "true", "7"],
-    ),
-    (
-        "true and false",
-        '<idb:Tag name="true">-v</idb:Tag><idb:Tag name="false"></idb:Tag>' + DEFAULT.format("true"),
-        "",
-        ["BOOLEAN", "X", "What it is.", "true", "true"],
-    ),
-]
 
 
-@pytest.mark.parametrize(("what", "content", "attributes", "texts"), FIELDS)
-def test_a_field_is_told(what: str, content: str, attributes: str, texts: list[str]) -> None:
+def default(value: str) -> str:
+    return f"<idb:Default>{value}</idb:Default>"
+
+
+def limits(low: float, high: float) -> str:
+    return f"<idb:Min>{low}</idb:Min><idb:Max>{high}</idb:Max>"
+
+
+def tags(**values: str) -> str:
+    return "".join(f'<idb:Tag name="{name}">{value}</idb:Tag>' for name, value in values.items())
+
+
+TAGS = tags(a="1", b="2")
+
+# (what, the field's content, its attributes, type, description after "What it is.", default and limits or values)
+FIELDS: list[tuple[str, str, str, str, str, list[str]]] = [
+    ("text", default("d"), "", "STRING", "", ["d"]),
+    ("text, empty", EMPTY, 'ext:type="text"', "STRING", "", [""]),
+    ("text, required", "", "", "STRING", "", [""]),
+    ("integer with limits",
+     limits(1, 64) + default("2"), INTEGER, "INTEGER", "", ["2", "1", "64"]),
+    ("integer that may be empty: 0 says so",
+     limits(1, 64) + EMPTY, INTEGER, "INTEGER", " 1 to 64; 0: not given.", ["0", "0", "64"]),
+    ("integer that must be given: 0 does not",
+     limits(1, 64), INTEGER, "INTEGER", " 1 to 64; 0: not given.", ["0", "0", "64"]),
+    ("integer without limits",
+     default("2"), INTEGER, "BIGINTEGER", "", ["2"]),
+    ("integer with one limit, of which ATTR_DEF has no form",
+     "<idb:Max>9</idb:Max>" + default("2"), INTEGER, "INTEGER", "", ["2"]),
+    ("integer beyond 32 bits",
+     limits(0, 2**40) + default("2"), INTEGER, "BIGINTEGER", "", ["2", "0", str(2**40)]),
+    ("integer that may be empty and may be 0: no number says so",
+     limits(0, 9) + EMPTY, INTEGER, "STRING", " 0 to 9.", [""]),
+    ("integer whose default is none",
+     limits(1, 64) + default("many"), INTEGER, "STRING", " 1 to 64.", ["many"]),
+    ("integer whose default is outside",
+     limits(1, 64) + default("65"), INTEGER, "STRING", " 1 to 64.", ["65"]),
+    ("number by its limits", limits(0.5, 2) + default("1e0"), "", "DOUBLE", "", ["1e0", "0.5", "2.0"]),
+    ("number by its type", default("1.5"), 'ext:type="number"', "DOUBLE", "", ["1.5"]),
+    ("tags", TAGS + default("a"), "", "ENUMERATED", "", ["a", "a", "b"]),
+    ("tags, and a default that is none of them", TAGS + default("c"), "", "ENUMERATED", "", ["c", "a", "b", "c"]),
+    ("tags, and no default", TAGS + EMPTY, "", "STRING", " Known: a, b.", [""]),
+    ("tags beside numbers",
+     limits(1, 64) + TAGS + default("7"), INTEGER, "STRING", " 1 to 64. Known: a, b.", ["7"]),
+    ("true and false", tags(true="-v", false="") + default("true"), "", "BOOLEAN", "", ["true"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "attributes", "type_", "more", "values"),
+    [row[1:] for row in FIELDS],
+    ids=[row[0] for row in FIELDS],
+)
+def test_a_field_is_told(content: str, attributes: str, type_: str, more: str, values: list[str]) -> None:
     """docs/protocols/ptp.md, 4.2: ATTR_DEF;: type, limits, default and description."""
-    assert describes(content, attributes) == [str(len(texts) + 1), "X", *texts], what
+    texts = ["X", type_, "X", f"What it is.{more}", "true", *values]
+    assert describes(content, attributes) == [str(len(texts)), *texts]
 
 
 def test_the_name_is_for_people() -> None:
@@ -199,11 +161,8 @@ def test_a_form_left_as_it_was_is_an_ordinary_job(name: str) -> None:
 # (section, arguments, attributes of the description)
 JOBS: list[tuple[str, list[str], dict[str, object]]] = [
     ("3.2: execName", ["execName=a.out"], {"executable": "a.out"}),
-    (
-        "3.2: execPath is a directory",
-        ["execPath=/home/u/", "execName=a.out"],
-        {"executable": "/home/u/a.out"},
-    ),
+    ("3.2: execPath is a directory",
+     ["execPath=/home/u/", "execName=a.out"], {"executable": "/home/u/a.out"}),
     ("execName with a path", ["execName=/b/a", "execPath=/home/u"], {"executable": "/b/a"}),
     ("execPath alone", ["execPath=/home/u"], {}),
     (
@@ -211,11 +170,8 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
         ["progArgs=-a 2 -b 4", "execName=a", "progArgs=", "progArgs=x=y"],
         {"executable": "a", "arguments": ("-a 2 -b 4", "", "x=y")},
     ),
-    (
-        "3.2: env=NAME=value, one per variable",
-        ["env=A=b=c d", "env=B="],
-        {"environment": {"A": "b=c d", "B": ""}},
-    ),
+    ("3.2: env=NAME=value, one per variable",
+     ["env=A=b=c d", "env=B="], {"environment": {"A": "b=c d", "B": ""}}),
     ("3.2: queueId is an element id", ["queueId=16777218"], {"queue": "batch"}),
     ("the default queue", ["queueId=16777219"], {}),
     ("a queue that is gone", ["queueId=99"], {}),
@@ -248,21 +204,12 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
         ["workingDir=/home/u/w", "execName=a.out", "execPath=/b", "progArgs=x"],
         {"executable": "/b/a.out", "arguments": ("x",), "fields": {"DIRECTORY": "/home/u/w"}},
     ),
-    (
-        "workingDir of the default program",
-        ["workingDir=/home/u/w"],
-        {"fields": {"DIRECTORY": "/home/u/w"}},
-    ),
-    (
-        "the form goes before workingDir",
-        ["DIRECTORY=/form", "workingDir=/home/u/w"],
-        {"fields": {"DIRECTORY": "/form"}},
-    ),
-    (
-        "an empty one of the form does not",
-        ["DIRECTORY=", "workingDir=/home/u/w"],
-        {"fields": {"DIRECTORY": "/home/u/w"}},
-    ),
+    ("workingDir of the default program",
+     ["workingDir=/home/u/w"], {"fields": {"DIRECTORY": "/home/u/w"}}),
+    ("the form goes before workingDir",
+     ["DIRECTORY=/form", "workingDir=/home/u/w"], {"fields": {"DIRECTORY": "/form"}}),
+    ("an empty one of the form does not",
+     ["DIRECTORY=", "workingDir=/home/u/w"], {"fields": {"DIRECTORY": "/home/u/w"}}),
     (
         "workingDir below the job's own directory, which no field can say",
         ["workingDir=w", "execName=a.out", "progArgs=x"],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from osprofile.executors.ptp.job_output import OutputFollower
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -34,7 +35,7 @@ async def told_of(path: Path) -> tuple[list[str], Collection[str]]:
         outputs.follow_job("1", str(path.parent), path.name, "")
         outputs.mark_ended("1")
         reading = asyncio.ensure_future(outputs.read_repeatedly(wanted))
-        whole = await finished
+        whole = await asyncio.wait_for(finished, PATIENCE)
         reading.cancel()
     return told, whole
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import warnings
 from dataclasses import dataclass, field
@@ -19,8 +20,10 @@ from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, make_toy, shell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import AsyncIterator, Iterable, Iterator
     from pathlib import Path
+
+    from tests.jobs.conftest import Toy
 
 S = JobState
 
@@ -71,113 +74,117 @@ def words(view: SystemView) -> dict[str, str]:
     return {job.key: job.status for job in view.jobs}
 
 
-async def case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
-    """docs/ptp.md: a job that vanished is judged by what is known of its end, else it is LOST."""
-    target = Target()
-    view = of(target)
-    target.show(a=S.RUNNING, b=S.QUEUED, c=S.DONE, d=S.RUNNING)
-    await view.poll_system()
-    assert words(view) == {"a": "RUNNING", "b": "QUEUED", "d": "RUNNING"}
-    target.show(d=S.LOST)
-    target.asked = {"a": JobStatus("a", S.FAILED, signal=9)}
-    await view.poll_system()
-    assert target.questions == [["a", "b", "d"]]  # one question for all
-    assert words(view) == {"a": "FAILED", "b": "QUEUED", "d": "RUNNING"}
-    for _ in range(3):  # of the time between two polls, at most half a grace period counts
-        await asyncio.sleep(0.06)
-        target.show(d=S.RUNNING)  # it turned up again
-        await view.poll_system()
-    assert words(view) == {"a": "FAILED", "b": "LOST", "d": "RUNNING"}
-    target.show()
-    await view.poll_system()
-    assert words(view)["d"] == "RUNNING"  # its grace period begins anew
-    assert target.store.list_all_jobs() == []
-
-
-async def case_a_job_that_was_removed(listed: JobState | None) -> None:
-    target = Target()
-    view = of(target)
-    target.show(a=S.RUNNING)
-    await view.poll_system()
-    with view.track_action("a", aborts=True):
-        target.show(**({"a": listed} if listed else {}))
-    await view.poll_system()
-    assert words(view) == {"a": "REMOVED"}
-
-
-async def case_a_job_that_could_not_be_removed() -> None:
-    target = Target()
-    view = of(target)
-    target.show(a=S.RUNNING)
-    await view.poll_system()
-    with pytest.raises(ScriptFailedError), view.track_action("a", aborts=True):
-        raise ScriptFailedError("ABORT failed", template="ABORT", exit_status=1)
-    target.show(a=S.FAILED)
-    await view.poll_system()
-    assert words(view) == {"a": "FAILED"}
-
-
-async def case_a_removal_that_was_cut_off() -> None:
-    """Take the job's end after a lost connection or a cancelled task for its own."""
-    target = Target()
-    view = of(target)
-    target.show(a=S.RUNNING)
-    await view.poll_system()
-    with pytest.raises(asyncio.CancelledError), view.track_action("a", aborts=True):
-        raise asyncio.CancelledError
-    target.show(a=S.FAILED)
-    await view.poll_system()
-    assert words(view) == {"a": "FAILED"}
-
-
-async def case_what_has_ended_is_kept_as_long_as_the_last_ones() -> None:
-    target = Target()
-    view = of(target)
-    target.show(a=S.RUNNING, b=S.RUNNING)
-    await view.poll_system()
-    target.show(a=S.DONE, b=S.DONE)
-    for _ in range(2):
-        await view.poll_system()
-        assert words(view) == {"b": "DONE"}
-
-
-async def case_a_look_that_is_given_up(steps: int) -> None:
-    looking = asyncio.ensure_future(of(Target()).poll_system())
-    for _ in range(steps):
-        await asyncio.sleep(0)
-    looking.cancel()
-    await asyncio.gather(looking, return_exceptions=True)
-
-
 @pytest.mark.parametrize("steps", range(6))
 def test_a_look_that_is_given_up(steps: int) -> None:
     """QUIT may come at any moment; what was not asked yet is no coroutine that nobody awaits."""
+
+    async def main() -> None:
+        looking = asyncio.ensure_future(of(Target()).poll_system())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        asyncio.run(case_a_look_that_is_given_up(steps))
+        asyncio.run(main())
         gc.collect()
     assert said == []
 
 
 def test_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
-    asyncio.run(case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period())
+    """docs/ptp.md: a job that vanished is judged by what is known of its end, else it is LOST."""
+
+    async def main() -> None:
+        target = Target()
+        view = of(target)
+        target.show(a=S.RUNNING, b=S.QUEUED, c=S.DONE, d=S.RUNNING)
+        await view.poll_system()
+        assert words(view) == {"a": "RUNNING", "b": "QUEUED", "d": "RUNNING"}
+        target.show(d=S.LOST)
+        target.asked = {"a": JobStatus("a", S.FAILED, signal=9)}
+        await view.poll_system()
+        assert target.questions == [["a", "b", "d"]]  # one question for all
+        assert words(view) == {"a": "FAILED", "b": "QUEUED", "d": "RUNNING"}
+        for _ in range(3):  # of the time between two polls, at most half a grace period counts
+            await asyncio.sleep(0.06)
+            target.show(d=S.RUNNING)  # it turned up again
+            await view.poll_system()
+        assert words(view) == {"a": "FAILED", "b": "LOST", "d": "RUNNING"}
+        target.show()
+        await view.poll_system()
+        assert words(view)["d"] == "RUNNING"  # its grace period begins anew
+        assert target.store.list_all_jobs() == []
+
+    asyncio.run(main())
 
 
-@pytest.mark.parametrize("listed", [S.FAILED, None])
-def test_a_job_that_was_removed(listed: JobState | None) -> None:
-    asyncio.run(case_a_job_that_was_removed(listed))
+@pytest.mark.parametrize(
+    ("error", "listed", "told"),
+    [
+        pytest.param(None, {"a": S.FAILED}, "REMOVED", id="removed, and listed"),
+        pytest.param(None, {}, "REMOVED", id="removed, and gone"),
+        pytest.param(ScriptFailedError("no", template="ABORT", exit_status=1), {"a": S.FAILED}, "FAILED", id="ABORT failed"),
+        pytest.param(asyncio.CancelledError(), {"a": S.FAILED}, "FAILED", id="cut off"),
+    ],
+)  # fmt: skip
+def test_the_end_of_a_job_that_was_to_be_removed(
+    error: BaseException | None, listed: dict[str, JobState], told: str
+) -> None:
+    """It is REMOVED, unless nobody knows that ABORT did it."""
 
+    async def main() -> dict[str, str]:
+        target = Target()
+        view = of(target)
+        target.show(a=S.RUNNING)
+        await view.poll_system()
+        with (
+            contextlib.suppress(ScriptFailedError, asyncio.CancelledError),
+            view.track_action("a", aborts=True),
+        ):
+            target.show(**listed)
+            if error is not None:
+                raise error
+        await view.poll_system()
+        return words(view)
 
-def test_a_job_that_could_not_be_removed() -> None:
-    asyncio.run(case_a_job_that_could_not_be_removed())
+    assert asyncio.run(main()) == {"a": told}
 
 
 def test_what_has_ended_is_kept_as_long_as_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        target = Target()
+        view = of(target)
+        target.show(a=S.RUNNING, b=S.RUNNING)
+        await view.poll_system()
+        target.show(a=S.DONE, b=S.DONE)
+        for _ in range(2):
+            await view.poll_system()
+            assert words(view) == {"b": "DONE"}
+
     monkeypatch.setattr("osprofile.executors.ptp.system_view.MAX_ENDED_JOBS", 1)
-    asyncio.run(case_what_has_ended_is_kept_as_long_as_the_last_ones())
+    asyncio.run(main())
 
 
-def test_an_array_is_one_job(tmp_path: Path) -> None:
+@contextlib.asynccontextmanager
+async def following(view: SystemView) -> AsyncIterator[None]:
+    """Have a view follow the events of its target system."""
+    task = asyncio.create_task(view.follow_events())
+    await asyncio.sleep(0.1)
+    yield
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Iterator[Toy]:
+    """Give a batch system whose jobs wait until they are told to go on."""
+    with make_toy(tmp_path, has_find_template=True) as made:
+        (made.path / "stopped").touch()
+        yield made
+
+
+def test_an_array_is_one_job(toy: Toy) -> None:
     """PTP knows no arrays: the tasks are not shown, whether it was submitted here or before."""
 
     async def main() -> None:
@@ -187,31 +194,22 @@ def test_an_array_is_one_job(tmp_path: Path) -> None:
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
             seen = set()
             view = SystemView(target, lambda: seen.update(words(view).items()), lambda _: None, user="me")
-            following = asyncio.create_task(view.follow_events())
-            await asyncio.sleep(0)
-            for index in (1, 2, 3):
-                toy.state(f"{array}_{index}", "GO")
-            while (array, "RUNNING") not in seen:
+            async with following(view):
+                for tasks, wanted in ((["GO"] * 3, "RUNNING"), (["END 0", "END 0", "GONE"], "FAILED")):
+                    for index, word in enumerate(tasks, 1):
+                        toy.state(f"{array}_{index}", word)
+                    while (array, wanted) not in seen:
+                        await view.poll_system()
+                        await asyncio.sleep(0.02)
                 await view.poll_system()
-                await asyncio.sleep(0.02)
-            for index, word in enumerate(["END 0", "END 0", "GONE"], 1):
-                toy.state(f"{array}_{index}", word)
-            while (array, "FAILED") not in seen:
-                await view.poll_system()
-                await asyncio.sleep(0.02)
-            await view.poll_system()
-            assert {key for key, _ in seen} == {array}
-            assert {status for _, status in seen} <= {"QUEUED", "RUNNING", "FAILED"}
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+        assert {key for key, _ in seen} == {array}
+        assert {status for _, status in seen} <= {"QUEUED", "RUNNING", "FAILED"}
 
-    with make_toy(tmp_path, has_find_template=True) as toy:
-        (toy.path / "stopped").touch()
-        asyncio.run(main())
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("is_recorded_before", [True, False])
-def test_an_array_that_another_process_submitted(tmp_path: Path, is_recorded_before: bool) -> None:
+def test_an_array_that_another_process_submitted(toy: Toy, is_recorded_before: bool) -> None:
     """It is shown although the batch system lists only its tasks, and its state does not change."""
 
     async def main() -> None:
@@ -227,14 +225,9 @@ def test_an_array_that_another_process_submitted(tmp_path: Path, is_recorded_bef
         array = await submit() if is_recorded_before else ""
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
             view = SystemView(target, lambda: None, lambda _: None, user="me")
-            following = asyncio.create_task(view.follow_events())
-            await asyncio.sleep(0.1)
-            array = array or await submit()
-            await view.poll_system()
-            assert words(view) == {array: "RUNNING"}
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+            async with following(view):
+                array = array or await submit()
+                await view.poll_system()
+                assert words(view) == {array: "RUNNING"}
 
-    with make_toy(tmp_path, has_find_template=True) as toy:
-        (toy.path / "stopped").touch()
-        asyncio.run(main())
+    asyncio.run(main())
