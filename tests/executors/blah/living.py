@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import signal
 import struct
 import subprocess
 import termios
@@ -20,14 +21,16 @@ BANNER = rb"$GahpVersion: 1.8.0 Mar 31 2008 osprofile\ blahpd\ (poly,new_esc_for
 
 
 class Living:
-    """A daemon with these options; in the end it must end by itself, in peace."""
+    """A daemon with these options; at the end it must end by itself with code 0, unless it was killed."""
 
     def __init__(self, *words: str) -> None:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen([*DAEMON, *words], stdin=pipe, stdout=pipe, bufsize=0)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self._in, self._out = self.process.stdin.fileno(), self.process.stdout.fileno()
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self._in, self._out = self.stdin.fileno(), self.stdout.fileno()
+        self._code = 0
         self._lines, self._begun = deque[bytes](), b""
         self._marks = itertools.count(100)
         assert self.line() == BANNER
@@ -36,10 +39,30 @@ class Living:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            assert stream is not None
-            stream.close()
-        assert self.process.wait(60) == 0
+        self.stdin.close()
+        self.stdout.close()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until the daemon has ended as it was to."""
+        assert self.process.wait(60) == self._code
+
+    def kill(self) -> None:
+        """End the daemon as a machine does that loses its power."""
+        self._code = -signal.SIGKILL
+        self.process.kill()
+
+    def end(self, how: str) -> None:
+        """End the daemon in one of the ways in which clients do."""
+        if how == "QUIT":
+            self.write(b"QUIT\r\n")
+        elif how == "SIGTERM":
+            self.process.terminate()
+        elif how == "the end of stdin":
+            self.stdin.close()
+        else:  # a client that is gone
+            self.stdout.close()
+            self.write(b"VERSION\r\n" * 2)
 
     def write(self, data: bytes) -> None:
         while data:
