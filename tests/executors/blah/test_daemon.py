@@ -445,6 +445,13 @@ async def test_the_proxy_cache(home: Path) -> None:
         assert (await client.ask("BLAH_JOB_SUBMIT", text))[0] == "1"
 
 
+def test_a_proxy_that_is_not_cached(home: Path) -> None:
+    (home / "cache.toml").write_text("proxy_cache = true")
+    sent = command("USE_CACHED_PROXY", "1") + command("CACHE_PROXY_FROM_FILE", "1", "/none/proxy")
+    _, *replies = talk(sent, words=("--config", "cache.toml")).stdout.splitlines()
+    assert [reply[:2] for reply in replies] == [b"F ", b"F "]
+
+
 # A daemon that dies
 
 
