@@ -16,6 +16,7 @@ from typing import Self
 
 from tests.executors.blah.client import fields
 from tests.executors.blah.gridmanager import DAEMON
+from tests.waiting import PATIENCE
 
 BANNER = rb"$GahpVersion: 1.8.0 Mar 31 2008 osprofile\ blahpd\ (poly,new_esc_format) $" + b"\r\n"
 
@@ -101,7 +102,9 @@ class Living:
     def results(self, count: int) -> list[list[str]]:
         """Fetch results until there are so many; give their fields."""
         found = list[list[str]]()
+        deadline = time.monotonic() + PATIENCE
         while len(found) < count:
+            assert time.monotonic() < deadline, found
             reply, *lines = self.answers(b"RESULTS\r\n")
             assert reply == b"S %d\r\n" % len(lines)
             found += [fields(line.removesuffix(b"\r\n")) for line in lines]
