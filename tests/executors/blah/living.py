@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
+import select
 import signal
 import struct
 import subprocess
@@ -72,6 +73,7 @@ class Living:
     def line(self) -> bytes:
         """Give the next line that the daemon says."""
         while not self._lines:
+            assert select.select([self._out], [], [], PATIENCE)[0], "the daemon says nothing"
             block = os.read(self._out, 65536)
             assert block, "the daemon ended"
             *lines, self._begun = (self._begun + block).split(b"\n")
