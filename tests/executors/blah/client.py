@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from osprofile.executors.blah.protocol import Connection, Event
+from osprofile.executors.blah.requests import Request
 
 
 def escaped(text: str) -> bytes:
@@ -48,6 +49,12 @@ class Client:
         while (event := self.connection.next_request()) is not None:
             found.append(event)
         return found
+
+    def request(self, data: bytes) -> Request:
+        """Send data that are one request; give it."""
+        (event,) = self.events(data)
+        assert isinstance(event, Request)
+        return event
 
     def said(self) -> list[bytes]:
         """Give the lines that the server said since."""

@@ -48,6 +48,12 @@ def ad(**attributes: str | bool | int) -> str:
     return f"[ {'; '.join(parts)} ]"
 
 
+def quoted(word: str) -> str:
+    """Write a word of Arguments or Environment in quotes."""
+    doubled = word.replace("'", "''")
+    return f"'{doubled}'"
+
+
 class GridManager:
     """A daemon of ours, started as HTCondor starts it, and the client in front of it."""
 
@@ -71,7 +77,9 @@ class GridManager:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        fault = self.fault
         await self.end()
+        assert error is not None or fault is None
 
     async def start(self) -> None:
         """Start the daemon and greet it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import subprocess
@@ -100,23 +99,21 @@ def test_the_five_steps() -> None:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a directory with the profile of docs/htcondor.md, and commands that note how they are called."""
     (text,) = blocks("xml")
-    (tmp_path / "profiles" / "slurm").mkdir(parents=True)
-    (tmp_path / "profiles" / "slurm" / "profile.xml").write_text(text)
-    (tmp_path / "bin").mkdir()
+    (home / "profiles" / "slurm").mkdir(parents=True)
+    (home / "profiles" / "slurm" / "profile.xml").write_text(text)
+    (home / "bin").mkdir()
     commands = {
-        "sbatch": f'for script; do :; done\ngrep -e --licenses "$script" >> {tmp_path}/calls\necho 4711',
+        "sbatch": f'for script; do :; done\ngrep -e --licenses "$script" >> {home}/calls\necho 4711',
         "squeue": "echo 'slurm_load_jobs' >&2; exit 1",
     }
     for name, text in commands.items():
-        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {tmp_path}/calls\n{text}\n')
-        (tmp_path / "bin" / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path))
-    return tmp_path
+        (home / "bin" / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {home}/calls\n{text}\n')
+        (home / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
+    return home
 
 
 def test_the_profile_has_no_errors(site: Path) -> None:
@@ -124,22 +121,18 @@ def test_the_profile_has_no_errors(site: Path) -> None:
     assert [p for p in lint_profile(profile) if p.severity == "error"] == []
 
 
-def test_one_attribute_more(site: Path) -> None:
+async def test_one_attribute_more(site: Path) -> None:
     """A site adds an attribute by adding a field to its profile (docs/protocols/blah.md, 7.10)."""
-
-    async def main() -> None:
-        async with GridManager("--profiles", str(site / "profiles"), "--log", f"{site}/log") as client:
-            for licenses in ("solver", "slow-2"):
-                await client.submit(
-                    ad(Cmd="/bin/true", gridtype="slurm", LICENSES=licenses, JobDirectory=licenses)
-                )
-            for licenses in ("$(id)", "a b", "x\n#SBATCH -p y"):
-                text = ad(Cmd="/bin/true", gridtype="slurm", LICENSES=licenses)
-                code, words, _ = await client.ask("BLAH_JOB_SUBMIT", text)
-                assert (code, "attribute LICENSES: " in words) == ("1", True)
-            await client.submit(ad(Cmd="/bin/true", gridtype="slurm", JobDirectory="none"))
-
-    asyncio.run(asyncio.wait_for(main(), 60))
+    async with GridManager("--profiles", str(site / "profiles"), "--log", f"{site}/log") as client:
+        for licenses in ("solver", "slow-2"):
+            await client.submit(
+                ad(Cmd="/bin/true", gridtype="slurm", LICENSES=licenses, JobDirectory=licenses)
+            )
+        for licenses in ("$(id)", "a b", "x\n#SBATCH -p y"):
+            text = ad(Cmd="/bin/true", gridtype="slurm", LICENSES=licenses)
+            code, words, _ = await client.ask("BLAH_JOB_SUBMIT", text)
+            assert (code, "attribute LICENSES: " in words) == ("1", True)
+        await client.submit(ad(Cmd="/bin/true", gridtype="slurm", JobDirectory="none"))
     calls = [line for line in (site / "calls").read_text().splitlines() if not line.startswith("squeue")]
     call = "sbatch --parsable --ignore-pbs .gpe/script"
     assert calls == [call, "#SBATCH --licenses=solver:2", call, "#SBATCH --licenses=slow-2", call]

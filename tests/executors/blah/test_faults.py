@@ -2,17 +2,16 @@
 
 docs/protocols/blah.md, 7, by its sections (1 is 7.1):
 
- 1  test_two_submissions_right_at_the_start, test_eleven_ids_in_one_status, test_lines_of_nothing;
-    long lines: test_hostile.test_lines_of_ten_megabytes
+ 1  test_all_that_was_answered_s_is_submitted, test_eleven_ids_in_one_status; lines of nothing:
+    test_protocol; long lines: test_hostile.test_lines_of_ten_megabytes
  2  test_a_site_script_that_prints_nothing, test_what_a_site_script_says_is_one_field
  3  test_hostile.test_a_value_wherever_it_can_stand, test_each_attribute_with_each_value
  4  tests/jobs/test_process.py: the end of a script is awaited by its descriptor, without a race
  5  test_hostile (as 3), test_daemon.test_files_are_brought_and_left
  6  test_hostile (as 3), test_ids_that_leave_their_place
  7  test_states_are_true, test_an_answer_after_a_cancel; on the real Slurm: tests/lab/test_blah.py
- 8  test_a_bad_expression_selects_nothing, test_long_status_lines
- 9  test_nothing_is_left_behind, test_a_submission_under_way_comes_to_its_end,
-    test_all_that_was_answered_s_is_submitted
+ 8  test_job_status.test_a_bad_expression_selects_nothing, test_long_status_lines
+ 9  test_nothing_is_left_behind, test_a_submission_under_way_comes_to_its_end
 10  test_daemon.test_a_map_and_profiles_of_the_sites; the example of docs/htcondor.md: test_docs
 
 docs/protocols/blah.md, 6, by what it says:
@@ -26,8 +25,8 @@ docs/protocols/blah.md, 6, by what it says:
  the same ad                 test_one_ad_submitted_twice_at_a_time, test_two_daemons_and_one_submission,
                              test_daemon.test_killed_while_it_submits
  F only while outstanding    test_protocol.test_never_f_while_nothing_is_outstanding
- CANCEL of what is gone      test_daemon.test_unknown_and_malformed_ids
- commands not to list        test_commands
+ CANCEL of what is gone      test_daemon.test_unknown_ids
+ commands not to list        test_protocol.test_said, test_what_is_answered_at_once_keeps_the_order
  how it starts and ends      test_started_as_htcondor_does, test_daemon.test_a_signal_is_the_end
 """
 
@@ -35,7 +34,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -43,68 +41,45 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.executors.blah.client import command, fields
-from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
+from tests.executors.blah.client import command
+from tests.executors.blah.conftest import write_profile
+from tests.executors.blah.gridmanager import DAEMON, GridManager, ad, quoted
 from tests.executors.blah.living import BANNER, Living
-from tests.jobs.conftest import toy
 from tests.jobs.test_event_log import EVENTS, SEG
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from tests.jobs.conftest import Toy
 
-__all__ = ["toy"]
-LONG = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="toy" extends="toy">
-  <osp:UspaceRoot>{root}</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template name="{template}">
-    <idb:Invocation name=""><idb:Body>{body}</idb:Body></idb:Invocation>
-    <idb:Invocation name="ALL"><idb:Body>{body}</idb:Body></idb:Invocation>
-    <idb:Field name="JOB_ID"><idb:Default></idb:Default></idb:Field>{fields}
-  </idb:Template>
-</osp:Profile>
+STATUS = """<idb:Template name="GET_JOB_STATUS">
+  <idb:Invocation name=""><idb:Body>{body}</idb:Body></idb:Invocation>
+  <idb:Invocation name="ALL"><idb:Body>{body}</idb:Body></idb:Invocation>
+  <idb:Field name="JOB_ID"><idb:Default></idb:Default></idb:Field>
+  <idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>{pattern}</idb:Value></idb:Field>
+  <idb:Field name="STATE" isSettable="false"><idb:Tag name="KEPT">HELD</idb:Tag></idb:Field>
+</idb:Template>
 """
-SETTINGS = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\nlinger = {}\n"
 
 
 @pytest.fixture(autouse=True)
-def words(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def words(home: Path, toy: Toy) -> list[str]:  # noqa: ARG001
     """Give the options of a daemon that knows the batch system `toy`."""
-    home = toy.path.parent
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(home / "home"))
-    monkeypatch.chdir(home)
-    (home / "quick.toml").write_text(SETTINGS.format(20))
+    settings = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\nlinger = 20\n"
+    (home / "quick.toml").write_text(settings)
     return ["--config", "quick.toml", "--profiles", str(home / "profiles"), "--log", "log"]
-
-
-def run(words: list[str], work: Callable[[GridManager], Coroutine[Any, Any, None]]) -> None:
-    """Run a conversation with a daemon."""
-
-    async def main() -> None:
-        async with GridManager(*words) as client:
-            await work(client)
-            assert client.fault is None
-
-    asyncio.run(asyncio.wait_for(main(), 120))
 
 
 def job(text: str = "exit 0", **attributes: Any) -> str:  # noqa: ANN401
     """Give the ad of a job that runs a shell's text."""
-    quoted = text.replace("'", "''")
     given = {"In": "/dev/null", "Out": "/dev/null", "Err": "/dev/null", **attributes}
-    return ad(Cmd="/bin/sh", StageCmd=False, gridtype="toy", Arguments=f"-c '{quoted}'", **given)
+    return ad(Cmd="/bin/sh", StageCmd=False, gridtype="toy", Arguments=f"-c {quoted(text)}", **given)
 
 
-def replaced(toy: Toy, template: str, body: str, fields: str = "") -> list[str]:
-    """Give the options for a `toy` of which one template is another."""
-    path = toy.path.parent / "changed" / "toy"
-    path.mkdir(parents=True)
-    text = LONG.format(root=toy.path.parent / "work", template=template, body=body, fields=fields)
-    (path / "profile.xml").write_text(text)
-    return ["--profiles", str(path.parent)]
+def with_status(home: Path, body: str, pattern: str) -> list[str]:
+    """Give the options for a `toy` that asks for jobs' states by other shell text."""
+    content = STATUS.format(body=body, pattern=pattern)
+    write_profile(home / "changed", "toy", content, extends="toy", root=home / "work")
+    return ["--profiles", str(home / "changed")]
 
 
 def replace_tool(toy: Toy, name: str, text: str) -> None:
@@ -118,28 +93,28 @@ def replace_tool(toy: Toy, name: str, text: str) -> None:
 # 1: what ended the daemon
 
 
-@pytest.mark.parametrize("attempt", range(4))
-def test_two_submissions_right_at_the_start(words: list[str], toy: Toy, attempt: int) -> None:
-    """docs/protocols/blah.md, 7.1: a quarter of the runs. Nothing is read in between, not even the banner."""
-    del attempt
-    sent = b"".join(command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in (1, 2))
-    with subprocess.Popen([*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        said, _ = process.communicate(sent)  # the end of stdin waits for both
-    assert process.returncode == 0
-    assert said == BANNER + b"S\r\nS\r\n"
-    assert len(toy.submissions) == 2
+def submit_first(words: list[str], toy: Toy, count: int) -> None:
+    """Submit jobs before anything is read, not even the banner; the end of stdin waits for them."""
+    sent = b"".join(
+        command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in range(1, count + 1)
+    )
+    done = subprocess.run([*DAEMON, *words], input=sent, capture_output=True, check=True)
+    assert done.stdout == BANNER + b"S\r\n" * count
+    assert len(set(toy.submissions)) == len(toy.submissions) == count
 
 
-def test_eleven_ids_in_one_status(words: list[str]) -> None:
+def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> None:
+    """docs/protocols/blah.md, 7.1: two at the start were a crash. Here are more than are worked on at a time."""
+    (toy.path / "stopped").touch()
+    submit_first(words, toy, 70)
+
+
+async def test_eleven_ids_in_one_status(words: list[str]) -> None:
     """docs/protocols/blah.md, 7.1: more than 10 were a SIGSEGV."""
-
-    async def submit(client: GridManager) -> None:
-        ids.extend(await asyncio.gather(*(client.submit(job(f"exit {n}")) for n in range(11))))
+    async with GridManager(*words) as client:
+        ids = await asyncio.gather(*(client.submit(job(f"exit {n}")) for n in range(11)))
         for job_id in ids:
             await client.ended(job_id)
-
-    ids = list[str]()
-    run(words, submit)
     with Living(*words) as daemon:
         sent = command("BLAH_JOB_STATUS", "7", " ".join([*ids, "toy/20261121/999", "x"]))
         assert daemon.answers(sent) == [b"S\r\n"]
@@ -152,23 +127,13 @@ def test_eleven_ids_in_one_status(words: list[str]) -> None:
     assert (found["7.12"][0], found["7.12"][2:]) == ("255", ["0", "N/A"])
 
 
-def test_lines_of_nothing(words: list[str]) -> None:
-    """docs/protocols/blah.md, 7.1: a line of blanks was a SIGSEGV."""
-    with Living(*words) as daemon:
-        for line in (b"", b" ", b" " * 1000, b"\t", b"\0\0", b"\\ ", b"\\", b"\r\r"):
-            said = daemon.answers(line + b"\r\n")
-            assert said in ([], [b"E Unknown\\ command\r\n"]), line
-        assert daemon.answers(b"VERSION\r\n") == [b"S " + BANNER]
-
-
 # 2: results that never come, or have too many fields
 
 
 @pytest.mark.parametrize("text", ["exit 0", "exit 1", "kill -s KILL $$", "echo", "echo x; exit 0"])
-def test_a_site_script_that_prints_nothing(words: list[str], toy: Toy, text: str) -> None:
+async def test_a_site_script_that_prints_nothing(words: list[str], toy: Toy, text: str) -> None:
     """docs/protocols/blah.md, 7.2: the request never got a result."""
-
-    async def work(client: GridManager) -> None:
+    async with GridManager(*words) as client:
         replace_tool(toy, "toysub", text)
         code, _, job_id = await client.ask("BLAH_JOB_SUBMIT", job())
         assert (code, job_id) == ("1", "N/A")
@@ -179,14 +144,11 @@ def test_a_site_script_that_prints_nothing(words: list[str], toy: Toy, text: str
         for name in ("HOLD", "RESUME", "CANCEL"):
             assert len(await client.ask(f"BLAH_JOB_{name}", "toy/20261121/1")) == 2
 
-    run(words, work)
 
-
-def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> None:
+async def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> None:
     r"""docs/protocols/blah.md, 7.2: errors of HOLD and RESUME were not escaped; 9 fields, and an abort."""
     noise = "printf 'it is  \\\\ so: \\t \"quoted\"\\r\\n\\n two lines \\033[31m\\n' >&2; exit 3"
-
-    async def work(client: GridManager) -> None:
+    async with GridManager(*words) as client:
         (toy.path / "stopped").touch()
         job_id = await client.submit(job())
         replace_tool(toy, "toyctl", noise)
@@ -202,19 +164,12 @@ def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> Non
         code, said, _ = await client.ask("BLAH_JOB_SUBMIT", job())
         assert (code, "two lines" in said) == ("1", True)
 
-    run(words, work)
 
-
-def test_a_query_that_failed_is_no_unknown_job(words: list[str], toy: Toy) -> None:
+async def test_a_query_that_failed_is_no_unknown_job(home: Path, words: list[str], toy: Toy) -> None:
     """Its words were lost, and a removal that had failed, too, was told as done."""
     body = "[ -z '&lt;JOB_ID>' ] || { echo 'the accounting is away' >&amp;2; exit 3; }"
-    pattern = (
-        '<idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>'
-        "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+)$</idb:Value></idb:Field>"
-    )
-    changed = replaced(toy, "GET_JOB_STATUS", body, pattern)
-
-    async def work(client: GridManager) -> None:
+    changed = with_status(home, body, "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+)$")
+    async with GridManager(*changed, *words) as client:
         code, said, *rest = await client.ask("BLAH_JOB_STATUS", "toy/20261121/1")
         assert (code, rest) == ("1", ["0", "N/A"])
         assert "the accounting is away" in said
@@ -226,31 +181,28 @@ def test_a_query_that_failed_is_no_unknown_job(words: list[str], toy: Toy) -> No
             code, said = await client.ask(f"BLAH_JOB_{name}", "toy/20261121/1")
             assert (code, "the accounting is away" in said) == ("1", True)
 
-    run([*changed, *words], work)
-
 
 # 7: states
 
 
-def test_states_are_true(words: list[str], toy: Toy) -> None:
+async def test_states_are_true(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 7.7: an unknown job was 4 with ExitCode 0, and a held one never 5."""
-
-    async def work(client: GridManager) -> None:
+    async with GridManager(*words) as client:
         (toy.path / "stopped").touch()
         held, vanishing, odd = [await client.submit(job()) for _ in range(3)]
-        number = {job_id: job_id.split("/")[2] for job_id in (held, vanishing, odd)}
-        for job_id in number:
+        native = {job_id: job_id.split("/")[2] for job_id in (held, vanishing, odd)}
+        for job_id in native:
             assert (await client.status(job_id))[0] == 1
-        toy.state(number[held], "KEPT")  # from outside
-        while (await client.status(held))[0] == 1:  # noqa: ASYNC110
+        toy.state(native[held], "KEPT")  # from outside
+        while (number := (await client.status(held))[0]) == 1:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-        assert (await client.status(held))[0] == 5
+        assert number == 5
         assert await client.ask("BLAH_JOB_RESUME", held) == ["0", "No error"]
         assert (await client.status(held))[0] == 1
-        toy.state(number[odd], "PURPLE")
+        toy.state(native[odd], "PURPLE")
         await asyncio.sleep(0.5)
         assert (await client.status(odd))[0] == 1  # it is there, whatever that means
-        toy.state(number[vanishing], None)
+        toy.state(native[vanishing], None)
         while (found := await client.ask("BLAH_JOB_STATUS", vanishing))[0] == "0":
             assert found[2] == "1"  # within the grace period: what was known last
             await asyncio.sleep(0.05)
@@ -259,10 +211,8 @@ def test_states_are_true(words: list[str], toy: Toy) -> None:
         for job_id in (held, odd):
             await client.ask("BLAH_JOB_CANCEL", job_id)
 
-    run(words, work)
 
-
-def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
+async def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
     """Manual, "Jobs' states from a log": what the log tells is known though no query is answered."""
     log, site = toy.path / "log", toy.path.parent / "site/toy"
     log.touch()
@@ -270,8 +220,7 @@ def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
     site.mkdir(parents=True)
     root, seg = toy.path.parent / "work", f"{SEG} --log-path {log}"
     (site / "profile.xml").write_text(EVENTS.format(root=root, command=seg, fields=""))
-
-    async def work(client: GridManager) -> None:
+    async with GridManager("--profiles", str(site.parent), *words) as client:
         job_id = await client.submit(job())
         native = job_id.rpartition("/")[2]
         assert (await client.status(job_id))[0] == 1
@@ -284,61 +233,31 @@ def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
         (toy.path / "broken").unlink()
         assert (await client.ended(job_id))["ExitCode"] == "3"
 
-    run(["--profiles", str(site.parent), *words], work)
 
-
-def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
+async def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 7.7: a cache of 60 s showed a cancelled job as running, then as 4 with 255."""
     (toy.path.parent / "old.toml").write_text("max_age = 60\nfastest = 60\n")
-
-    async def work(client: GridManager) -> None:
+    async with GridManager(*words, "--config", "old.toml") as client:
         job_id = await client.submit(job("exec sleep 600"))
         assert (await client.status(job_id))[0] == 2
         assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
         number, found = await client.status(job_id)
         assert (number, "ExitCode" in found) == (3, False)
 
-    run([*words, "--config", "old.toml"], work)
-
 
 # 8: answers
 
 
-def test_a_bad_expression_selects_nothing(words: list[str], toy: Toy) -> None:
-    """docs/protocols/blah.md, 7.8: it selected everything."""
-
-    async def work(client: GridManager) -> None:
-        (toy.path / "stopped").touch()
-        job_id = await client.submit(job())
-        for wrong in ("JobStatus ==", "(", "= 1", "JobStatus == 1 extra", '"x'):
-            code, said, ads = await client.ask("BLAH_JOB_STATUS_SELECT", wrong)
-            assert (code, ads) == ("1", "N/A"), wrong
-            assert "column" in said
-        for none in ("NoSuch == 1", "undefined", '"JobStatus"', "1", "error"):
-            assert (await client.ask("BLAH_JOB_STATUS_SELECT", none))[::2] == ["0", "[]"]
-        assert (await client.ask("BLAH_JOB_STATUS_SELECT", "JobStatus == 1"))[2].count("[") == 2
-        await client.ask("BLAH_JOB_CANCEL", job_id)
-
-    run(words, work)
-
-
-def test_long_status_lines(words: list[str], toy: Toy) -> None:
+async def test_long_status_lines(home: Path, words: list[str]) -> None:
     """docs/protocols/blah.md, 7.8: what was over 1023 bytes was cut."""
     reason = "because " * 600 + "it is so"
-    pattern = (
-        '<idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>'
-        "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+) (?&lt;reason>.*)$</idb:Value></idb:Field>"
-        '<idb:Field name="STATE" isSettable="false"><idb:Tag name="KEPT">HELD</idb:Tag></idb:Field>'
-    )
-    changed = replaced(toy, "GET_JOB_STATUS", f"echo '1 KEPT {reason}'; :", pattern)
-
-    async def work(client: GridManager) -> None:
+    pattern = "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+) (?&lt;reason>.*)$"
+    changed = with_status(home, f"echo '1 KEPT {reason}'; :", pattern)
+    async with GridManager(*changed, *words) as client:
         number, found = await client.status("toy/20261121/1")
         assert (number, found["HoldReason"]) == (5, f'"{reason}"')
         code, _, ads = await client.ask("BLAH_JOB_STATUS_ALL")
         assert (code, reason in ads) == ("0", True)
-
-    run([*changed, *words], work)
 
 
 # 9: what is left behind
@@ -362,74 +281,38 @@ def processes_of(toy: Toy) -> list[int]:
 def test_nothing_is_left_behind(words: list[str], toy: Toy, how: str) -> None:
     """docs/protocols/blah.md, 7.9: orphans for ever. Here each question takes for ever."""
     replace_tool(toy, "toystat", 'trap : TERM; echo >> "$TOY"/began; sleep 600; sleep 600')
-    pipe = subprocess.PIPE
-    with subprocess.Popen([*DAEMON, *words], stdin=pipe, stdout=pipe) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with Living(*words) as daemon:
         for number in range(1, 4):
-            process.stdin.write(command("BLAH_JOB_STATUS", str(number), f"toy/20261121/{number}"))
-        process.stdin.flush()
-        while not (toy.path / "began").exists():
-            time.sleep(0.02)
+            daemon.write(command("BLAH_JOB_STATUS", str(number), f"toy/20261121/{number}"))
+        wait_for_file(toy.path / "began")
         assert processes_of(toy)
-        if how == "QUIT":
-            process.stdin.write(b"QUIT\r\n")
-            process.stdin.flush()
-        elif how == "SIGTERM":
-            process.send_signal(signal.SIGTERM)
-        elif how == "the end of stdin":
-            process.stdin.close()
-        else:
-            process.stdout.close()
-            process.stdin.write(b"VERSION\r\n" * 2)
-            process.stdin.flush()
-        assert process.wait(60) == 0
+        daemon.end(how)
+        daemon.wait()
     assert processes_of(toy) == []
 
 
-def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> None:
+async def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 7.9: it is neither an orphan nor lost: the next daemon knows its job."""
     text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", "sleep 1")
     replace_tool(toy, "toysub", text)
-    sent = command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1"))
-    done = subprocess.run([*DAEMON, *words], input=sent, capture_output=True, check=True)
-    assert done.stdout == BANNER + b"S\r\n"
-    (directory,) = toy.submissions
-
-    async def work(client: GridManager) -> None:
-        job_id = await client.submit(job(JobDirectory="home_bl_1"))
+    submit_first(words, toy, 1)
+    async with GridManager(*words) as client:
+        job_id = await client.submit(job(JobDirectory="j1"))
         assert job_id.endswith("/1")
         assert (await client.ended(job_id))["ExitCode"] == "0"
-
-    run(words, work)
-    assert toy.submissions == [directory]
+    assert len(toy.submissions) == 1
 
 
-def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> None:
-    """More submissions than are worked on at a time, and then the end of stdin."""
-    (toy.path / "stopped").touch()
-    sent = b"".join(command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in range(1, 71))
-    done = subprocess.run([*DAEMON, *words], input=sent, capture_output=True, check=True)
-    assert done.stdout == BANNER + b"S\r\n" * 70
-    assert len(set(toy.submissions)) == len(toy.submissions) == 70
-
-
-def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:
+async def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 6.1: the next job starts a new daemon; that of the job before may not have ended yet."""
     text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", 'echo >> "$TOY/began"; sleep 1')
     replace_tool(toy, "toysub", text)
-    with subprocess.Popen([*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
-        assert first.stdin is not None
-        first.stdin.write(command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1")))
-        first.stdin.close()
-        while not (toy.path / "began").exists():
-            time.sleep(0.02)
-
-        async def work(client: GridManager) -> None:
+    with Living(*words) as first:
+        first.write(command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1")))
+        first.end("the end of stdin")
+        wait_for_file(toy.path / "began")
+        async with GridManager(*words) as client:
             assert (await client.submit(job(JobDirectory="home_bl_1"))).endswith("/1")
-
-        run(words, work)
-        assert first.wait(60) == 0
     assert len(toy.submissions) == 1
 
 
@@ -450,10 +333,9 @@ def test_answers_do_not_wait_for_the_batch_system(words: list[str], toy: Toy) ->
     assert processes_of(toy) == []
 
 
-def test_one_ad_submitted_twice_at_a_time(words: list[str], toy: Toy) -> None:
+async def test_one_ad_submitted_twice_at_a_time(words: list[str], toy: Toy) -> None:
     """HTCondor submits again after a crash: the same JobDirectory is the same job."""
-
-    async def work(client: GridManager) -> None:
+    async with GridManager(*words) as client:
         text = job(JobDirectory="home_bl_1")
         ids = await asyncio.gather(*(client.ask("BLAH_JOB_SUBMIT", text) for _ in range(5)))
         done = {job_id for code, _, job_id in ids if code == "0"}
@@ -461,14 +343,11 @@ def test_one_ad_submitted_twice_at_a_time(words: list[str], toy: Toy) -> None:
         assert await client.submit(text) in done
         for code, said, _ in ids:
             assert code == "0", said
-
-    run(words, work)
     assert len(toy.submissions) == 1
 
 
-def test_what_the_gridmanager_sends(words: list[str], toy: Toy) -> None:
+async def test_what_the_gridmanager_sends(home: Path, words: list[str]) -> None:
     """docs/protocols/blah.md, 4: undefined remaps, an expression as CERequirements, StageCmd; Out is Err."""
-    home = toy.path.parent
     (home / "input").write_text("in")
     text = job(
         "cat; echo err >&2; echo out",
@@ -477,42 +356,16 @@ def test_what_the_gridmanager_sends(words: list[str], toy: Toy) -> None:
     )  # fmt: skip
     more = '; TransferOutputRemaps = undefined; CERequirements = Foo == "bar baz" && Walltime == 540 ]'
     text = text.removesuffix(" ]") + more
-
-    async def work(client: GridManager) -> None:
+    async with GridManager(*words) as client:
         assert (await client.ended(await client.submit(text)))["ExitCode"] == "0"
-
-    run(words, work)
     assert (home / "both").read_text() == "inerr\nout\n"
     log = (home / "log").read_text()
     assert "CERequirements: the profile has no settable FOO; it is left out" in log
     assert "CERequirements: the profile has no settable WALLTIME; it is left out" in log
 
 
-def test_commands(words: list[str]) -> None:
-    """docs/protocols/blah.md, 6.1: HTCondor would use CONDOR_VERSION, RESPONSE_PREFIX and the proxy cache if listed."""
-    (Path("cache.toml")).write_text("proxy_cache = true")
-    cache = {"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"}
-    seen = []
-    for more in ([], ["--config", "cache.toml"]):
-        with Living(*words, *more) as daemon:
-            (line,) = daemon.answers(b"COMMANDS\r\n")
-            seen.append(set(fields(line.removesuffix(b"\r\n"))[1:]))
-            for name in ("CONDOR_VERSION", "RESPONSE_PREFIX"):
-                assert daemon.answers(command(name, "x")) == [b"E Unknown\\ command\r\n"]
-            reply = daemon.answers(command("USE_CACHED_PROXY", "1"))[0]
-            assert reply[:1] == (b"F" if more else b"E")
-    assert seen[0] == {
-        "ASYNC_MODE_OFF", "ASYNC_MODE_ON", "BLAH_JOB_CANCEL", "BLAH_JOB_HOLD", "BLAH_JOB_REFRESH_PROXY",
-        "BLAH_JOB_RESUME", "BLAH_JOB_SEND_PROXY_TO_WORKER_NODE", "BLAH_JOB_SIGNAL", "BLAH_JOB_STATUS",
-        "BLAH_JOB_STATUS_ALL", "BLAH_JOB_STATUS_SELECT", "BLAH_JOB_SUBMIT", "BLAH_PING", "COMMANDS", "QUIT",
-        "RESULTS", "VERSION",
-    }  # fmt: skip
-    assert seen[1] - seen[0] == cache
-
-
-def test_started_as_htcondor_does(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_started_as_htcondor_does(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """docs/protocols/blah.md, 6.1: no arguments, a bare environment, the log's directory; settings from the user's file."""
-    home = toy.path.parent
     (home / ".config" / "osprofile").mkdir(parents=True)
     (home / "logs").mkdir()
     config = home / ".config" / "osprofile" / "blahpd.toml"
@@ -523,16 +376,10 @@ def test_started_as_htcondor_does(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> 
     for name, value in {"HOME": home, "BLAHPD_LOCATION": "/usr", "GAHP_TEMP": home / "logs"}.items():
         monkeypatch.setenv(name, str(value))
     text = job("exit 3").replace('gridtype = "toy"', 'gridtype = "pbs"')
-    ids = list[str]()
-
-    async def first(client: GridManager) -> None:
+    async with GridManager() as client:
         assert await client.ask("BLAH_PING", "pbs") == ["0", "No error"]
-        ids.append(await client.submit(text))
-        assert ids[0].startswith("pbs/")
-
-    async def second(client: GridManager) -> None:
-        assert (await client.ended(ids[0]))["ExitCode"] == "3"
-
-    for work in (first, second):
-        run([], work)
+        job_id = await client.submit(text)
+        assert job_id.startswith("pbs/")
+    async with GridManager() as client:
+        assert (await client.ended(job_id))["ExitCode"] == "3"
     assert not list((home / "logs").iterdir())

@@ -11,14 +11,15 @@ import os
 import re
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.executors.blah.client import command, fields
-from tests.executors.blah.gridmanager import GridManager, ad
+from tests.executors.blah.conftest import write_profile
+from tests.executors.blah.gridmanager import GridManager, ad, quoted
 from tests.executors.blah.living import BANNER, Living
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import REFUSED, VALUES
@@ -29,27 +30,19 @@ if TYPE_CHECKING:
 
 MOST_MEMORY = 80 * 1024
 """KiB: 80 MB."""
-SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
-  <osp:UspaceRoot>{root}</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-</osp:Profile>
-"""
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give the directory below which everything happens, with the profile `site`."""
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path / "profiles"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "quick.toml").write_text("fastest = 0.1\nslowest = 0.3\nmax_age = 0.1\ngrace = 1\n")
-    (tmp_path / "profiles" / "site").mkdir(parents=True)
-    (tmp_path / "jobs").mkdir()
-    text = SITE.format(root=tmp_path / "jobs")
-    (tmp_path / "profiles" / "site" / "profile.xml").write_text(text)
-    return tmp_path
+    monkeypatch.setenv("OSPROFILE_PATH", str(home / "profiles"))
+    (home / "jobs").mkdir()
+    write_profile(home / "profiles", "site", root=home / "jobs")
+    return home
+
+
+def paths_below(home: Path) -> set[Path]:
+    return set(home.rglob("*"))
 
 
 def no_canary(home: Path) -> bool:
@@ -209,7 +202,7 @@ def test_ids_that_leave_their_place(home: Path, living: Living) -> None:
     for name in ("evil", "x"):
         (home / name).write_text("#!/bin/sh\ntouch CANARY\n")
         (home / name).chmod(0o755)
-    before = sorted(home.rglob("*"))
+    before = paths_below(home)
     count = 0
     for name, more in ABOUT_A_JOB.items():
         for job_id in IDS:
@@ -225,7 +218,7 @@ def test_ids_that_leave_their_place(home: Path, living: Living) -> None:
     refused = living.results(2 * len(pings))
     assert {words[1] for words in refused} == {"1"}
     assert all("is not a name of a batch system" in words[2] for words in refused)
-    assert sorted(home.rglob("*")) == before
+    assert paths_below(home) == before
     # ids of some batch systems hold a semicolon; then the profile's pattern refuses it
     assert living.answers(command("BLAH_JOB_STATUS", "1", "site/20261121/1;touch")) == [b"S\r\n"]
     assert living.results(1)[0][1:3] == ["1", "Job site/20261121/1;touch is not known"]
@@ -248,40 +241,21 @@ printf '%s' err >&2
 """
 
 
-class Case(NamedTuple):
-    """A job that has a value wherever it can stand, and what must come of it."""
-
-    text: str
-    out: Path
-    expected: bytes
-    err: Path
-    left: Path | None = None
-
-
-def name_of(value: str) -> str:
-    """Give a file's name that holds as much of a value as one can."""
-    return f"x{value}x".replace("/", "_")
-
-
-def quoted(word: str) -> str:
-    doubled = word.replace("'", "''")
-    return f"'{doubled}'"
-
-
 def in_remaps(name: str) -> str:
     return re.sub(r"[\\;=]", r"\\\g<0>", name)
 
 
-def case(home: Path, number: int, value: str, *, transfers: bool) -> Case:
-    """Make a job: with files to bring and to leave, or in its Iwd."""
-    name = name_of(value)
-    iwd = home / "places" / f"{number}{'t' if transfers else ''} {name}"
+async def check_job(client: GridManager, home: Path, number: int, value: str, *, transfers: bool) -> str:
+    """Run a job that has a value wherever it can stand, with files to bring and to leave or in its Iwd; give its id."""
+    name = f"x{value}x".replace("/", "_")
+    moved = name.replace(",", "_")  # a comma parts names, and has no escape
+    iwd = home / "places" / f"{number} {name}"
     iwd.mkdir(parents=True)
-    program = iwd / name
-    program.write_text(PAYLOAD)
-    program.chmod(0o700)
+    (iwd / name).write_text(PAYLOAD)
+    (iwd / name).chmod(0o700)
     (iwd / f"{name}.in").write_bytes(value.encode())
-    attributes: dict[str, Any] = {
+    (iwd / f"{moved}.in2").write_bytes(value.encode())
+    attributes = {
         "Cmd": name,
         "Iwd": str(iwd),
         "gridtype": "site",
@@ -290,55 +264,37 @@ def case(home: Path, number: int, value: str, *, transfers: bool) -> Case:
         "Err": f"{name}.err",
         "Arguments": " ".join(map(quoted, ["", value, f"{value}{value}"])),
         "Environment": quoted(f"HOSTILE={value}"),
-        "JobDirectory": f"{number}{value}{transfers}",
-        "ClientJobId": value,
-        "VirtualOrganisation": value,
-        "CeID": value,
-        "x509UserProxySubject": value,
-        "Unheard": value,
+        "JobDirectory": f"{number}{value}",
+        **dict.fromkeys(
+            ("ClientJobId", "VirtualOrganisation", "CeID", "x509UserProxySubject", "Unheard"), value
+        ),
     }
-    words = [b"", value.encode(), f"{value}{value}".encode(), value.encode()]
-    left = None
     if transfers:
-        moved = name.replace(",", "_")  # a comma parts names, and has no escape
-        (iwd / f"{moved}.in2").write_bytes(value.encode())
         attributes |= {
             "TransferInput": f"{moved}.in2,./{moved}.in2",
             "TransferOutput": f"{moved}.in2",
             "TransferOutputRemaps": f"{in_remaps(moved)}.in2={in_remaps(moved)}.left",
         }
-        left = iwd / f"{moved}.left"
-    expected = b"\0".join([*words, value.encode()])
-    return Case(ad(**attributes), iwd / f"{name}.out", expected, iwd / f"{name}.err", left)
+    job_id = await client.submit(ad(**attributes))
+    found = await client.ended(job_id)
+    said = (iwd / f"{name}.err").read_text() if (iwd / f"{name}.err").exists() else ""
+    assert (found.get("ExitCode"), said) == ("0", "err"), (value, found)
+    program, *words = (iwd / f"{name}.out").read_bytes().split(b"\0")
+    assert program.endswith(f"/{name}".encode())
+    assert words == [b"", value.encode(), f"{value}{value}".encode(), value.encode(), value.encode()]
+    if transfers:
+        assert (iwd / f"{moved}.left").read_bytes() == value.encode()
+    return job_id
 
 
 @pytest.mark.parametrize("transfers", [False, True])
-def test_a_value_wherever_it_can_stand(home: Path, *, transfers: bool) -> None:
+async def test_a_value_wherever_it_can_stand(home: Path, *, transfers: bool) -> None:
     """docs/protocols/blah.md, 7.3, 7.5 and 7.6: nothing of an ad is ever run by a shell."""
     carried = [value for value in HOSTILE if not REFUSED.search(value)]
-    cases = [case(home, number, value, transfers=transfers) for number, value in enumerate(carried)]
-
-    async def one(client: GridManager, wanted: Case) -> str:
-        job_id = await client.submit(wanted.text)
-        found = await client.ended(job_id)
-        said = wanted.err.read_text() if wanted.err.exists() else ""
-        assert found.get("ExitCode") == "0", (wanted.text, found, said)
-        return job_id
-
-    async def main() -> None:
-        async with GridManager("--config", "quick.toml", "--log", "log") as client:
-            ids = await asyncio.gather(*(one(client, wanted) for wanted in cases))
-            assert len(set(ids)) == len(cases)
-            assert client.fault is None
-
-    asyncio.run(asyncio.wait_for(main(), 300))
-    for wanted in cases:
-        program, _, rest = wanted.out.read_bytes().partition(b"\0")
-        assert program.endswith(b"/" + wanted.out.name.removesuffix(".out").encode())
-        assert rest == wanted.expected, wanted.text
-        assert wanted.err.read_text() == "err"
-        if wanted.left is not None:
-            assert wanted.left.read_bytes() == wanted.expected.rpartition(b"\0")[2]
+    async with GridManager("--config", "quick.toml", "--log", "log") as client:
+        jobs = (check_job(client, home, n, value, transfers=transfers) for n, value in enumerate(carried))
+        ids = await asyncio.gather(*jobs)
+    assert len(set(ids)) == len(carried)
     assert no_canary(home)
 
 
@@ -366,24 +322,14 @@ def in_ads(name: str, value: str) -> str:
     return ad(**{**attributes, name: value})
 
 
-def test_each_attribute_with_each_value(home: Path) -> None:
+async def test_each_attribute_with_each_value(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """It is passed on or refused by name, and in a dry run nothing at all happens."""
-    before = sorted(home.rglob("*"))
+    before = paths_below(home)
     pairs = [(name, value) for name in ATTRIBUTES for value in HOSTILE]
-
-    async def main() -> list[list[str]]:
-        async with GridManager("--config", "quick.toml", "--log", "log", "--dry-run") as client:
-            asked = (client.ask("BLAH_JOB_SUBMIT", in_ads(*pair)) for pair in pairs)
-            return await asyncio.gather(*asked)
-
-    with open("scripts", "wb") as stderr:  # HTCondor logs it
-        kept = os.dup(2)
-        os.dup2(stderr.fileno(), 2)
-        try:
-            found = asyncio.run(asyncio.wait_for(main(), 300))
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+    async with GridManager("--config", "quick.toml", "--log", "log", "--dry-run") as client:
+        asked = (client.ask("BLAH_JOB_SUBMIT", in_ads(*pair)) for pair in pairs)
+        found = await asyncio.gather(*asked)
+    capfd.readouterr()  # the scripts, which HTCondor logs
     passed = set()
     for (name, value), (code, words, job_id) in zip(pairs, found, strict=True):
         assert (code, job_id) == ("1", "N/A")
@@ -401,10 +347,8 @@ def test_each_attribute_with_each_value(home: Path) -> None:
     for name in ("Args", "In", "Out", "Err", "ClientJobId", "VirtualOrganisation"):
         assert len([1 for other, _ in passed if other == name]) > len(HOSTILE) // 2, name
     assert no_canary(home)
-    (home / "scripts").unlink()
-    assert [p for p in sorted(home.rglob("*")) if p not in before and p.name != "log"] == [
-        p for p in home.rglob("*") if "jobs.db" in p.name or p.name == "osprofile"
-    ]
+    added = {path.name for path in paths_below(home) - before}
+    assert {name for name in added if "jobs.db" not in name} == {"log", "osprofile"}
 
 
 # Back-pressure
@@ -440,11 +384,8 @@ def test_a_client_that_does_not_read(home: Path, what: str) -> None:
             time.sleep(0.1)
             still, size = (still + 1 if daemon.memory() == size else 0), daemon.memory()
         assert size < MOST_MEMORY
-        answered = 0
-        expected = requests.count(b"\n")
-        while answered < expected:
+        for _ in range(requests.count(b"\n")):
             assert daemon.line()[:1] in b"SEF"
-            answered += 1
         writer.join()
         assert daemon.answers(b"VERSION\r\n") == [b"S " + BANNER]
         assert daemon.memory() < MOST_MEMORY

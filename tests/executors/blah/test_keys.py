@@ -9,32 +9,31 @@ a client that was killed at that point knows no more than the test gives it.
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from tests.executors.blah.client import command
-from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
-from tests.jobs.conftest import toy
+from tests.executors.blah.gridmanager import GridManager, ad
+from tests.executors.blah.living import Living
+from tests.waiting import wait_for_file, wait_until, wait_until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine
+    from pathlib import Path
 
     from tests.jobs.conftest import Toy
 
-__all__ = ["toy"]
-SETTINGS = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\n"
+T = TypeVar("T")
 
 
 class Site:
     """A batch system, and a client that sends one ad again and again."""
 
-    def __init__(self, toy: Toy) -> None:
-        self.toy, self.home = toy, toy.path.parent
-        (self.home / "quick.toml").write_text(SETTINGS)
+    def __init__(self, toy: Toy, home: Path) -> None:
+        self.toy, self.home = toy, home
+        settings = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\n"
+        (home / "quick.toml").write_text(settings)
         self.words = (
             "--config", "quick.toml", "--profiles", str(self.home / "profiles"), "--log", "log",
         )  # fmt: skip
@@ -61,73 +60,49 @@ class Site:
         states = [file.read_text() for file in self.toy.path.glob("jobs/*/state")]
         return sum(not state.startswith(("END", "GONE")) for state in states)
 
-    def talk(self, work: Callable[[GridManager], Coroutine[Any, Any, None]]) -> None:
-        """Run a conversation, and kill the daemon at its end."""
+    def talk(self, work: Callable[[GridManager], Coroutine[Any, Any, T]]) -> T:
+        """Run a conversation, and kill the daemon at its end; give what the conversation gives."""
 
-        async def main() -> None:
+        async def main() -> T:
             client = GridManager(*self.words)
             await client.start()
-            await work(client)
+            found = await work(client)
             assert client.fault is None
             await client.kill()
+            return found
 
-        asyncio.run(asyncio.wait_for(main(), 120))
+        return asyncio.run(asyncio.wait_for(main(), 120))
 
     def submit(self) -> str:
         """Send the ad, and give the job's id."""
-        ids = list[str]()
-
-        async def work(client: GridManager) -> None:
-            ids.append(await client.submit(self.ad))
-
-        self.talk(work)
-        return ids[0]
+        return self.talk(lambda client: client.submit(self.ad))
 
     def ended(self, job_id: str) -> dict[str, str]:
         """Ask for a job's state until it has ended."""
-        found = list[dict[str, str]]()
+        return self.talk(lambda client: client.ended(job_id))
 
-        async def work(client: GridManager) -> None:
-            found.append(await client.ended(job_id))
+    def ask(self, name: str, *arguments: str) -> list[str]:
+        """Send a command, and fetch its result."""
+        return self.talk(lambda client: client.ask(name, *arguments))
 
-        self.talk(work)
-        return found[0]
-
-    def ask(self, name: str, job_id: str) -> list[str]:
-        """Send a command about a job, and fetch its result."""
-        found = list[list[str]]()
-
-        async def work(client: GridManager) -> None:
-            found.append(await client.ask(name, job_id))
-
-        self.talk(work)
-        return found[0]
-
-    def kill_during(self, *words: str, file: str = "") -> None:
+    def kill_during(self, name: str, argument: str, file: str = "") -> None:
         """Send a command; kill the daemon when a file of the batch system's is there, or the result."""
-        pipe = subprocess.PIPE
-        with subprocess.Popen([*DAEMON, *self.words], stdin=pipe, stdout=pipe) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(b"ASYNC_MODE_ON\r\n" + command(words[0], "7", *words[1:]))
-            process.stdin.flush()
-            while file and not (self.toy.path / file).exists():
-                time.sleep(0.02)
-            while not file and process.stdout.readline() != b"R\r\n":
+        with Living(*self.words) as daemon:
+            daemon.write(b"ASYNC_MODE_ON\r\n" + command(name, "7", argument))
+            if file:
+                wait_for_file(self.toy.path / file)
+            while not file and daemon.line() != b"R\r\n":
                 pass
-            process.kill()
+            daemon.kill()
 
-    @contextmanager
-    def submitting(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    def submitting(self, linger: int) -> Living:
         """Start a daemon that submits the ad, and waits for the batch system."""
-        pipe = subprocess.PIPE
-        with subprocess.Popen([*DAEMON, *self.words, *words], stdin=pipe, stdout=pipe) as process:
-            assert process.stdin is not None
-            process.stdin.write(command("BLAH_JOB_SUBMIT", "7", self.ad))
-            process.stdin.flush()
-            while not (self.toy.path / "began").exists():
-                time.sleep(0.02)
-            yield process
+        (self.home / "linger.toml").write_text(f"linger = {linger}")
+        self.block("toysub")
+        daemon = Living(*self.words, "--config", "linger.toml")
+        daemon.write(command("BLAH_JOB_SUBMIT", "7", self.ad))
+        wait_for_file(self.toy.path / "began")
+        return daemon
 
     def block(self, name: str, *, behind: bool = False) -> None:
         """Have a command of the batch system's wait, before its work or behind, for the file `go`."""
@@ -150,11 +125,8 @@ class Site:
 
 
 @pytest.fixture
-def site(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Site:
-    for name in ("HOME", "XDG_STATE_HOME"):
-        monkeypatch.setenv(name, str(toy.path.parent / "home"))
-    monkeypatch.chdir(toy.path.parent)
-    return Site(toy)
+def site(home: Path, toy: Toy) -> Site:
+    return Site(toy, home)
 
 
 def check_same(site: Site, first: str) -> None:
@@ -171,7 +143,10 @@ def check_same(site: Site, first: str) -> None:
 
 
 def check_new(site: Site, first: str) -> None:
-    """Check that the ad is another job, the only one left, and that the first's end is told again."""
+    """Check that the ad is another job, the only one left, and that the first's end is told again.
+
+    The daemon is killed when the other job's id was fetched.
+    """
     runs = site.runs
     (site.home / "over").unlink(missing_ok=True)
     second = site.submit()
@@ -209,15 +184,10 @@ def test_killed_with_the_answer_not_fetched(site: Site) -> None:
     check_same(site, site.submit())
 
 
-def test_killed_when_the_answer_was_fetched(site: Site) -> None:
-    check_same(site, site.submit())
-
-
 def test_the_job_has_ended_and_nobody_was_told(site: Site) -> None:
     first = site.submit()
     site.end_jobs(3)
-    while site.live:
-        time.sleep(0.02)
+    wait_until(lambda: not site.live)
     check_same(site, first)
 
 
@@ -267,31 +237,21 @@ def test_a_lost_job_is_another_when_the_client_knows(site: Site) -> None:
 WAYS = ["QUIT", "the end of stdin", "SIGTERM"]
 
 
-def end(process: subprocess.Popen[bytes], how: str) -> None:
+def end(daemon: Living, how: str) -> None:
     """End a daemon, and read until it closes its output."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    if how == "QUIT":
-        process.stdin.write(b"QUIT\r\n")
-        process.stdin.flush()
-    elif how == "SIGTERM":
-        process.terminate()
-    else:
-        process.stdin.close()
-    said = process.stdout.read()
+    daemon.end(how)
+    said = daemon.stdout.read()
     assert said.endswith(b"S Server\\ exiting\r\n" if how == "QUIT" else b"S\r\n")
 
 
 @pytest.mark.parametrize("how", WAYS)
 def test_its_output_is_closed_at_once(site: Site, how: str) -> None:
     """docs/protocols/blah.md, 2.2: the pipe is closed immediately afterwards; a submission under way need not have ended."""
-    (site.home / "long.toml").write_text("linger = 600")
-    site.block("toysub")
-    with site.submitting("--config", "long.toml") as process:
-        end(process, how)
-        assert process.poll() is None
+    with site.submitting(linger=600) as daemon:
+        end(daemon, how)
+        assert daemon.process.poll() is None
         site.unblock()
-        assert process.wait(60) == 0
+        daemon.wait()
     assert site.live == 1
     check_same(site, site.submit())
 
@@ -299,11 +259,9 @@ def test_its_output_is_closed_at_once(site: Site, how: str) -> None:
 @pytest.mark.parametrize("how", WAYS)
 def test_what_is_cut_off_is_found(site: Site, how: str) -> None:
     """docs/protocols/blah.md, 2.2: the server terminates; the batch system has not answered yet."""
-    (site.home / "short.toml").write_text("linger = 0")
-    site.block("toysub")
-    with site.submitting("--config", "short.toml") as process:
-        end(process, how)
-        assert process.wait(60) == 0
+    with site.submitting(linger=0) as daemon:
+        end(daemon, how)
+        daemon.wait()
     assert site.live == 0
     site.unblock()
     first = site.submit()
@@ -318,8 +276,7 @@ def test_killed_with_the_status_not_fetched(site: Site) -> None:
     """The client has noted the id: it asked by it, and does so again."""
     first = site.submit()
     site.end_jobs(3)
-    while site.live:
-        time.sleep(0.02)
+    wait_until(lambda: not site.live)
     site.kill_during("BLAH_JOB_STATUS", first)
     assert site.ended(first)["ExitCode"] == "3"
     check_new(site, first)
@@ -348,24 +305,18 @@ def test_all_states_tell_this_client_no_end(site: Site) -> None:
 
 
 @pytest.mark.parametrize("behind", [False, True])
-def test_killed_while_the_batch_system_removes_the_job(site: Site, *, behind: bool) -> None:
+@pytest.mark.parametrize("is_asked_again", [False, True])
+def test_killed_while_the_batch_system_removes_the_job(
+    site: Site, *, is_asked_again: bool, behind: bool
+) -> None:
     first = site.submit()
-    while not site.runs:
-        time.sleep(0.02)
+    wait_until(lambda: site.runs)
     site.block("toyctl", behind=behind)
     site.kill_during("BLAH_JOB_CANCEL", first, file="began")
     site.unblock()
-    check_new(site, first)
-
-
-@pytest.mark.parametrize("behind", [False, True])
-def test_killed_while_it_removes_and_asked_again(site: Site, *, behind: bool) -> None:
-    first = site.submit()
-    site.block("toyctl", behind=behind)
-    site.kill_during("BLAH_JOB_CANCEL", first, file="began")
-    site.unblock()
-    assert site.ask("BLAH_JOB_CANCEL", first) == ["0", "No error"]
-    assert site.ended(first)["JobStatus"] == "3"
+    if is_asked_again:
+        assert site.ask("BLAH_JOB_CANCEL", first) == ["0", "No error"]
+        assert site.ended(first)["JobStatus"] == "3"
     check_new(site, first)
 
 
@@ -406,12 +357,11 @@ def test_hold_and_release(site: Site) -> None:
     """`condor_hold` and `condor_release`, five times with one daemon."""
 
     async def work(client: GridManager) -> None:
-        for number in range(5):
+        for _ in range(5):
             job_id = await client.submit(site.ad)
             assert job_id not in ids
             ids.add(job_id)
-            while site.runs <= number:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
+            await wait_until_async(lambda: site.runs == len(ids))
             assert (await client.status(job_id))[0] == 2
             assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 

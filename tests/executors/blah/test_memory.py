@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from osprofile.executors.blah.batch_systems import BatchSystems
@@ -10,35 +9,29 @@ from osprofile.executors.blah.request_handler import RequestHandler
 from osprofile.executors.blah.requests import Request
 from osprofile.executors.blah.settings import Settings
 from tests.executors.blah.gridmanager import ad
-from tests.jobs.conftest import toy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.jobs.conftest import Toy
 
-__all__ = ["toy"]
 
-
-def test_a_job_whose_end_was_told_is_in_the_record_alone(toy: Toy) -> None:
-    home = toy.path.parent
+async def test_a_job_whose_end_was_told_is_in_the_record_alone(home: Path, toy: Toy) -> None:
     settings = Settings(profiles=(str(home / "profiles"),), store=str(home / "jobs.db"), max_age=0.0)
     text = ad(
         Cmd="/bin/true", gridtype="toy", StageCmd=False, In="/dev/null", Out="/dev/null", Err="/dev/null"
     )
-
-    async def main() -> None:
-        systems = BatchSystems(settings)
-        handler = RequestHandler(systems, settings)
-        job_id = (await handler.handle_request(Request("BLAH_JOB_SUBMIT", "2", (text,)))).extras[0]
-        question = Request("BLAH_JOB_STATUS", "3", (job_id,))
-        monitor, native_id = systems["toy"].target.jobs, job_id.rpartition("/")[2]
-        assert native_id in monitor
-        await systems["toy"].target.wait(native_id)
-        answer = await handler.handle_request(question)
-        assert answer.extras[0] == "4"
-        assert native_id not in monitor
-        asked = toy.asked
-        assert await handler.handle_request(question) == answer
-        assert toy.asked == asked
-        await systems.close()
-
-    asyncio.run(main())
+    systems = BatchSystems(settings)
+    handler = RequestHandler(systems, settings)
+    job_id = (await handler.handle_request(Request("BLAH_JOB_SUBMIT", "2", (text,)))).extras[0]
+    question = Request("BLAH_JOB_STATUS", "3", (job_id,))
+    monitor, native_id = systems["toy"].target.jobs, job_id.rpartition("/")[2]
+    assert native_id in monitor
+    await systems["toy"].target.wait(native_id)
+    answer = await handler.handle_request(question)
+    assert answer.extras[0] == "4"
+    assert native_id not in monitor
+    asked = toy.asked
+    assert await handler.handle_request(question) == answer
+    assert toy.asked == asked
+    await systems.close()

@@ -9,17 +9,9 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.executors.blah.gridmanager import GridManager, ad
-from tests.executors.blah.test_daemon import home
 from tests.waiting import wait_until_async
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
-__all__ = ["home"]
 
 
 class Site:
@@ -37,12 +29,8 @@ class Site:
             gridtype="linux", StageCmd=False, **attributes,
         )  # fmt: skip
 
-    def run(self, work: Callable[[GridManager], Coroutine[Any, Any, None]]) -> None:
-        async def main() -> None:
-            async with GridManager("--config", str(self.settings)) as client:
-                await work(client)
-
-        asyncio.run(asyncio.wait_for(main(), 60))
+    def connect(self) -> GridManager:
+        return GridManager("--config", str(self.settings))
 
     @property
     def recorded(self) -> list[Path]:
@@ -52,25 +40,21 @@ class Site:
             return [Path(directory) for (directory,) in db.execute("SELECT directory FROM job")]
 
 
-def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> None:
+async def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> None:
     site = Site(home, 3600)
-
-    async def work(client: GridManager) -> None:
+    async with site.connect() as client:
         job_id = await client.submit(site.job(x509UserProxy=str(site.home / "proxy")))
         (directory,) = site.recorded
         assert (directory / ".gpe/proxy").read_text() == "secret"
         await client.ended(job_id)
         await wait_until_async(lambda: not (directory / ".gpe/proxy").exists())
         assert (await client.ended(job_id))["ExitCode"] == "0"  # HTCondor may ask again
-
-    site.run(work)
     assert [path.is_dir() for path in site.recorded] == [True]
 
 
-def test_the_directories_of_ended_jobs_are_removed_in_time(home: Path) -> None:
+async def test_the_directories_of_ended_jobs_are_removed_in_time(home: Path) -> None:
     site = Site(home, 0)
-
-    async def work(client: GridManager) -> None:
+    async with site.connect() as client:
         running = await client.submit(site.job("sleep 1000"))
         (kept,) = site.recorded
         for _ in range(3):
@@ -85,32 +69,23 @@ def test_the_directories_of_ended_jobs_are_removed_in_time(home: Path) -> None:
         await client.ended(await client.submit(site.job()))
         await wait_until_async(lambda: not site.recorded and not kept.exists())
 
-    site.run(work)
 
-
-def test_a_later_daemon_removes_what_was_due_meanwhile(home: Path) -> None:
+async def test_a_later_daemon_removes_what_was_due_meanwhile(home: Path) -> None:
     site = Site(home, 1)
-
-    async def end_job(client: GridManager) -> None:
+    async with site.connect() as client:
         await client.ended(await client.submit(site.job()))
-
-    site.run(end_job)
     (directory,) = site.recorded
     assert directory.exists()
-
-    async def ask_about_another(client: GridManager) -> None:
+    async with site.connect() as client:
         await asyncio.sleep(1)
         await client.ask("BLAH_PING", "linux")
         await wait_until_async(lambda: not site.recorded)
-
-    site.run(ask_about_another)
     assert not directory.exists()
 
 
-def test_a_directory_that_is_gone_keeps_nothing_else_from_being_removed(home: Path) -> None:
+async def test_a_directory_that_is_gone_keeps_nothing_else_from_being_removed(home: Path) -> None:
     site = Site(home, 0.5)
-
-    async def work(client: GridManager) -> None:
+    async with site.connect() as client:
         for _ in range(2):
             await client.ended(await client.submit(site.job()))
         shutil.rmtree(site.recorded[0])
@@ -118,43 +93,34 @@ def test_a_directory_that_is_gone_keeps_nothing_else_from_being_removed(home: Pa
         await client.ended(await client.submit(site.job()))
         await wait_until_async(lambda: len(site.recorded) <= 1)
 
-    site.run(work)
 
-
-def test_a_job_that_a_person_submitted_is_left_alone(home: Path) -> None:
+async def test_a_job_that_a_person_submitted_is_left_alone(home: Path) -> None:
     site = Site(home, 0)
     words = [sys.executable, "-m", "osprofile", "job", "submit", "--profile", "linux", "--", "/bin/true"]
-    native_id = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[0]
-
-    async def work(client: GridManager) -> None:
+    native_id = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[0]  # noqa: ASYNC221
+    async with site.connect() as client:
         await client.ended(f"linux/20260101/{native_id}")
         await client.ended(await client.submit(site.job()))
         await wait_until_async(lambda: len(site.recorded) == 1)
-
-    site.run(work)
     (directory,) = site.recorded
     assert (directory / "stdout").exists()
 
 
-def test_several_questions_for_one_end_have_one_answer(home: Path) -> None:
+async def test_several_questions_for_one_end_have_one_answer(home: Path) -> None:
     """The first one who is told it ends the watch, while the others still wait for the same query."""
     site = Site(home, 3600)
-
-    async def work(client: GridManager) -> None:
+    async with site.connect() as client:
         for _ in range(5):
             job_id = await client.submit(site.job("exit 1"))
             await asyncio.sleep(0.5)
             answers = await asyncio.gather(*(client.ask("BLAH_JOB_STATUS", job_id) for _ in range(4)))
             assert {answer[2] for answer in answers} == {"4"}, answers
 
-    site.run(work)
 
-
-def test_a_cancel_beside_a_status_that_tells_the_end(home: Path) -> None:
+async def test_a_cancel_beside_a_status_that_tells_the_end(home: Path) -> None:
     """The cancel of an ended job succeeds, and the same ad is a new job."""
     site = Site(home, 3600)
-
-    async def work(client: GridManager) -> None:
+    async with site.connect() as client:
         text = site.job("exit 1", JobDirectory="home_bl_1")
         for _ in range(5):
             job_id = await client.submit(text)
@@ -166,5 +132,3 @@ def test_a_cancel_beside_a_status_that_tells_the_end(home: Path) -> None:
             )
             assert cancel[0] == "0", cancel
             assert await client.submit(text) != job_id
-
-    site.run(work)

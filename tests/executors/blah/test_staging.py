@@ -15,7 +15,7 @@ from osprofile.executors.blah.attributes import submission_from_ad
 from osprofile.executors.blah.staging import build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
-from tests.executors.blah.gridmanager import ad
+from tests.executors.blah.gridmanager import ad, quoted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +37,8 @@ class Place:
 
     def start(self, text: str, **attributes: str) -> subprocess.Popen[str]:
         """Start shell text as a job's program, with its files, in a session of its own."""
-        quoted = text.replace("'", "''")
         written = ad(
-            Cmd="/bin/sh", Arguments=f"-c '{quoted}'", gridtype="linux", Iwd=str(self.iwd), **attributes
+            Cmd="/bin/sh", Arguments=f"-c {quoted(text)}", gridtype="linux", Iwd=str(self.iwd), **attributes
         )  # fmt: skip
         submission = submission_from_ad(SubmitAd.parse(written), frozenset(FIELD_BY_ATTRIBUTE.values()))
         job = build_staged_job(submission, str(self.there), has_proxy=False)
@@ -127,32 +126,32 @@ def test_a_file_changed_at_once_is_changed(place: Place) -> None:
 
 def test_outputs_that_are_named_are_all(place: Place) -> None:
     place.write(a="a")
-    done = place.run(
-        "echo x > new; echo x > a; mkdir d; echo x > d/x", TransferInput="a", TransferOutput="d,none"
-    )
+    program = "echo x > new; echo x > a; mkdir d; echo x > d/x"
+    done = place.run(program, TransferInput="a", TransferOutput="d,none")
     assert (done.returncode, done.stderr) == (0, "there is no output file none\n")
     assert place.files == {"a": "a"}
     assert (place.iwd / "d" / "x").read_text() == "x\n"
 
 
-def test_an_output_that_is_no_file_is_none(place: Place) -> None:
-    """Nobody writes to a pipe any more: to copy it would take for ever."""
-    done = place.run("mkfifo pipe; ln -s /dev/zero zero; echo x > a", TransferOutput="pipe,zero,a")
-    said = "there is no output file pipe\nthere is no output file zero\n"
-    assert (done.returncode, done.stderr) == (0, said)
-    assert place.files == {"a": "x\n"}
+PIPES = "there is no output file pipe\nthere is no output file zero\n"
+OUTPUTS: dict[str, tuple[str, dict[str, str], str, dict[str, str]]] = {
+    "one that is no file is none": (  # nobody writes to a pipe any more: to copy it would take for ever
+        "mkfifo pipe; ln -s /dev/zero zero; echo x > a", {"TransferOutput": "pipe,zero,a"}, PIPES, {"a": "x\n"},
+    ),
+    "transfer_output_files is empty": (
+        "echo x > new; echo x > a", {"TransferInput": "a", "TransferOutput": ""}, "", {"a": "a"},
+    ),
+    "remaps alone": ("echo x > a; echo x > b", {"TransferOutputRemaps": "a=c"}, "", {"a": "a", "b": "x\n", "c": "x\n"}),
+}  # fmt: skip
 
 
-def test_none_is_named(place: Place) -> None:
-    """`transfer_output_files = ""`: nothing comes back."""
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_outputs(place: Place, name: str) -> None:
+    program, attributes, said, files = OUTPUTS[name]
     place.write(a="a")
-    assert place.run("echo x > new; echo x > a", TransferInput="a", TransferOutput="").returncode == 0
-    assert place.files == {"a": "a"}
-
-
-def test_remaps_alone(place: Place) -> None:
-    assert place.run("echo x > a; echo x > b", TransferOutputRemaps="a=c").returncode == 0
-    assert place.files == {"b": "x\n", "c": "x\n"}
+    done = place.run(program, **attributes)
+    assert (done.returncode, done.stderr) == (0, said)
+    assert place.files == files
 
 
 def test_without_files_it_runs_where_its_client_is(place: Place) -> None:
