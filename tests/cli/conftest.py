@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    Incarnate = Callable[..., "Ended"]
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -41,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Ended]:
+def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Incarnate:
     """Run the command with these words."""
 
     def run(*words: str) -> Ended:
@@ -130,7 +132,7 @@ def completions(line: str, home: Path) -> set[str]:
     return set(ended.stdout.split())
 
 
-def error_in_full(incarnate: Callable[..., Ended], words: tuple[str, ...], code: int) -> str:
+def error_in_full(incarnate: Incarnate, words: tuple[str, ...], code: int) -> str:
     """Return a command line with its expected exit code and complete standard error."""
     ended = incarnate(*words)
     assert (ended.code, ended.out) == (code, "")

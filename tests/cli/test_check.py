@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 GREETING = "echo '<TEXT/'/'\\\\''>' |\n  sed <TIMES>q\n"
 ASKING = "ask '<WHOM/'/'\\\\''>'"

@@ -11,13 +11,9 @@ import pytest
 from tests.cli.conftest import error_in_full, on_a_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILES = Path(__file__).parent / "profiles"
 BOTH = ("base", "site", "--profiles", ".", "--context", "USER_NAME=alice")

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 FACTS = {
     "--submit": "sub {script}", "--answer": "{id}", "--list": "list", "--line": "{id} {state} {exit}",

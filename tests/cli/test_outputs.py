@@ -15,13 +15,9 @@ from osprofile.cli.common import GROUPS, VERBS, list_verbs
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILES = Path(__file__).parent / "profiles"
 BAD = """\

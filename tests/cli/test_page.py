@@ -23,13 +23,9 @@ from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILES = Path(__file__).parent / "profiles"
 SITE = ("-p", "site", "--profiles", ".")

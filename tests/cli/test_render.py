@@ -14,12 +14,9 @@ import pytest
 from tests.jobs.test_process import has_ended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 
 def test_a_script_goes_to_stdout_and_nothing_else(incarnate: Incarnate, site: Path) -> None:

@@ -15,11 +15,7 @@ from osprofile.lint import RULES
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 BUNDLED = sorted(p.parent.name for p in Path(get_bundled_directory()).glob("*/profile.xml"))
 

@@ -13,12 +13,9 @@ from tests.page.conftest import served
 from tests.strategies import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 CONTENT = """\
 <idb:Template><idb:Field name="PLACE"><idb:Value ext:src="place.txt"/></idb:Field></idb:Template>

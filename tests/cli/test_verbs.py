@@ -14,12 +14,9 @@ from osprofile.cli import common, main, options
 from tests.cli.conftest import completions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 
 def test_show_tells_each_place_and_what_is_overridden(

@@ -22,13 +22,10 @@ from osprofile.jobs.store import JobRecord, Store
 from tests.cli.conftest import completions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Incarnate
     from tests.cli.job.conftest import Machine
-
-    Incarnate = Callable[..., Ended]
 
 VERBS = [f"job {verb}" for verb in common.GROUPS["job"]]
 
