@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -132,9 +133,19 @@ def completions(line: str, home: Path) -> set[str]:
     return set(ended.stdout.split())
 
 
+def check_colours(*words: str) -> str:
+    """Check that a terminal without colours gets the same text; return what one with colours gets."""
+    coloured = on_a_terminal(*words)
+    plain = on_a_terminal(*words, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert re.sub("\x1b\\[([012]|3[1236])m", "", coloured) == plain
+    return coloured
+
+
 def error_in_full(incarnate: Incarnate, words: tuple[str, ...], code: int) -> str:
-    """Return a command line with its expected exit code and complete standard error."""
+    """Return a command line with its expected exit code and complete standard error, which --json does not change."""
     ended = incarnate(*words)
     assert (ended.code, ended.out) == (code, "")
+    assert incarnate(*words, "--json") == ended
     err = ended.err.replace(get_bundled_directory(), "BUNDLED")
     return f"{' '.join(map(repr, ('incarnate', *words)))}\nexit code {code}\n{err}"

@@ -14,7 +14,7 @@ import pytest
 
 from osprofile.cli import check as verb
 from osprofile.profile.data_directories import get_bundled_directory
-from tests.cli.conftest import completions, on_a_terminal
+from tests.cli.conftest import check_colours, completions, error_in_full
 from tests.strategies import document, field, invocation
 
 if TYPE_CHECKING:
@@ -340,18 +340,6 @@ def put_back(folder: Path) -> None:
     write(folder / "small", CASES, GOLDEN)
 
 
-@pytest.mark.parametrize("case", ERRORS)
-def test_errors(incarnate: Incarnate, case: str) -> None:
-    prepare, words, code = ERRORS[case]
-    prepare()
-    for form in ((), ("--json",)):
-        ended = incarnate("check", *words, *form)
-        assert (ended.code, ended.out) == (code, "")
-        assert ended.err
-        assert "\x1b" not in ended.err
-        assert "Traceback" not in ended.err
-
-
 def test_each_error_in_full(
     incarnate: Incarnate, file_regression: FileRegressionFixture, folder: Path
 ) -> None:
@@ -359,10 +347,8 @@ def test_each_error_in_full(
     for case, (prepare, words, code) in ERRORS.items():
         put_back(folder)
         prepare()
-        line = " ".join(map(repr, ("incarnate", "check", *words)))
-        err = incarnate("check", *words).err
-        err = err.replace(get_bundled_directory(), "BUNDLED").replace(str(folder.parent), "HERE")
-        outputs.append(f"{case}: {line}\nexit code {code}\n{err}")
+        text = error_in_full(incarnate, ("check", *words), code)
+        outputs.append(f"{case}: {text.replace(str(folder.parent), 'HERE')}")
     file_regression.check("\n".join(outputs), basename="check_errors", encoding="utf-8")
 
 
@@ -394,12 +380,6 @@ def test_a_fault_of_ours_is_trouble_and_no_difference(
     assert incarnate("check", "small").code == 2
 
 
-@pytest.mark.parametrize("words", [("--nonsense",), ("small", "--case"), ("small", "--update=yes")])
-def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
-    ended = incarnate("check", *words)
-    assert (ended.code, ended.out) == (2, "")
-
-
 @pytest.mark.parametrize(
     ("line", "offers"),
     [
@@ -424,14 +404,9 @@ def test_several_updates_at_once(folder: Path) -> None:
 
 
 def test_colours_on_a_terminal_only() -> None:
-    coloured = on_a_terminal("check", "small")
+    coloured = check_colours("check", "small")
     assert "\x1b[31m-  sed 3q" in coloured
     assert "\x1b[32m+  sed 2q" in coloured
-    plain = on_a_terminal("check", "small", NO_COLOR="1")
-    assert "\x1b" not in plain
-    for code in ("0", "1", "2", "31", "32", "33", "36"):
-        coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plain
 
 
 # Captured output

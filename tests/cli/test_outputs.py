@@ -88,6 +88,7 @@ OUTPUTS: dict[str, list[tuple[str, ...]]] = {
         ("lint", "site.xml", "bad.xml", "broken.xml"),
         ("lint", "--explain"),
         ("lint", "--explain", "OSP601"),
+        ("lint", "--explain", "OSP601", "osp605"),
         ("lint", "--explain", "OSP312", "--json"),
     ],
     "new": [("new", "mysite", "-e", "site", "--profiles", "."), ("new", "mine", "-e", "pbs", "-o", "made"),
@@ -101,6 +102,7 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("HELLO", "-p", "../linux/x"),
         ("HELLO", "-p", "broken.xml"),
         ("HELO", *SITE),
+        ("HELLO", *SITE, "NAME=a b"),
         ("shw", *SITE),
         ("lnt", "a", "b"),
         ("lnit", "x"),
@@ -165,9 +167,14 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("lint", "nope"),
         ("lint", "none/profile.xml"),
         ("lint", "bad.xml", "--format", "serif"),
+        ("lint", "bad.xml", "--format", "xml"),
         ("lint", "bad.xml", "--format", "github", "--json"),
         ("lint", "bad.xml", "--select", "OPS601"),
         ("lint", "bad.xml", "--ignore", ""),
+        ("lint", "bad.xml", "--ignore", "OSP601,"),
+        ("lint", "bad.xml", "--ignore", "SC20867"),
+        ("lint", "bad.xml", "--ignore", "\x1b[31m"),
+        ("lint", "bad.xml", "--select", ""),
         ("lint", "--explain", "OSP606x"),
         ("lint", "--explain", "OSP601", "SC2086"),
         ("lint", "--explain", "\x1b[31m"),
@@ -178,6 +185,8 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("new", "-e", "pbs"),
         ("new", "x", "-e", "pbz"),
         ("new", "../x", "-e", "pbs"),
+        ("new", "x", "-e", "../pbs"),
+        ("new", "x", "y", "-e", "pbs"),
         ("new", "x", "-e", "broken", "--profiles", "."),
         ("new", "x", "-e", "pbs", "-o", "bad.xml"),
         ("new", "there", "-e", "pbs", "-o", "."),
@@ -283,7 +292,7 @@ def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionF
 @pytest.mark.parametrize("words", [(), ("job",), ("lint",), ("job", "wait")])
 def test_help_is_a_word_too(incarnate: Incarnate, words: tuple[str, ...]) -> None:
     expected = incarnate(*words, "--help")
-    assert incarnate("help", *words) == expected
+    assert incarnate("help", *words) == incarnate(*words, "-h") == expected
     assert words[:1] != ("job",) or incarnate("job", "help", *words[1:]) == expected
 
 
@@ -310,9 +319,30 @@ def test_commands_by_other_words(
     )
 
 
+def test_no_word_at_all_is_a_question_for_help(incarnate: Incarnate) -> None:
+    assert incarnate() == incarnate("--help")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("HELLO", "--nonsense"), ("HELLO", "--set"), ("HELLO", "two", "-p", "x"), ("render",),
+        ("render", "--trace"), ("START", "TWO", "-p", "x", "--trace"), ("START", "--nonsense", "--trace"), ("START", "--trace", "-f"),
+        ("diff",), ("diff", "base"), ("diff", "a", "b", "c", "d"), ("diff", "a", "b", "--nonsense"),
+        ("check", "--nonsense"), ("check", "site", "--case"), ("check", "site", "--update=yes"),
+        ("page", "x"), ("page", "--nonsense"), ("page", "-o"), ("page", "--serve=1"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    ended = incarnate(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err
+    assert "Traceback" not in ended.err
+
+
 def test_version_is_a_word_too(incarnate: Incarnate) -> None:
     assert incarnate("version") == incarnate("-V") == incarnate("--version")
-    assert incarnate("-V").code == 0
+    assert incarnate("-V").out.startswith("osprofile 0.")
 
 
 def test_no_verb_is_left_out() -> None:

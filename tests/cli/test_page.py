@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli.common import VERBS
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, read_asset
 from osprofile.page.collector import collect_page
 from osprofile.page.document import render_page
@@ -215,15 +214,3 @@ def test_each_error_in_full(
         outputs.append(f"{line}\nexit code {code}\n{err}")
     file_regression.check("\n".join(outputs), basename="page_errors", encoding="utf-8")
     assert sorted(p.name for p in folder.iterdir()) == ["fault.xml", "parts.xml"]
-
-
-@pytest.mark.parametrize("words", [("x",), ("--nonsense",), ("-o",), ("--serve=1",)])
-def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
-    ended = incarnate("page", *words)
-    assert (ended.code, ended.out) == (2, "")
-
-
-def test_help_has_examples(incarnate: Incarnate) -> None:
-    assert "page" in VERBS
-    ended = incarnate("page", "--help")
-    assert (ended.code, "incarnate page --profile slurm --serve" in ended.out) == (0, True)

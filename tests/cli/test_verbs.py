@@ -36,13 +36,6 @@ def test_show_tells_each_place_and_what_is_overridden(
     assert greet["overrides"] == [f"{site}:5:3"]
 
 
-def test_show_one_template_with_its_bodies(incarnate: Incarnate, site: Path) -> None:
-    out = incarnate("show", "GREET", "-p", str(site)).out
-    assert "    | echo '<TEXT/'/'\\\\''>' <TIMES>" in out
-    assert "field TIMES default 'once'" in out
-    assert incarnate("show", "GRET", "-p", str(site)).code == 2
-
-
 NARROWED = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="n" extends="linux">
   <osp:UspaceRoot>/x</osp:UspaceRoot>
@@ -116,51 +109,6 @@ def test_a_flattened_profile_loads_again_to_the_same(
     assert incarnate("START", "-p", str(flat), *of).out == script
 
 
-def test_fields(incarnate: Incarnate, site: Path) -> None:
-    ended = incarnate("show", "--fields", "GREET", "-p", str(site))
-    assert ended.out == (
-        "TEXT = 'hello'\n    What to say.\nTIMES = 'once'\n    integer; 1 to 10; tags: once\n"
-    )
-    parsed = json.loads(incarnate("show", "--fields", "GREET", "-p", str(site), "--all", "--json").out)
-    assert [f["name"] for f in parsed] == ["TEXT", "TIMES"]
-    start = json.loads(incarnate("show", "--fields", "-p", "pbs", "--json").out)
-    assert {"EXECUTABLE", "QUEUE", "WALLTIME"} <= {f["name"] for f in start}
-    assert all(f["description"] for f in start)
-
-
-def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
-    (tmp_path / "bad.xml").write_text("<oops/>")
-    ended = incarnate("show", "--list", "--profiles", str(tmp_path))
-    assert ended.code == 0
-    lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[0] for line in lines] == [
-        "at",
-        "bad",
-        "batch",
-        "cobalt",
-        "flux",
-        "htcondor",
-        "hyperqueue",
-        "kubernetes",
-        "linux",
-        "loadleveler",
-        "lsf",
-        "moab",
-        "nqsv",
-        "oar",
-        "pbs",
-        "sge",
-        "site",
-        "slurm",
-        "slurmrest",
-        "tcs",
-        "torque",
-        "tsp",
-    ]
-    assert lines[1][1:3] == ["(invalid:", "incarnate"]
-    assert lines[16][1:] == ["->", "linux", str(site)]
-
-
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:
     incarnate("render", "--deploy", "-p", str(site), "--run")
     (ours,) = home.glob(".gpe/bin/count.*.sh")
@@ -190,38 +138,6 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     ended = incarnate("render", "--deploy", "-p", str(site), "--run")
     assert ended.code != 0
     assert "is a directory" in ended.err
-
-
-def test_lint_tells_place_code_and_hint_and_ends_with_3(incarnate: Incarnate, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.xml"
-    bad.write_text("<a>\n <b></a>")
-    ended = incarnate("lint", str(bad))
-    assert ended.code == 3
-    assert ended.out.startswith(f"{bad}:2:7: error OSP102 not well-formed XML: mismatched tag\n")
-    parsed = json.loads(incarnate("lint", str(bad), "--json").out)
-    assert [(p["line"], p["column"], p["code"]) for p in parsed] == [(2, 7, "OSP102")]
-
-
-def test_the_bundled_profiles_lint_clean(incarnate: Incarnate) -> None:
-    ended = incarnate("lint", "linux", "pbs", "torque", "slurm", "sge", "lsf")
-    assert (ended.out, ended.err, ended.code) == ("", "", 0)
-
-
-def test_lint_of_a_name_that_does_not_exist(incarnate: Incarnate) -> None:
-    assert incarnate("lint", "nope").code == 2
-
-
-def test_version_and_help(incarnate: Incarnate) -> None:
-    assert incarnate("--version").out.startswith("osprofile 0.")
-    for words in ((), ("--help",), ("-h",)):
-        assert "\nJobs:\n" in incarnate(*words).out
-    for verb in main.VERBS:
-        ended = incarnate(verb, "--help")
-        assert ended.code == 0
-        assert "Examples:\n    incarnate " in ended.out
-        for parameter in options.read_parameters(main.load_verb(verb)):
-            flags = parameter.spec.flags if isinstance(parameter.spec, options.Option) else ()
-            assert all(flag in ended.out for flag in flags)
 
 
 @pytest.mark.parametrize("verb", main.VERBS)
@@ -280,6 +196,15 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         ("incarnate diff torque slurm START --set WALL", {"WALLTIME="}),
         ("incarnate diff torque slurm GET_JOB_STATUS --variation A", {"ALL"}),
         ("incarnate diff nope slurm STA", set()),
+        ("incarnate lint x --format g", {"github"}),
+        ("incarnate lint x --select OSP62", {f"OSP62{n}" for n in range(1, 10)}),
+        ("incarnate lint --explain OSP70", {"OSP701", "OSP702"}),
+        ("incarnate new x --extends tor", {"torque"}),
+        ("incarnate jo", {"job"}),
+        ("incarnate job su", {"submit"}),
+        ("incarnate job submit -p to", {"torque"}),
+        ("incarnate job submit -p torque --set WALL", {"WALLTIME="}),
+        ("incarnate job submit -p torque -a Exe", {"Executable", "Executable/1.0"}),
     ],
 )
 def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:

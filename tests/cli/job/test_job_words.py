@@ -31,28 +31,6 @@ VERBS = [f"job {verb}" for verb in common.GROUPS["job"]]
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_tells_options_exit_codes_and_examples(incarnate: Incarnate, verb: str) -> None:
-    ended = incarnate(*verb.split(), "--help")
-    assert (ended.code, ended.err) == (0, "")
-    assert "Exit codes: " in ended.out
-    assert f"Examples:\n    incarnate {verb}" in ended.out
-    for parameter in options.read_parameters(main.load_verb(verb)):
-        if isinstance(parameter.spec, options.Option):
-            assert all(flag in ended.out for flag in parameter.spec.flags)
-
-
-@pytest.mark.parametrize("line", [("job",), ("job", "--help"), ("job", "-h")])
-def test_help_lists_the_verbs(incarnate: Incarnate, line: tuple[str, ...]) -> None:
-    ended = incarnate(*line)
-    assert ended.code == 0
-    assert all(f"\n  {verb}  " in ended.out for verb in common.GROUPS["job"])
-
-
-def test_the_command_s_help_lists_job(incarnate: Incarnate) -> None:
-    assert "\n  job " in incarnate("--help").out
-
-
-@pytest.mark.parametrize("verb", VERBS)
 def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both give a verb the same arguments for the same words."""
     seen: list[dict[str, object]] = []
@@ -428,20 +406,6 @@ def test_ids_of_live_jobs_are_offered(home: Path, monkeypatch: pytest.MonkeyPatc
     assert list(completion.list_suggestions("jobs", {"store": str(path)}, "1")) == [("11", "linux")]
     path.write_text("no database")
     assert list(completion.list_suggestions("jobs", {"store": str(path)}, "1")) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "offers"),
-    [
-        ("incarnate jo", {"job"}),
-        ("incarnate job su", {"submit"}),
-        ("incarnate job submit -p to", {"torque"}),
-        ("incarnate job submit -p torque --set WALL", {"WALLTIME="}),
-        ("incarnate job submit -p torque -a Exe", {"Executable", "Executable/1.0"}),
-    ],
-)
-def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
-    assert completions(line, tmp_path) == offers
 
 
 def test_an_error_names_its_job_and_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
