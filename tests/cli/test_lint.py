@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.cli.conftest import run_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,19 +131,9 @@ def test_a_hostile_profile_injects_no_command(tmp_path: Path) -> None:
     name = "X\u009b31m&#10;::error file=a::pwned&#13;::stop-commands::t\u2028::add-mask::x"
     text = PROFILE.replace('"HOLD"', f'"{name}"').replace("<WHY>", "<NOPE>\n::error::pwned")
     (tmp_path / "a\n::error::b.xml").write_text(text)
-    ended = subprocess.run(
-        [sys.executable, "-m", "osprofile", "lint", "--format", "github", "a\n::error::b.xml"],
-        cwd=tmp_path,
-        env=os.environ | {"HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (3, "")
-    lines = ended.stdout.splitlines()
+    ended = run_process("lint", "--format", "github", "a\n::error::b.xml", cwd=tmp_path)
+    assert (ended.code, ended.err) == (3, "")
+    lines = ended.out.splitlines()
     assert len(lines) >= 2
-    head = (
-        "::error file=a%0A%3A%3Aerror%3A%3Ab.xml,line=",
-        "::warning file=a%0A%3A%3Aerror%3A%3Ab.xml,line=",
-    )
+    head = tuple(f"::{kind} file=a%0A%3A%3Aerror%3A%3Ab.xml,line=" for kind in ("error", "warning"))
     assert all(line.startswith(head) and line.isprintable() for line in lines)

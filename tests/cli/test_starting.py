@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ import pytest
 
 from osprofile.lint import RULES
 from osprofile.profile.data_directories import get_bundled_directory
+from tests.cli.conftest import Ended, run_process
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Incarnate
@@ -27,41 +26,23 @@ def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool
     """As processes, in an empty home: new, lint, START."""
     name = parent if own_name else "mysite"
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "osprofile", *words],
-            cwd=tmp_path,
-            env={k: v for k, v in os.environ.items() if not k.startswith("OSPROFILE")}
-            | {"HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
+    run = partial(run_process, cwd=tmp_path, HOME=str(tmp_path))
     profiles = ".config/osprofile/profiles"
     made = run("new", name, "--extends", parent, "-o", f"~/{profiles}")
-    assert (made.returncode, made.stderr) == (0, "")
-    assert made.stdout == f"{tmp_path}/{profiles}/{name}/profile.xml\n"
-    linted = run("lint", name)
-    assert (linted.returncode, linted.stdout, linted.stderr) == (0, "", "")
-    shown = run("show", "-p", name).stdout.splitlines()
+    assert made == Ended(0, f"{tmp_path}/{profiles}/{name}/profile.xml\n", "")
+    assert run("lint", name) == Ended(0, "", "")
+    shown = run("show", "-p", name).out.splitlines()
     assert shown[0].startswith(f"profile {name}  {tmp_path}")
     assert shown[1].startswith(f"extends {parent}  {get_bundled_directory()}")
     started = run("START", "-p", name, "--self-contained")
-    assert (started.returncode, started.stderr) == (0, "")
-    assert "hostname" in started.stdout
+    assert (started.code, started.err) == (0, "")
+    assert "hostname" in started.out
     again = run("new", name, "--extends", parent, "-o", profiles)
-    assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr == (
+    assert (again.code, again.out) == (2, "")
+    assert again.err == (
         f"incarnate: {profiles}/{name}/profile.xml exists\n"
         "    hint: it was not changed: choose another name or directory\n"
     )
-
-
-def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
-    ended = incarnate("new", "x", "--extends", "site", "--profiles", str(site.parent))
-    assert ended.code == 0
-    assert 'name="x" extends="site">' in ended.out
 
 
 def test_schemas_in_json(incarnate: Incarnate) -> None:

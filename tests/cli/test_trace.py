@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import check_colours, error_in_full, on_a_terminal
+from tests.cli.conftest import check_colours, error_in_full, on_terminal
 
 if TYPE_CHECKING:
     from pytest_regressions.file_regression import FileRegressionFixture
@@ -51,54 +51,13 @@ def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> N
     assert "  default   '' (overridden)" in ended.out
 
 
-def test_json(incarnate: Incarnate) -> None:
-    ended = incarnate("render", "--trace", "START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "--json")
-    parsed = json.loads(ended.out)
-    assert (parsed["profile"], parsed["template"], parsed["variation"], parsed["warnings"]) == (
-        "site",
-        "START",
-        "",
-        [],
-    )
-    by_name = {f["name"]: f for f in parsed["fields"]}
-    queue = by_name["QUEUE"]
-    assert queue == {
-        "name": "QUEUE",
-        "place": "./site.xml:6:5",
-        "origin": "request",
-        "given": "fast",
-        "value": "short",
-        "offers": [
-            {"origin": "request", "value": "fast", "place": None},
-            {"origin": "default", "value": "fast", "place": "./site.xml:9:20"},
-        ],
-        "tag": {"name": "fast", "value": "short", "place": "./site.xml:8:7"},
-        "choice": None,
-        "links": [],
-        "checks": [{"rule": "pattern", "allows": "[a-z]*", "place": "./site.xml:6:42"}],
-        "uses": [
-            {
-                "template": "JOB_PROLOGUE",
-                "variation": "",
-                "written": "<QUEUE/(?s)^(.+)\\z/#PBS -q $1>",
-                "place": "./base.xml:28:1",
-                "derived": None,
-                "pattern": "(?s)^(.+)\\z",
-                "replacement": "#PBS -q $1",
-                "before": "short",
-                "after": "#PBS -q short",
-                "text": "JOB_SCRIPT",
-                "line": 2,
-                "column": 1,
-                "script_line": 3,
-                "script_column": 1,
-            }
-        ],
-    }
-    assert [u["derived"] for u in by_name["WALLTIME"]["uses"]] == ["00:01:30", "2"]
-    assert by_name["JOB_SCRIPT"]["origin"] == "engine"
-    script = incarnate("START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90").out
-    assert by_name["WORKING_DIRECTORY"]["uses"][0]["after"] in script
+def test_json(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
+    words = ("START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90")
+    ended = incarnate("render", "--trace", *words, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    file_regression.check(ended.out, basename="trace", extension=".json", encoding="utf-8")
+    fields = {field["name"]: field for field in json.loads(ended.out)["fields"]}
+    assert fields["WORKING_DIRECTORY"]["uses"][0]["after"] in incarnate(*words).out
 
 
 def test_a_hostile_value_in_json_is_escaped(incarnate: Incarnate) -> None:
@@ -169,11 +128,13 @@ def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressio
 
 def test_colours_on_a_terminal_only() -> None:
     assert "\x1b[1mTEXT\x1b[0m" in check_colours("render", "--trace", *GOLDEN["hostile"])
-    assert "\x1b" not in on_a_terminal("render", "--trace", *GOLDEN["start"], TERM="dumb")
+    words = ("render", "--trace", *GOLDEN["start"])
+    assert "\x1b" not in on_terminal(*words, stream="stdout", TERM="dumb")[1]
 
 
 def test_a_narrow_terminal() -> None:
-    out = on_a_terminal("render", "--trace", *GOLDEN["start"], COLUMNS="40", NO_COLOR="1")
+    words = ("render", "--trace", *GOLDEN["start"])
+    _, out, _ = on_terminal(*words, stream="stdout", columns=40, NO_COLOR="1")
     assert max(map(len, out.splitlines())) <= 40 + len(" (JOB_SCRIPT 2:1)")
     assert "......" not in out
 

@@ -6,48 +6,27 @@ import json
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.cli import common, main, options
+from osprofile.cli import main, options
 from tests.cli.conftest import completions
+from tests.strategies import application, default, document, field, invocation, tag, template, template_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.cli.conftest import Incarnate
 
 
-def test_show_tells_each_place_and_what_is_overridden(
-    incarnate: Incarnate, site: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.xml").write_text(
-        site.read_text().replace('name="site" extends="linux"', 'name="mine" extends="site"')
-    )
-    ended = incarnate("show", "-p", "mine", "--profiles", str(tmp_path))
-    assert ended.code == 0
-    lines = ended.out.splitlines()
-    assert lines[0] == f"profile mine  {tmp_path}/mine.xml:1:1"
-    assert lines[1] == f"extends site  {site}:1:1"
-    assert f"  template GREET  {tmp_path}/mine.xml:5:3  overrides {site}:5:3  variations LOUD" in lines
-    parsed = json.loads(incarnate("show", "-p", "mine", "--profiles", str(tmp_path), "--json").out)
-    greet = next(t for t in parsed["templates"] if t["name"] == "GREET")
-    assert greet["overrides"] == [f"{site}:5:3"]
-
-
-NARROWED = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="n" extends="linux">
-  <osp:UspaceRoot>/x</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template name="SOLVE"><idb:Invocation><idb:Body>solve</idb:Body></idb:Invocation>
-    <idb:Field name="CPUS"><idb:Max>10</idb:Max></idb:Field>
-  </idb:Template>
-  <osp:Application name="Solve" template="SOLVE">
-    <osp:ApplicationName>Solve</osp:ApplicationName><osp:ApplicationVersion>1</osp:ApplicationVersion>
-  </osp:Application>
-</osp:Profile>
-"""
+NARROWED = document(
+    template("SOLVE", "solve", "\n", field("CPUS", "<idb:Max>10</idb:Max>"))
+    + application("Solve", "Solve", "1", runs="SOLVE"),
+    name="n",
+    extends="linux",
+)
 
 
 def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: Path) -> None:
@@ -58,26 +37,24 @@ def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: P
     assert "1 to 10;" not in incarnate("show", "--fields", *at).out
     parsed = json.loads(incarnate("show", "--fields", *at, *solve, "--json").out)
     assert next(f["maximum"] for f in parsed if f["name"] == "CPUS") == 10
-    assert f"field CPUS, at most 10  {file}:6:5" in incarnate("show", "SOLVE", *at).out
+    assert f"field CPUS, at most 10  {file}:5:1" in incarnate("show", "SOLVE", *at).out
     traced = incarnate("render", "--trace", "START", *at, *solve, "-s", "CPUS=9", "-f", "CPUS", "--json").out
     checks = {c["rule"]: c["place"] for c in json.loads(traced)["fields"][0]["checks"]}
-    assert checks["Max"] == f"{file}:6:37"
+    assert checks["Max"] == f"{file}:5:34"
     assert "linux/profile.xml:" in checks["Min"]
     assert incarnate("START", *at, *solve, "-s", "CPUS=11").code == 1
 
 
-HOSTILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="h" extends="linux">
-  <osp:UspaceRoot>/x</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template name="T@"><idb:Invocation name="V@"><idb:Body>a\tb@&lt;F></idb:Body></idb:Invocation>
-    <idb:Field name="F"><idb:Description>@</idb:Description><idb:Tag name="@">@</idb:Tag><idb:Default>@</idb:Default></idb:Field>
-  </idb:Template>
-  <osp:Application name="A@" template="EXECUTABLE">
-    <osp:ApplicationName>N@</osp:ApplicationName><osp:ApplicationVersion>1@</osp:ApplicationVersion>
-  </osp:Application>
-</osp:Profile>
-""".replace("@", "&#x9b;31m&#x202e;")
+HOSTILE = document(
+    template_of(
+        "T@",
+        invocation("a\tb@<F>", "V@"),
+        field("F", "<idb:Description>@</idb:Description>" + tag("@", "@") + default("@")),
+    )
+    + application("A@", "N@", "1@", runs="EXECUTABLE"),
+    name="h",
+    extends="linux",
+).replace("@", "\x9b31m\u202e")
 
 
 @pytest.mark.parametrize(
@@ -141,36 +118,18 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", main.VERBS)
-def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both give a verb the same arguments for the same words."""
-    seen: list[dict[str, object]] = []
-    function = main.load_verb(verb)
-
-    def record(_verb: options.Verb, arguments: dict[str, object]) -> int:
-        seen.append(arguments)
-        return 0
-
-    monkeypatch.setattr(common, "call_verb", record)
-    monkeypatch.setenv("OSPROFILE_PROFILE", "from-the-environment")
-    words = [verb]
-    for parameter in options.read_parameters(function):
-        spec = parameter.spec
+def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
+    words, fewest = [], []
+    for parameter in options.read_parameters(main.load_verb(verb)):
+        spec, times = parameter.spec, 2 if parameter.is_repeatable else 1
         if isinstance(spec, options.Argument):
-            words += ["A", "B"] if parameter.is_repeatable else ["A"]
-        elif parameter.is_switch:
-            words.append(spec.flags[-1])
+            words += ["A", "B"][:times]
         else:
-            words += [spec.flags[-1], "x=1"] * (2 if parameter.is_repeatable else 1)
-    needed = [p for p in options.read_parameters(function) if p.default is options.REQUIRED]
-    fewest = [verb]
-    for parameter in needed:
-        spec = parameter.spec
-        fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
-    for line in (words, fewest):
-        quick = options.parse_arguments(function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"})
-        assert quick is not None
-        main._run_typer(line)
-        assert seen.pop() == quick
+            words += [spec.flags[-1]] if parameter.is_switch else [spec.flags[-1], "x=1"] * times
+        if parameter.default is options.REQUIRED:
+            fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
+    parse_twice(verb, words)
+    parse_twice(verb, fewest)
 
 
 @pytest.mark.parametrize(
