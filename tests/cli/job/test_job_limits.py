@@ -47,14 +47,14 @@ def add_site(machine: Machine) -> None:
 
 
 def preview(machine: Machine, *words: str) -> tuple[int, list[str], str]:
-    """Return the exit code, the directives of a job, and what is said on standard error."""
+    """Return the exit code, the directives of a job of the profile `site`, and what is said on standard error."""
+    add_site(machine)
     ended = machine.run("job", "submit", "-p", "site", "--dry-run", *words)
     wanted = ("--partition", "--time", "--gpus", "--account")
     return ended.code, [w for w in ended.out.split() if w.startswith(wanted)], ended.err
 
 
 def test_the_first_queue_that_a_job_fits(machine: Machine) -> None:
-    add_site(machine)
     chosen = "incarnate: queue {}: the first that the job fits\n"
     for words, directives, queue in (
         ([], ["--partition=debug", "--time=10"], "debug"),
@@ -72,7 +72,6 @@ def test_the_first_queue_that_a_job_fits(machine: Machine) -> None:
 
 
 def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine) -> None:
-    add_site(machine)
     code, _, err = preview(machine, "--queue", "debug", "--walltime", "2h", "/bin/date")
     assert code == 1
     assert "--walltime: field WALLTIME: '7200' (2h) is above the Max of 1800 (30m) for QUEUE debug" in err
@@ -84,7 +83,6 @@ def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine
 
 
 def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) -> None:
-    add_site(machine)
     script = machine.root / "sim.sh"
     script.write_text("#!/bin/sh\n#SBATCH -p debug\n#SBATCH -t 2:00:00\nhostname\n")
     code, _, err = preview(machine, "sim.sh")
@@ -181,7 +179,6 @@ def test_the_mail_and_the_name_of_a_scripts_job(machine: Machine) -> None:
 
 
 def test_an_option_that_could_exceed_a_limit_of_the_site(machine: Machine) -> None:
-    add_site(machine)
     for option, field in (
         ("--gpus-per-socket=2", "GPUS"),
         ("--mem-per-gpu=9G", "MEMORY"),
