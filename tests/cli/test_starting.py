@@ -45,6 +45,11 @@ def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool
     )
 
 
+def test_new_without_a_directory_writes_no_file(incarnate: Incarnate, home: Path) -> None:
+    assert incarnate("new", "mysite", "-e", "pbs").code == 0
+    assert [*home.iterdir()] == []
+
+
 def test_schemas_in_json(incarnate: Incarnate) -> None:
     """The text is in tests/cli/test_outputs."""
     text = incarnate("show", "--schemas").out
