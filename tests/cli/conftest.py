@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
+import re
+import struct
 import subprocess
 import sys
+import termios
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.cli import main
+from osprofile.cli import common, main, options
 from osprofile.profile.data_directories import get_bundled_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    Incarnate = Callable[..., "Ended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty home directory; unset the variables that the command reads."""
     path = tmp_path / "home"
     path.mkdir()
-    for name in ("OSPROFILE_PATH", "OSPROFILE_PROFILE", "OSPROFILE_DEBUG", "XDG_CONFIG_HOME"):
+    for name in ("OSPROFILE_PATH", "OSPROFILE_PROFILE", "OSPROFILE_DEBUG", "XDG_CONFIG_HOME", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(path))
     monkeypatch.setenv("COLUMNS", "80")
@@ -41,7 +47,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Ended]:
+def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Incarnate:
     """Run the command with these words."""
 
     def run(*words: str) -> Ended:
@@ -50,6 +56,31 @@ def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Ended]
         return Ended(code, out.decode(), err.decode())
 
     return run
+
+
+@pytest.fixture
+def parse_twice(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, list[str]], dict[str, Any]]:
+    """Check that the quick parser and typer give a verb the same arguments for the same words; return them."""
+    seen: list[dict[str, Any]] = []
+
+    def record(_verb: options.Verb, arguments: dict[str, Any]) -> int:
+        seen.append(arguments)
+        return 0
+
+    environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
+
+    def parse(verb: str, words: list[str]) -> dict[str, Any]:
+        with monkeypatch.context() as patch:
+            patch.setattr(common, "call_verb", record)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            quick = options.parse_arguments(main.load_verb(verb), words, environment)
+            assert quick is not None
+            main._run_typer([*verb.split(), *words])
+        assert seen.pop() == quick
+        return quick
+
+    return parse
 
 
 PROFILE = """\
@@ -88,27 +119,45 @@ def site(tmp_path: Path) -> Path:
     return path
 
 
-def on_a_terminal(*words: str, **environment: str) -> str:
-    """Run the command with its output on a terminal of 80 columns; give what came."""
-    leader, follower = pty.openpty()
-    try:
-        base = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "OSPROFILE_PROFILE"}}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "osprofile", *words],
-            stdout=follower,
-            env=base | {"TERM": "xterm", "COLUMNS": "80", **environment},
-        )
-        os.close(follower)
-        parts = []
+def run_process(*words: str, cwd: Path | None = None, **changes: str | None) -> Ended:
+    """Run the command as a process of its own, with other environment variables; None removes one."""
+    return run_words([sys.executable, "-m", "osprofile", *words], cwd, **changes)
+
+
+def run_words(words: Sequence[str], cwd: Path | None = None, **changes: str | None) -> Ended:
+    """Run any command line with other environment variables; None removes one."""
+    environment = {name: value for name, value in {**os.environ, **changes}.items() if value is not None}
+    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def on_terminal(
+    *words: str, stream: str, columns: int = 100, lines: int = 24, **environment: str
+) -> tuple[int, str, str]:
+    """Run the command with one stream, or `both`, on a terminal; give the code, what that saw, and the other."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    streams: dict[str, int] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
+    if stream == "both":
+        streams = {"stdout": inner, "stderr": inner}
+    without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "osprofile", *words], **streams, text=True, env={**without, **environment}
+    )
+    os.close(inner)
+    screen = b""
+    while True:
         try:
-            while data := os.read(leader, 65536):
-                parts.append(data)
-        except OSError:  # the other end has closed
-            pass
-        process.wait()
-    finally:
-        os.close(leader)
-    return b"".join(parts).decode()
+            block = os.read(outer, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        screen += block
+    os.close(outer)
+    out, err = process.communicate()
+    return process.returncode, screen.decode(), out or err or ""
 
 
 def completions(line: str, home: Path) -> set[str]:
@@ -130,9 +179,19 @@ def completions(line: str, home: Path) -> set[str]:
     return set(ended.stdout.split())
 
 
-def error_in_full(incarnate: Callable[..., Ended], words: tuple[str, ...], code: int) -> str:
-    """Return a command line with its expected exit code and complete standard error."""
+def check_colours(*words: str) -> str:
+    """Check that a terminal without colours gets the same text; return what one with colours gets."""
+    _, coloured, _ = on_terminal(*words, stream="stdout", TERM="xterm")
+    _, plain, _ = on_terminal(*words, stream="stdout", TERM="xterm", NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert re.sub("\x1b\\[([012]|3[1236])m", "", coloured) == plain
+    return coloured
+
+
+def error_in_full(incarnate: Incarnate, words: tuple[str, ...], code: int) -> str:
+    """Return a command line with its expected exit code and complete standard error, which --json does not change."""
     ended = incarnate(*words)
     assert (ended.code, ended.out) == (code, "")
+    assert incarnate(*words, "--json") == ended
     err = ended.err.replace(get_bundled_directory(), "BUNDLED")
     return f"{' '.join(map(repr, ('incarnate', *words)))}\nexit code {code}\n{err}"

@@ -14,7 +14,7 @@ import pytest
 
 from osprofile.cli import check as verb
 from osprofile.profile.data_directories import get_bundled_directory
-from tests.cli.conftest import completions, on_a_terminal
+from tests.cli.conftest import check_colours, completions, error_in_full
 from tests.strategies import document, field, invocation
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 GREETING = "echo '<TEXT/'/'\\\\''>' |\n  sed <TIMES>q\n"
 ASKING = "ask '<WHOM/'/'\\\\''>'"
@@ -217,13 +215,6 @@ def test_a_file_that_add_finds_is_not_written_over(incarnate: Incarnate) -> None
     assert ended.code == 1
 
 
-def test_a_cases_file_that_is_ours_to_add_to_keeps_its_comments(incarnate: Incarnate) -> None:
-    incarnate("check", "small", "--add")
-    text = Path("small/golden/cases.toml").read_text()
-    assert text.startswith(CASES)
-    assert '\n\n[case."GREET.hostile"]\ntemplate = "GREET"\nfields.TEXT = "-rf ' in text
-
-
 def test_profiles_of_one_folder_may_extend_each_other(incarnate: Incarnate) -> None:
     assert incarnate("check", "child", "--add").code == 3  # there is no profile small
     assert incarnate("check", ".", "--add", "-c", "ASK.default").code == 0
@@ -300,6 +291,7 @@ def content(file: str, data: bytes) -> Callable[[], None]:
 FILE = "small/golden/cases.toml"
 PROFILE = "small/profile.xml"
 NOTHING = replaced("", "")
+# What can be wrong in cases.toml is in tests/golden/test_cases.py.
 ERRORS: dict[str, tuple[Callable[[], None], tuple[str, ...], int]] = {
     "unknown name": (NOTHING, ("smal", "--profiles", "."), 2),
     "no folder": (NOTHING, ("./smal",), 2),
@@ -315,12 +307,7 @@ ERRORS: dict[str, tuple[Callable[[], None], tuple[str, ...], int]] = {
     "no cases file": (lambda: os.unlink("small/golden/cases.toml"), ("small",), 3),
     "empty": (content(FILE, b""), ("small",), 3),
     "no UTF-8": (content(FILE, b"# \xff"), ("small",), 3),
-    "no TOML": (replaced("fields.TEXT", "fields.TEXT fields"), ("small",), 3),
-    "a case twice": (replaced("GREET.different", "GREET.same"), ("small",), 3),
     "unknown keys": (replaced('variation = "PLAIN"', 'variaton = "PLAIN"'), ("small",), 3),
-    "wrong types": (replaced('fields.TIMES = "2"', "fields.TIMES = 2\nrefused = 'no'"), ("small",), 3),
-    "a name that is a path": (replaced("GREET.same", "../../GREET"), ("small",), 3),
-    "names that are one file": (replaced("GREET.different", "greet.same"), ("small",), 3),
     "no such template": (replaced('template = "GREET"', 'template = "GRET"'), ("small",), 3),
     "no such variation": (replaced('"PLAIN"', '"PLANE"'), ("small",), 3),
     "a link for a golden file": (linked, ("small",), 3),
@@ -342,18 +329,6 @@ def put_back(folder: Path) -> None:
     write(folder / "small", CASES, GOLDEN)
 
 
-@pytest.mark.parametrize("case", ERRORS)
-def test_errors(incarnate: Incarnate, case: str) -> None:
-    prepare, words, code = ERRORS[case]
-    prepare()
-    for form in ((), ("--json",)):
-        ended = incarnate("check", *words, *form)
-        assert (ended.code, ended.out) == (code, "")
-        assert ended.err
-        assert "\x1b" not in ended.err
-        assert "Traceback" not in ended.err
-
-
 def test_each_error_in_full(
     incarnate: Incarnate, file_regression: FileRegressionFixture, folder: Path
 ) -> None:
@@ -361,10 +336,8 @@ def test_each_error_in_full(
     for case, (prepare, words, code) in ERRORS.items():
         put_back(folder)
         prepare()
-        line = " ".join(map(repr, ("incarnate", "check", *words)))
-        err = incarnate("check", *words).err
-        err = err.replace(get_bundled_directory(), "BUNDLED").replace(str(folder.parent), "HERE")
-        outputs.append(f"{case}: {line}\nexit code {code}\n{err}")
+        text = error_in_full(incarnate, ("check", *words), code)
+        outputs.append(f"{case}: {text.replace(str(folder.parent), 'HERE')}")
     file_regression.check("\n".join(outputs), basename="check_errors", encoding="utf-8")
 
 
@@ -396,12 +369,6 @@ def test_a_fault_of_ours_is_trouble_and_no_difference(
     assert incarnate("check", "small").code == 2
 
 
-@pytest.mark.parametrize("words", [("--nonsense",), ("small", "--case"), ("small", "--update=yes")])
-def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
-    ended = incarnate("check", *words)
-    assert (ended.code, ended.out) == (2, "")
-
-
 @pytest.mark.parametrize(
     ("line", "offers"),
     [
@@ -426,14 +393,9 @@ def test_several_updates_at_once(folder: Path) -> None:
 
 
 def test_colours_on_a_terminal_only() -> None:
-    coloured = on_a_terminal("check", "small")
+    coloured = check_colours("check", "small")
     assert "\x1b[31m-  sed 3q" in coloured
     assert "\x1b[32m+  sed 2q" in coloured
-    plain = on_a_terminal("check", "small", NO_COLOR="1")
-    assert "\x1b" not in plain
-    for code in ("0", "1", "2", "31", "32", "33", "36"):
-        coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plain
 
 
 # Captured output

@@ -11,32 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import Ended
+from tests.cli.conftest import run_process, run_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "osprofile")
 
 
-def run(*words: str, **changes: str | None) -> Ended:
-    """Run the command with other environment variables; None removes one."""
-    return run_words([*COMMAND, *words], **changes)
-
-
-def run_words(words: Sequence[str], **changes: str | None) -> Ended:
-    """Run any command line with other environment variables; None removes one."""
-    environment = {name: value for name, value in {**os.environ, **changes}.items() if value is not None}
-    done = subprocess.run(words, env=environment, capture_output=True, check=False)
-    assert b"Traceback" not in done.stderr
-    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
-
-
 def test_without_home_the_user_s_own_is_used(site: Path) -> None:
     text = site.read_text().replace("echo '", 'echo "${HOME:?}"; echo \'', 1)
     site.write_text(text)
-    ended = run("GREET", "-p", str(site), "--run", HOME=None)
+    ended = run_process("GREET", "-p", str(site), "--run", HOME=None)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines()[0] == pwd.getpwuid(os.getuid()).pw_dir
 
@@ -60,7 +46,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
 
 def test_a_relative_home() -> None:
     """The record of the jobs would be another one in each directory."""
-    ended = run("job", "list", HOME="rel", XDG_STATE_HOME=None, OSPROFILE_STORE=None)
+    ended = run_process("job", "list", HOME="rel", XDG_STATE_HOME=None, OSPROFILE_STORE=None)
     assert (ended.code, ended.out) == (1, "")
     assert "rel/.local/state is no absolute path\n" in ended.err
 
@@ -75,7 +61,7 @@ def test_too_few_file_descriptors() -> None:
 
 def test_a_home_in_which_no_job_has_a_link(tmp_path: Path) -> None:
     store = str(tmp_path / "jobs.db")
-    ended = run("job", "submit", "-p", "linux", "true", HOME="/proc/nohome", OSPROFILE_STORE=store)
+    ended = run_process("job", "submit", "-p", "linux", "true", HOME="/proc/nohome", OSPROFILE_STORE=store)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(
         "incarnate: no link to the job can be created in .gpe/jobs of the home directory /proc/nohome: "
@@ -87,7 +73,7 @@ def test_a_home_in_which_no_job_has_a_link(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", [None, "0"])
 def test_words_are_utf_8_in_every_locale(site: Path, locale: str, mode: str | None) -> None:
     words = ("GREET", "-p", str(site), "-s", "TEXT=é 日本", "--run")
-    ended = run(*words, LC_ALL=locale, PYTHONUTF8=mode, PYTHONCOERCECLOCALE=mode)
+    ended = run_process(*words, LC_ALL=locale, PYTHONUTF8=mode, PYTHONCOERCECLOCALE=mode)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith("é 日本")
 
@@ -96,7 +82,7 @@ def test_words_are_utf_8_in_every_locale(site: Path, locale: str, mode: str | No
 def test_the_words_of_a_job_are_utf_8_in_every_locale(tmp_path: Path, locale: str) -> None:
     changes = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     out = tmp_path / "out"
-    words = (
+    options = (
         "--wait",
         "--context",
         f"WORKING_DIRECTORY={tmp_path}/job",
@@ -104,12 +90,9 @@ def test_the_words_of_a_job_are_utf_8_in_every_locale(tmp_path: Path, locale: st
         str(out),
         "-e",
         "V=日本",
-        "sh",
-        "-c",
-        'echo "$0 $V"',
-        "é",
     )
-    ended = run("job", "submit", "-p", "linux", *words, HOME=str(tmp_path), **changes)
+    words = (*options, "sh", "-c", 'echo "$0 $V"', "é")
+    ended = run_process("job", "submit", "-p", "linux", *words, HOME=str(tmp_path), **changes)
     assert (ended.code, ended.err) == (0, "")
     assert out.read_text(encoding="utf-8") == "é 日本\n"
 
@@ -119,14 +102,8 @@ def test_a_home_that_cannot_be_written(shell: str, tmp_path: Path) -> None:
     """A file in the place of the home, since root may write to every directory."""
     home = tmp_path / "file"
     home.touch()
-    words = (
-        shell,
-        "-c",
-        '"$@"; exit $?',
-        shell,
-        *COMMAND,
-        "--install-completion",
-    )  # it looks which shell runs it
+    # It looks which shell runs it.
+    words = (shell, "-c", '"$@"; exit $?', shell, *COMMAND, "--install-completion")
     ended = run_words(words, HOME=str(home), SHELL=f"/bin/{shell}")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(f"incarnate: the completion was not installed: {home}")

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import completions
+from tests.cli.conftest import run_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILE = """\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
@@ -43,42 +38,14 @@ def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "site.xml"
 
 
-TEXT = """\
-site.xml:7:8: error OSP601 the value of settable field WHY is used unquoted
-    hold -w<WHY>
-           ^
-    hint: write '<WHY/'/'\\\\''>', single quotes included
-site.xml:9:5: warning OSP312 settable field WHY has no Description
-        <idb:Field name="WHY"/>
-        ^
-    hint: describe its meaning and unit: commands and forms show that to users
-"""
-GITHUB = """\
-::error file=site.xml,line=7,col=8,title=OSP601::the value of settable field WHY is used unquoted\
-%0Awrite '<WHY/'/'\\\\''>', single quotes included
-::warning file=site.xml,line=9,col=5,title=OSP312::settable field WHY has no Description\
-%0Adescribe its meaning and unit: commands and forms show that to users
-"""
-
-
-def test_text(incarnate: Incarnate, bad: str) -> None:
-    ended = incarnate("lint", bad)
-    assert ended.out == TEXT
-    assert (ended.code, ended.err) == (3, "1 error, 1 warning\n")
-    assert incarnate("lint", bad, "--format", "text") == ended
-
-
-def test_github(incarnate: Incarnate, bad: str) -> None:
-    ended = incarnate("lint", bad, "--format", "github")
-    assert (ended.code, ended.out, ended.err) == (3, GITHUB, "")
-
-
-def test_json(incarnate: Incarnate, bad: str) -> None:
+def test_names_of_formats(incarnate: Incarnate, bad: str) -> None:
+    """What each format has is in tests/cli/test_outputs."""
+    assert incarnate("lint", bad, "--format", "text") == incarnate("lint", bad)
     ended = incarnate("lint", bad, "--json")
-    assert [(p["code"], p["line"]) for p in json.loads(ended.out)] == [("OSP601", 7), ("OSP312", 9)]
-    assert (ended.code, ended.err) == (3, "")
-    assert incarnate("lint", bad, "--format=json") == ended
-    assert incarnate("lint", bad, "--format=json", "--json") == ended
+    assert ended.code == 3
+    assert (
+        incarnate("lint", bad, "--format=json") == incarnate("lint", bad, "--format=json", "--json") == ended
+    )
 
 
 def test_sarif(incarnate: Incarnate, bad: str) -> None:
@@ -135,25 +102,6 @@ def test_what_does_not_load_is_always_told(incarnate: Incarnate, bad: str, tmp_p
     assert ended.out.startswith("site.xml:1:4: error OSP102")
 
 
-@pytest.mark.parametrize(
-    ("words", "err"),
-    [
-        (["--format", "xml"], "incarnate: --format 'xml' is not known\n    hint: known: github, json, sarif, text\n"),
-        (["--format", "serif"], "incarnate: --format 'serif' is not known\n    hint: did you mean sarif?\n"),
-        (["--format", "github", "--json"], "incarnate: --json and --format github cannot be used together\n"),
-        (["--select", "OPS601"], "incarnate: --select 'OPS601': no code begins with this\n    hint: did you mean OSP601"),
-        (["--select", ""], "incarnate: --select '': no code begins with this\n    hint: use codes, as in OSP601,OSP3\n"),
-        (["--ignore", "OSP601,"], "incarnate: --ignore '': no code begins with this\n"),
-        (["--ignore", "SC20867"], "incarnate: --ignore 'SC20867': no code begins with this\n"),
-        (["--ignore", "\x1b[31m"], "incarnate: --ignore '\\x1b[31m': no code begins with this\n"),
-    ],
-)  # fmt: skip
-def test_bad_words(incarnate: Incarnate, bad: str, words: list[str], err: str) -> None:
-    ended = incarnate("lint", bad, *words)
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(err)
-
-
 def test_shellcheck_that_is_not_there(
     incarnate: Incarnate, bad: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,32 +131,9 @@ def test_a_hostile_profile_injects_no_command(tmp_path: Path) -> None:
     name = "X\u009b31m&#10;::error file=a::pwned&#13;::stop-commands::t\u2028::add-mask::x"
     text = PROFILE.replace('"HOLD"', f'"{name}"').replace("<WHY>", "<NOPE>\n::error::pwned")
     (tmp_path / "a\n::error::b.xml").write_text(text)
-    ended = subprocess.run(
-        [sys.executable, "-m", "osprofile", "lint", "--format", "github", "a\n::error::b.xml"],
-        cwd=tmp_path,
-        env=os.environ | {"HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (3, "")
-    lines = ended.stdout.splitlines()
+    ended = run_process("lint", "--format", "github", "a\n::error::b.xml", cwd=tmp_path)
+    assert (ended.code, ended.err) == (3, "")
+    lines = ended.out.splitlines()
     assert len(lines) >= 2
-    head = (
-        "::error file=a%0A%3A%3Aerror%3A%3Ab.xml,line=",
-        "::warning file=a%0A%3A%3Aerror%3A%3Ab.xml,line=",
-    )
+    head = tuple(f"::{kind} file=a%0A%3A%3Aerror%3A%3Ab.xml,line=" for kind in ("error", "warning"))
     assert all(line.startswith(head) and line.isprintable() for line in lines)
-
-
-@pytest.mark.parametrize(
-    ("line", "offers"),
-    [
-        ("incarnate lint x --format g", {"github"}),
-        ("incarnate lint x --select OSP62", {f"OSP62{n}" for n in range(1, 10)}),
-        ("incarnate lint --explain OSP70", {"OSP701", "OSP702"}),
-        ("incarnate new x --extends tor", {"torque"}),
-    ],
-)
-def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
-    assert completions(line, tmp_path) == offers

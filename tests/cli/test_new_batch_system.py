@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Ended, Incarnate
 
 FACTS = {
     "--submit": "sub {script}", "--answer": "{id}", "--list": "list", "--line": "{id} {state} {exit}",
     "--queued": "Q,W", "--running": "R", "--done": "C", "--cancel": "del {id}", "--own-id": "$MY_ID",
 }  # fmt: skip
 NEW = ("new", "mine", "--batch-system")
+NO_STATE = [
+    "no line of the sample {} has a state that an option names",
+    "compare it with --line, and --queued and the like",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +44,19 @@ def options(**changed: str | None) -> list[str]:
     return [word for flag, value in facts.items() if value is not None for word in (flag, value)]
 
 
+@pytest.fixture
+def new(incarnate: Incarnate, tmp_path: Path) -> Incarnate:
+    """Write a profile by the facts, some of them changed, and a sample of the list."""
+
+    def run(*words: str, sample: str = "", **changed: str | None) -> Ended:
+        if sample:
+            (tmp_path / "list").write_text(sample)
+            words = ("--sample-list", str(tmp_path / "list"), *words)
+        return incarnate(*NEW, *options(**changed), *words)
+
+    return run
+
+
 def test_a_profile_that_lints_clean(incarnate: Incarnate, tmp_path: Path) -> None:
     ended = incarnate(*NEW, *options(), "--directory", str(tmp_path))
     assert (ended.code, ended.out, ended.err) == (0, f"{tmp_path}/mine/profile.xml\n", "")
@@ -54,10 +68,8 @@ def test_a_profile_that_lints_clean(incarnate: Incarnate, tmp_path: Path) -> Non
     assert incarnate(*NEW, *options()).out.count("<osp:Profile") == 1
 
 
-def test_cancel_can_be_repeated(incarnate: Incarnate) -> None:
-    assert (
-        'gpe_cancel() { del "$1" || kill "$1"; }' in incarnate(*NEW, *options(), "--cancel", "kill {id}").out
-    )
+def test_cancel_can_be_repeated(new: Incarnate) -> None:
+    assert 'gpe_cancel() { del "$1" || kill "$1"; }' in new("--cancel", "kill {id}").out
 
 
 def test_samples(incarnate: Incarnate, tmp_path: Path) -> None:
@@ -83,7 +95,7 @@ def test_samples(incarnate: Incarnate, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "warned"),
+    ("sample", "warned"),
     [
         ("8 C x 3\n7 Q\n", True),
         ("8 C/1 x\n", True),
@@ -92,49 +104,38 @@ def test_samples(incarnate: Incarnate, tmp_path: Path) -> None:
         ("7 R 5\n", False),
     ],
 )
-def test_a_sample_with_no_exit_code(incarnate: Incarnate, tmp_path: Path, text: str, warned: bool) -> None:
+def test_a_sample_with_no_exit_code(new: Incarnate, sample: str, warned: bool) -> None:
     """The jobs have ended, but {exit} is another column: each would be FAILED."""
-    (tmp_path / "list").write_text(text)
-    ended = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"))
+    ended = new(sample=sample)
     assert ended.code == 0
     warning = "warning: no exit code in any line of the list: compare {exit} in --line with its columns"
     assert (warning in ended.err.splitlines()) == warned
 
 
-def test_without_an_exit_column_no_code_is_missed(incarnate: Incarnate, tmp_path: Path) -> None:
-    (tmp_path / "list").write_text("8 C\n")
-    ended = incarnate(*NEW, *options(line="{id} {state}"), "--sample-list", str(tmp_path / "list"))
-    assert ended.err == "list:1: id 8, state C: DONE\n"
-
-
-def test_a_sample_without_a_job_writes_nothing(incarnate: Incarnate, tmp_path: Path) -> None:
-    (tmp_path / "list").write_text("Q 7\nR 8\n")
-    ended = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"), "--directory", str(tmp_path))
-    assert (ended.code, ended.out) == (2, "")
-    assert "list:1: not understood: Q 7" in ended.err
-    assert "compare it with the option --line" in ended.err
-    assert not (tmp_path / "mine").exists()
+def test_without_an_exit_column_no_code_is_missed(new: Incarnate) -> None:
+    assert new(line="{id} {state}", sample="8 C\n").err == "list:1: id 8, state C: DONE\n"
 
 
 @pytest.mark.parametrize(
-    ("line", "text"),
-    [("{id} {state} {exit}", "ID STATE\n7 alice\n8 bob\n"), ("{state} {id}", "Z 7\nY 8\nZ 9\n")],
+    ("line", "sample", "said"),
+    [
+        ("{id} {state} {exit}", "Q 7\nR 8\n", ["compare it with the option --line"]),
+        ("{id} {state} {exit}", "ID STATE\n7 alice\n8 bob\n", NO_STATE),
+        ("{state} {id}", "Z 7\nY 8\nZ 9\n", NO_STATE),
+    ],
 )
-def test_a_sample_without_a_known_state_writes_nothing(
-    incarnate: Incarnate, tmp_path: Path, line: str, text: str
+def test_a_sample_without_a_known_job_writes_nothing(
+    new: Incarnate, tmp_path: Path, line: str, sample: str, said: list[str]
 ) -> None:
-    (tmp_path / "list").write_text(text)
-    sample = ("--sample-list", str(tmp_path / "list"), "--directory", str(tmp_path))
-    ended = incarnate(*NEW, *options(line=line), *sample)
+    ended = new("--directory", str(tmp_path), line=line, sample=sample)
     assert (ended.code, ended.out) == (2, "")
-    assert f"no line of the sample {tmp_path}/list has a state that an option names" in ended.err
-    assert "compare it with --line, and --queued and the like" in ended.err
+    assert "list:1: " in ended.err
+    assert all(piece.format(f"{tmp_path}/list") in ended.err for piece in said)
     assert not (tmp_path / "mine").exists()
 
 
-def test_each_unknown_state_is_counted(incarnate: Incarnate, tmp_path: Path) -> None:
-    (tmp_path / "list").write_text("7 Z\n8 R\n9 Y\n10 Z\n")
-    ended = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"), "--json")
+def test_each_unknown_state_is_counted(new: Incarnate) -> None:
+    ended = new("--json", sample="7 Z\n8 R\n9 Y\n10 Z\n")
     assert ended.code == 0
     assert ended.err == "warning: 3 lines of the list with a state that no option names: Z, Y\n"
 
@@ -165,6 +166,12 @@ def test_a_shell_operator_is_refused(incarnate: Incarnate, fact: str, operator: 
         ((*NEW, *options(own_id=None)), "a job must learn its own id"),
         ((*NEW, *options(held="a;id")), "is not a word"),
         ((*NEW, *options(directive="x")), "the directive prefix"),
+        ((*NEW, *options(directive="#X{options}")), "is only how the line begins: leave {options} out"),
+        (
+            (*NEW, *options(directive="#X", submit="sub -o{options} {script}")),
+            "leave {options} out of --submit",
+        ),
+        ((*NEW, *options(id_pattern="j.[0-9]+")), "allows a blank: . matches one"),
         ((*NEW, *options(), "-e", "slurm"), "cannot be used together"),
         ((*NEW, *options(), "--sample-list", "none"), "the sample none cannot be read: No such file"),
         (("new", "../x", "--batch-system", *options()), "is not allowed"),
@@ -196,23 +203,9 @@ def on_terminal(answers: str, *words: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def test_questions_on_a_terminal() -> None:
+def test_questions_on_a_terminal(new: Incarnate) -> None:
     """What an option tells is not asked for; what is needed is asked for again."""
-    answers = [
-        "{id}",
-        "",
-        "",
-        "list",
-        "{id} {state}",
-        "$MY_ID",
-        "Q",
-        "R",
-        *[""] * 5,
-        "del",
-        *[""] * 3,
-        "",
-        "",
-    ]
+    answers = ["{id}", "", "", "list", "{id} {state}", "$MY_ID", "Q", "R", *[""] * 5, "del", *[""] * 5]
     code, out, err = on_terminal("\n".join([*answers, ""]), *NEW, "--submit", "sub {script}")
     assert code == 0, err
     assert err.count("(--list)") == 2  # it was empty at first
@@ -220,16 +213,7 @@ def test_questions_on_a_terminal() -> None:
     assert "(--submit)" not in err
     assert "(--resume)" not in err
     assert "[[0-9]+]: " in err
-    expected = [word for flag, value in FACTS.items() for word in (flag, value)]
-    expected[expected.index("--line") + 1] = "{id} {state}"
-    expected[expected.index("--queued") + 1] = "Q"
-    expected[expected.index("--done") + 1] = ""
-    expected[expected.index("--cancel") + 1] = "del"
-    told = subprocess.run(
-        [sys.executable, "-m", "osprofile", *NEW, *expected],
-        capture_output=True, text=True, check=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert out == told.stdout
+    assert new(line="{id} {state}", queued="Q", done="", cancel="del").out == out
 
 
 def test_an_end_of_the_answers() -> None:
@@ -303,7 +287,7 @@ def test_what_is_wrong_already_is_told_before_the_first_question(tmp_path: Path)
 
 
 def test_ids_with_other_characters_and_jobs_that_the_list_leaves_out(
-    incarnate: Incarnate, tmp_path: Path
+    incarnate: Incarnate, new: Incarnate, tmp_path: Path
 ) -> None:
     """Ids as j#1@toy:1; the command for ended jobs prints lines as the list does."""
     pattern = r"j#[0-9]+@[a-z]+:[0-9]+"
@@ -319,21 +303,6 @@ def test_ids_with_other_characters_and_jobs_that_the_list_leaves_out(
     text = (tmp_path / "mine/profile.xml").read_text()
     assert 'do list --old="$gpe_id" || :; done; }' in text
     assert incarnate("lint", str(tmp_path / "mine")).code == 0
-    (tmp_path / "list").write_text("ID STATE\nj#1@toy:1 C\n")
-    failed = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"))
+    failed = new(sample="ID STATE\nj#1@toy:1 C\n")
     assert failed.code == 2
     assert "compare it with the option --line, and --id-pattern [0-9]+ with j#1@toy:1" in failed.err
-
-
-@pytest.mark.parametrize(
-    ("facts", "words"),
-    [
-        ({"directive": "#X{options}"}, "is only how the line begins: leave {options} out"),
-        ({"directive": "#X", "submit": "sub -o{options} {script}"}, "leave {options} out of --submit"),
-        ({"id_pattern": "j.[0-9]+"}, "allows a blank: . matches one"),
-    ],
-)
-def test_facts_that_would_be_taken_literally(incarnate: Incarnate, facts: dict[str, str], words: str) -> None:
-    ended = incarnate(*NEW, *options(**facts))
-    assert (ended.code, ended.out) == (2, "")
-    assert words in ended.err

@@ -13,14 +13,13 @@ from osprofile.profile import repository
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
+    from tests.cli.conftest import Ended, Incarnate
 
 
 @pytest.fixture
-def new(incarnate: Callable[..., Ended], tmp_path: Path) -> Callable[..., Ended]:
+def new(incarnate: Incarnate, tmp_path: Path) -> Incarnate:
     """Write a profile `mine` over `linux` whose jobs work below tmp_path."""
 
     def run(*words: str, workspace: str = str(tmp_path / "work")) -> Ended:
@@ -30,7 +29,7 @@ def new(incarnate: Callable[..., Ended], tmp_path: Path) -> Callable[..., Ended]
 
 
 def test_a_profile_that_works_is_written(
-    new: Callable[..., Ended], incarnate: Callable[..., Ended], home: Path, tmp_path: Path
+    new: Incarnate, incarnate: Incarnate, home: Path, tmp_path: Path
 ) -> None:
     file = home / ".config/osprofile/profiles/mine/profile.xml"
     ended = new("--try")
@@ -49,7 +48,7 @@ def test_a_profile_that_works_is_written(
 @pytest.mark.parametrize(
     ("workspace", "root"), [("/var/tmp/{user}", "/var/tmp"), ("/var/tmp/{user}/", "/var/tmp"), ("/var/tmp/", "/var/tmp")]
 )  # fmt: skip
-def test_a_workspace_that_ends_with_the_user(new: Callable[..., Ended], workspace: str, root: str) -> None:
+def test_a_workspace_that_ends_with_the_user(new: Incarnate, workspace: str, root: str) -> None:
     """Jobs work in UspaceRoot/USER: both names of the directory mean the same."""
     assert new(workspace=workspace.format(user=get_user_name())).code == 0
     assert Repository([]).load("mine").uspace_root == root
@@ -69,7 +68,7 @@ def test_a_workspace_that_ends_with_the_user(new: Callable[..., Ended], workspac
     ],
 )
 def test_what_does_not_work_leaves_nothing(
-    new: Callable[..., Ended], home: Path, words: tuple[str, ...], workspace: str, expected: tuple[int, str]
+    new: Incarnate, home: Path, words: tuple[str, ...], workspace: str, expected: tuple[int, str]
 ) -> None:
     ended = new(*words, workspace=workspace)
     assert (ended.code, ended.out) == (expected[0], "")
@@ -77,9 +76,7 @@ def test_what_does_not_work_leaves_nothing(
     assert not (home / ".config/osprofile/profiles/mine").exists()
 
 
-def test_the_users_default_profile(
-    incarnate: Callable[..., Ended], home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_users_default_profile(incarnate: Incarnate, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = home / ".config/osprofile/config.toml"
     file.parent.mkdir(parents=True)
     assert incarnate("show", "--fields").code == 2
@@ -90,7 +87,7 @@ def test_the_users_default_profile(
 
 
 @pytest.mark.parametrize("text", ["default = 3\n", "default = [\n", 'other = "x"\n', "\xff"])
-def test_a_configuration_with_errors(incarnate: Callable[..., Ended], home: Path, text: str) -> None:
+def test_a_configuration_with_errors(incarnate: Incarnate, home: Path, text: str) -> None:
     file = home / ".config/osprofile/config.toml"
     file.parent.mkdir(parents=True)
     file.write_bytes(text.encode("latin-1"))
@@ -125,7 +122,7 @@ QUEUES = """\
 
 
 def test_the_queues_of_the_batch_system(
-    incarnate: Callable[..., Ended], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    incarnate: Incarnate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/sinfo").write_text(SINFO)
@@ -151,7 +148,7 @@ def test_the_queues_of_the_batch_system(
 
 
 def test_the_default_profile_of_a_site(
-    incarnate: Callable[..., Ended], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    incarnate: Incarnate, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(repository, "SITE_DIRECTORY", str(tmp_path / "etc"))
     assert "no profile is given" in incarnate("START").err

@@ -15,13 +15,9 @@ from osprofile.cli.common import GROUPS, VERBS, list_verbs
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILES = Path(__file__).parent / "profiles"
 BAD = """\
@@ -92,6 +88,7 @@ OUTPUTS: dict[str, list[tuple[str, ...]]] = {
         ("lint", "site.xml", "bad.xml", "broken.xml"),
         ("lint", "--explain"),
         ("lint", "--explain", "OSP601"),
+        ("lint", "--explain", "OSP601", "osp605"),
         ("lint", "--explain", "OSP312", "--json"),
     ],
     "new": [("new", "mysite", "-e", "site", "--profiles", "."), ("new", "mine", "-e", "pbs", "-o", "made"),
@@ -105,10 +102,16 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("HELLO", "-p", "../linux/x"),
         ("HELLO", "-p", "broken.xml"),
         ("HELO", *SITE),
+        ("HELLO", *SITE, "NAME=a b"),
         ("shw", *SITE),
         ("lnt", "a", "b"),
         ("lnit", "x"),
         ("lnit",),
+        ("jobs",),
+        ("jbo", "submit", "x"),
+        ("submit", "-p", "linux"),
+        ("lits", "-p", "linux"),
+        ("help", "job", "kill"),
         ("frobnicate",),
         ("help", "jbo"),
         ("help", "job", "sumbit"),
@@ -169,9 +172,14 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("lint", "nope"),
         ("lint", "none/profile.xml"),
         ("lint", "bad.xml", "--format", "serif"),
+        ("lint", "bad.xml", "--format", "xml"),
         ("lint", "bad.xml", "--format", "github", "--json"),
         ("lint", "bad.xml", "--select", "OPS601"),
         ("lint", "bad.xml", "--ignore", ""),
+        ("lint", "bad.xml", "--ignore", "OSP601,"),
+        ("lint", "bad.xml", "--ignore", "SC20867"),
+        ("lint", "bad.xml", "--ignore", "\x1b[31m"),
+        ("lint", "bad.xml", "--select", ""),
         ("lint", "--explain", "OSP606x"),
         ("lint", "--explain", "OSP601", "SC2086"),
         ("lint", "--explain", "\x1b[31m"),
@@ -182,12 +190,30 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("new", "-e", "pbs"),
         ("new", "x", "-e", "pbz"),
         ("new", "../x", "-e", "pbs"),
+        ("new", "x", "-e", "../pbs"),
+        ("new", "x", "y", "-e", "pbs"),
         ("new", "x", "-e", "broken", "--profiles", "."),
         ("new", "x", "-e", "pbs", "-o", "bad.xml"),
         ("new", "there", "-e", "pbs", "-o", "."),
     ],
     "job": [
         ("job", "stauts"),
+        ("job", "sumbit"),
+        ("job", "kill", "1"),
+        ("job", "rm", "1"),
+        ("job", "stat", "1"),
+        ("job", "submit", "-J", "x", "true"),
+        ("job", "submit", "-o", "f", "true"),
+        ("job", "submit", "-p", "linux", "--account=a", "true"),
+        ("job", "submit", "--partition", "p", "true"),
+        ("job", "submit", "--time=10", "true"),
+        ("job", "submit", "--time", "90", "true"),
+        ("job", "submit", "--mem=1G", "true"),
+        ("job", "submit", "--ntasks", "4", "true"),
+        ("job", "submit", "-W", "10", "true"),
+        ("job", "submit", "-e", "errors", "true"),
+        ("job", "submit", "-p", "linux", "--host=", "true"),
+        ("job", "submit", "-p", "linux", "--host=:22", "true"),
         ("job", "submit"),
         ("job", "submit", "-p", "nope", "x"),
         ("job", "submit", *SITE, "--walltime", "soon", "x"),
@@ -195,6 +221,7 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("job", "submit", "-p", "linux", "--gpus", "2", "echo"),
         ("job", "submit", "-p", "linux", "--gpus", "2", "./job.sh"),
         ("job", "submit", "-p", "linux", "--gpus", "2", "nosuch"),
+        ("job", "submit", "-p", "linux", "--cluster", "alpha", "echo"),
         ("job", "submit", "-p", "linux", "dos.sh"),
         ("job", "help", "sumbit"),
         ("job", "submit", "-p", "linux", "--array", "", "x"),
@@ -208,6 +235,12 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("job", "status", "4711"),
         ("job", "wait", "4711", "--timeout", "x"),
         ("job", "forget", "4711"),
+        *(("job", verb) for verb in ("cancel", "fetch", "hold", "output", "rerun", "resume", "show", "wait")),
+        ("job", "output", "7", "-n", "x"),
+        ("job", "show", "--script", "--json", "7"),
+        ("job", "rerun", "7", "--failed", "refused.csv"),
+        ("job", "rerun", "--failed", "refused.csv"),
+        ("job", "submit", "--wait", "true"),
         ("job", "list", "--state", "FAILD,LOST"),
         ("job", "list", "--state", ""),
         ("job", "list", "--store", "bad.xml"),
@@ -287,7 +320,7 @@ def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionF
 @pytest.mark.parametrize("words", [(), ("job",), ("lint",), ("job", "wait")])
 def test_help_is_a_word_too(incarnate: Incarnate, words: tuple[str, ...]) -> None:
     expected = incarnate(*words, "--help")
-    assert incarnate("help", *words) == expected
+    assert incarnate("help", *words) == incarnate(*words, "-h") == expected
     assert words[:1] != ("job",) or incarnate("job", "help", *words[1:]) == expected
 
 
@@ -314,9 +347,30 @@ def test_commands_by_other_words(
     )
 
 
+def test_no_word_at_all_is_a_question_for_help(incarnate: Incarnate) -> None:
+    assert incarnate() == incarnate("--help")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("HELLO", "--nonsense"), ("HELLO", "--set"), ("HELLO", "two", "-p", "x"), ("render",),
+        ("render", "--trace"), ("START", "TWO", "-p", "x", "--trace"), ("START", "--nonsense", "--trace"), ("START", "--trace", "-f"),
+        ("diff",), ("diff", "base"), ("diff", "a", "b", "c", "d"), ("diff", "a", "b", "--nonsense"),
+        ("check", "--nonsense"), ("check", "site", "--case"), ("check", "site", "--update=yes"),
+        ("page", "x"), ("page", "--nonsense"), ("page", "-o"), ("page", "--serve=1"),
+    ],
+)  # fmt: skip
+def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    ended = incarnate(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err
+    assert "Traceback" not in ended.err
+
+
 def test_version_is_a_word_too(incarnate: Incarnate) -> None:
     assert incarnate("version") == incarnate("-V") == incarnate("--version")
-    assert incarnate("-V").code == 0
+    assert incarnate("-V").out.startswith("osprofile 0.")
 
 
 def test_no_verb_is_left_out() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli.common import VERBS
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, read_asset
 from osprofile.page.collector import collect_page
 from osprofile.page.document import render_page
@@ -23,13 +21,9 @@ from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILES = Path(__file__).parent / "profiles"
 SITE = ("-p", "site", "--profiles", ".")
@@ -48,23 +42,17 @@ def without_files(page: str) -> str:
     return re.sub(r"sha256-[A-Za-z0-9+/=]+", "sha256-...", page)
 
 
-def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    ended = incarnate("page", *SITE)
+@pytest.mark.parametrize("form", ["html", "json"])
+def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture, form: str) -> None:
+    ended = incarnate("page", *SITE, *(["--json"] if form == "json" else []))
     assert (ended.code, ended.err) == (0, "")
-    file_regression.check(without_files(ended.out), basename="page_site", extension=".html", encoding="utf-8")
+    text = without_files(ended.out)
+    file_regression.check(text, basename="page_site", extension=f".{form}", encoding="utf-8")
 
 
 def test_golden_served(file_regression: FileRegressionFixture) -> None:
     page = render_page(collect_page(Repository(["."]).load("site")), version="0123456789abcdef")
     file_regression.check(without_files(page), basename="page_served", extension=".html", encoding="utf-8")
-
-
-def test_golden_json(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    ended = incarnate("page", *SITE, "--json")
-    assert (ended.code, ended.err) == (0, "")
-    parsed = json.loads(ended.out)
-    assert parsed["profile"] == "site"
-    file_regression.check(ended.out, basename="page_site", extension=".json", encoding="utf-8")
 
 
 def test_the_policy_allows_what_is_in_the_page_and_nothing_else(incarnate: Incarnate) -> None:
@@ -219,15 +207,3 @@ def test_each_error_in_full(
         outputs.append(f"{line}\nexit code {code}\n{err}")
     file_regression.check("\n".join(outputs), basename="page_errors", encoding="utf-8")
     assert sorted(p.name for p in folder.iterdir()) == ["fault.xml", "parts.xml"]
-
-
-@pytest.mark.parametrize("words", [("x",), ("--nonsense",), ("-o",), ("--serve=1",)])
-def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
-    ended = incarnate("page", *words)
-    assert (ended.code, ended.out) == (2, "")
-
-
-def test_help_has_examples(incarnate: Incarnate) -> None:
-    assert "page" in VERBS
-    ended = incarnate("page", "--help")
-    assert (ended.code, "incarnate page --profile slurm --serve" in ended.out) == (0, True)

@@ -12,12 +12,9 @@ import pytest
 from osprofile.cli.shim import format_stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 
 def call(path: Path, *words: str, **environment: str) -> tuple[int, str, str]:

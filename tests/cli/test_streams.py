@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.strategies import document, template
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -104,11 +106,5 @@ def test_wrong_usage(words: str, code: int, home: Path) -> None:
 
 def test_a_scripts_own_2_stays_2(home: Path, tmp_path: Path) -> None:
     profile = tmp_path / "two.xml"
-    profile.write_text(
-        '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" '
-        'xmlns:idb="http://gpe.intel.com/idb" name="two" extends="linux">'
-        "<osp:UspaceRoot>/x</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>"
-        '<idb:Template name="TWO"><idb:Invocation><idb:Body>exit 2</idb:Body></idb:Invocation>'
-        "</idb:Template></osp:Profile>"
-    )
+    profile.write_text(document(template("TWO", "exit 2"), name="two", extends="linux"))
     assert run(f"TWO -p {profile} --run", home).returncode == 2

@@ -13,12 +13,9 @@ from tests.page.conftest import served
 from tests.strategies import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 CONTENT = """\
 <idb:Template><idb:Field name="PLACE"><idb:Value ext:src="place.txt"/></idb:Field></idb:Template>
@@ -33,7 +30,7 @@ CONTENT = """\
 GREET = "# greets\necho '<NAME/'/'\\\\''>' '<PLACE>'\n"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stand in the folder above that of the profile `site`, which extends linux."""
     folder = tmp_path / "site"
@@ -46,7 +43,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_script_is_rendered_and_traced_to_the_file(incarnate: Incarnate, site: Path) -> None:
+def test_the_script_is_rendered_and_traced_to_the_file(incarnate: Incarnate) -> None:
     assert incarnate("GREET", "-p", "site/").out == "# greets\necho 'you' 'here'\n"
     ended = incarnate("render", "--trace", "GREET", "-p", "site/", "--json")
     assert (ended.code, ended.err) == (0, "")
@@ -55,7 +52,6 @@ def test_the_script_is_rendered_and_traced_to_the_file(incarnate: Incarnate, sit
     assert [use["place"] for use in fields["PLACE"]["uses"]] == ["site/scripts/greet.sh:2:24"]
     assert [source["place"] for source in fields["PLACE"]["offers"]] == ["site/place.txt:1:1"]
     assert "site/scripts/greet.sh:2:7" in incarnate("render", "--trace", "GREET", "-p", "site/").out
-    del site
 
 
 def test_errors_of_a_body_are_in_the_file(incarnate: Incarnate, site: Path) -> None:
@@ -85,14 +81,13 @@ def test_a_missing_file_is_reported_by_each_command(incarnate: Incarnate, site: 
         assert ended.code != 0
 
 
-def test_a_shown_profile_has_the_texts(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
+def test_a_shown_profile_has_the_texts(incarnate: Incarnate, tmp_path: Path) -> None:
     written = incarnate("show", "--xml", "-p", "site/").out
     assert "ext:src" not in written
     (tmp_path / "alone.xml").write_text(written)
     assert incarnate("GREET", "-p", "alone.xml").out == "# greets\necho 'you' 'here'\n"
     ended = incarnate("diff", "site/", "alone.xml")
     assert ended.out.startswith("site/ -> alone.xml: no difference\n")
-    del site
 
 
 def test_diff_names_the_files(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
@@ -121,11 +116,10 @@ def test_a_static_script_is_deployed_from_its_file(incarnate: Incarnate, site: P
     assert "wc -c" in incarnate("render", "--deploy", "-p", "site/").out
 
 
-def test_a_profile_may_extend_one_with_files(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
+def test_a_profile_may_extend_one_with_files(incarnate: Incarnate, tmp_path: Path) -> None:
     ended = incarnate("new", "mine", "--extends", "site", "--profiles", ".", "--directory", ".")
     assert ended.code == 0, ended.err
     assert incarnate("GREET", "-p", "mine", "--profiles", str(tmp_path)).out.endswith("echo 'you' 'here'\n")
-    del site
 
 
 def test_a_page_names_a_file_by_its_profile(site: Path) -> None:

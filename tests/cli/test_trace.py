@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.conftest import error_in_full, on_a_terminal
+from tests.cli.conftest import check_colours, error_in_full, on_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 PROFILES = Path(__file__).parent / "profiles"
 CONTEXT = ("--context", "USER_NAME=alice", "--context", "WORKING_DIRECTORY=/w/it's")
@@ -43,13 +39,7 @@ def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture, ca
     ended = incarnate("render", "--trace", *GOLDEN[case])
     assert (ended.code, ended.err) == (0, "")
     file_regression.check(ended.out, basename=f"trace_{case}", encoding="utf-8")
-
-
-@pytest.mark.parametrize("case", GOLDEN)
-def test_a_line_has_80_columns_and_nothing_that_a_terminal_acts_on(incarnate: Incarnate, case: str) -> None:
-    for line in incarnate("render", "--trace", *GOLDEN[case]).out.splitlines():
-        assert len(line) <= 80
-        assert line.isprintable()
+    assert all(len(line) <= 80 and line.isprintable() for line in ended.out.splitlines())
 
 
 def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> None:
@@ -57,59 +47,17 @@ def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> N
         "START", "--trace", "-p", "slurm", "-s", "JOB_NAME=a", "-s", "EXECUTABLE=\x1b]0;x\x07" * 40
     )
     assert ended.code == 0
-    for line in ended.out.splitlines():
-        assert line.isprintable()
+    assert all(line.isprintable() for line in ended.out.splitlines())
     assert "  default   '' (overridden)" in ended.out
 
 
-def test_json(incarnate: Incarnate) -> None:
-    ended = incarnate("render", "--trace", "START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "--json")
-    parsed = json.loads(ended.out)
-    assert (parsed["profile"], parsed["template"], parsed["variation"], parsed["warnings"]) == (
-        "site",
-        "START",
-        "",
-        [],
-    )
-    by_name = {f["name"]: f for f in parsed["fields"]}
-    queue = by_name["QUEUE"]
-    assert queue == {
-        "name": "QUEUE",
-        "place": "./site.xml:6:5",
-        "origin": "request",
-        "given": "fast",
-        "value": "short",
-        "offers": [
-            {"origin": "request", "value": "fast", "place": None},
-            {"origin": "default", "value": "fast", "place": "./site.xml:9:20"},
-        ],
-        "tag": {"name": "fast", "value": "short", "place": "./site.xml:8:7"},
-        "choice": None,
-        "links": [],
-        "checks": [{"rule": "pattern", "allows": "[a-z]*", "place": "./site.xml:6:42"}],
-        "uses": [
-            {
-                "template": "JOB_PROLOGUE",
-                "variation": "",
-                "written": "<QUEUE/(?s)^(.+)\\z/#PBS -q $1>",
-                "place": "./base.xml:28:1",
-                "derived": None,
-                "pattern": "(?s)^(.+)\\z",
-                "replacement": "#PBS -q $1",
-                "before": "short",
-                "after": "#PBS -q short",
-                "text": "JOB_SCRIPT",
-                "line": 2,
-                "column": 1,
-                "script_line": 3,
-                "script_column": 1,
-            }
-        ],
-    }
-    assert [u["derived"] for u in by_name["WALLTIME"]["uses"]] == ["00:01:30", "2"]
-    assert by_name["JOB_SCRIPT"]["origin"] == "engine"
-    script = incarnate("START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90").out
-    assert by_name["WORKING_DIRECTORY"]["uses"][0]["after"] in script
+def test_json(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
+    words = ("START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90")
+    ended = incarnate("render", "--trace", *words, "--json")
+    assert (ended.code, ended.err) == (0, "")
+    file_regression.check(ended.out, basename="trace", extension=".json", encoding="utf-8")
+    fields = {field["name"]: field for field in json.loads(ended.out)["fields"]}
+    assert fields["WORKING_DIRECTORY"]["uses"][0]["after"] in incarnate(*words).out
 
 
 def test_a_hostile_value_in_json_is_escaped(incarnate: Incarnate) -> None:
@@ -157,60 +105,36 @@ def test_the_request_and_the_directives_come_first(incarnate: Incarnate, tmp_pat
 
 
 ERRORS = {
-    "no profile": (("START",), 2, "incarnate: no profile is given"),
-    "unknown profile": (("START", "-p", "sit"), 2, "incarnate: there is no profile 'sit'"),
-    "unknown template": (("STRAT", *SITE), 2, "incarnate: profile site has no template 'STRAT'\n    hint: did you mean START?"),
-    "unknown variation": (("ASK", *SITE, "-v", "ALL"), 2, "incarnate: ./site.xml:29:3: template ASK has no variation"),
-    "unknown field": (
-        ("START", *SITE, "-f", "QEUE"), 2,
-        "incarnate: --field QEUE: START does not use a field of that name\n    hint: did you mean QUEUE?",
-    ),
-    "a field of no template": (("START", *SITE, "-s", "X=1"), 1, "incarnate: field X is not used by template START"),
-    "out of limits": (("START", *SITE, "-s", "NODES=21"), 1, "incarnate: ./site.xml:23:16: field NODES: '21' is above the Max of 20"),
-    "against the pattern": (("START", *SITE, "-s", "QUEUE=\x1bX"), 1, "incarnate: ./site.xml:6:42: field QUEUE: '\\x1bX' does not match"),
-    "no value": (("ASK", *SITE), 1, "incarnate: ./site.xml:30:45: field JOB_ID has no value"),
-    "no equals sign": (("START", *SITE, "-s", "QUEUE"), 2, "incarnate: --set 'QUEUE' is not of the form"),
-    "a bad profile": (("START", "-p", "/dev/null"), 3, "/dev/null:1:1: error OSP102"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", ERRORS)
-def test_errors(incarnate: Incarnate, case: str) -> None:
-    words, code, err = ERRORS[case]
-    for form in ((), ("--json",)):
-        ended = incarnate("render", "--trace", *words, *form)
-        assert (ended.code, ended.out) == (code, "")
-        assert ended.err.startswith(err)
-        assert "\x1b" not in ended.err
+    "no profile": (("START",), 2),
+    "unknown profile": (("START", "-p", "sit"), 2),
+    "unknown template": (("STRAT", *SITE), 2),
+    "unknown variation": (("ASK", *SITE, "-v", "ALL"), 2),
+    "unknown field": (("START", *SITE, "-f", "QEUE"), 2),
+    "a field of no template": (("START", *SITE, "-s", "X=1"), 1),
+    "out of limits": (("START", *SITE, "-s", "NODES=21"), 1),
+    "against the pattern": (("START", *SITE, "-s", "QUEUE=\x1bX"), 1),
+    "no value": (("ASK", *SITE), 1),
+    "no equals sign": (("START", *SITE, "-s", "QUEUE"), 2),
+    "a bad profile": (("START", "-p", "/dev/null"), 3),
+}
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
     outputs = [
-        error_in_full(incarnate, ("render", "--trace", *words), code)
-        for words, code, _begin in ERRORS.values()
+        error_in_full(incarnate, ("render", "--trace", *words), code) for words, code in ERRORS.values()
     ]
     file_regression.check("\n".join(outputs), basename="trace_errors", encoding="utf-8")
 
 
-@pytest.mark.parametrize("words", [(), ("START", "TWO", "-p", "x"), ("START", "--nonsense"), ("START", "-f")])
-def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
-    ended = incarnate("render", "--trace", *words)
-    assert (ended.code, ended.out) == (2, "")
-
-
 def test_colours_on_a_terminal_only() -> None:
-    coloured = on_a_terminal("render", "--trace", *GOLDEN["hostile"])
-    plain = on_a_terminal("render", "--trace", *GOLDEN["hostile"], NO_COLOR="1")
-    assert "\x1b[1mTEXT\x1b[0m" in coloured
-    assert "\x1b" not in plain
-    for code in ("0", "1", "2", "36"):
-        coloured = coloured.replace(f"\x1b[{code}m", "")
-    assert coloured == plain
-    assert "\x1b" not in on_a_terminal("render", "--trace", *GOLDEN["start"], TERM="dumb")
+    assert "\x1b[1mTEXT\x1b[0m" in check_colours("render", "--trace", *GOLDEN["hostile"])
+    words = ("render", "--trace", *GOLDEN["start"])
+    assert "\x1b" not in on_terminal(*words, stream="stdout", TERM="dumb")[1]
 
 
 def test_a_narrow_terminal() -> None:
-    out = on_a_terminal("render", "--trace", *GOLDEN["start"], COLUMNS="40", NO_COLOR="1")
+    words = ("render", "--trace", *GOLDEN["start"])
+    _, out, _ = on_terminal(*words, stream="stdout", columns=40, NO_COLOR="1")
     assert max(map(len, out.splitlines())) <= 40 + len(" (JOB_SCRIPT 2:1)")
     assert "......" not in out
 

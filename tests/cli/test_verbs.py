@@ -6,58 +6,27 @@ import json
 import os
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.cli import common, main, options
+from osprofile.cli import main, options
 from tests.cli.conftest import completions
+from tests.strategies import application, default, document, field, invocation, tag, template, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.cli.conftest import Ended
-
-    Incarnate = Callable[..., Ended]
+    from tests.cli.conftest import Incarnate
 
 
-def test_show_tells_each_place_and_what_is_overridden(
-    incarnate: Incarnate, site: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.xml").write_text(
-        site.read_text().replace('name="site" extends="linux"', 'name="mine" extends="site"')
-    )
-    ended = incarnate("show", "-p", "mine", "--profiles", str(tmp_path))
-    assert ended.code == 0
-    lines = ended.out.splitlines()
-    assert lines[0] == f"profile mine  {tmp_path}/mine.xml:1:1"
-    assert lines[1] == f"extends site  {site}:1:1"
-    assert f"  template GREET  {tmp_path}/mine.xml:5:3  overrides {site}:5:3  variations LOUD" in lines
-    parsed = json.loads(incarnate("show", "-p", "mine", "--profiles", str(tmp_path), "--json").out)
-    greet = next(t for t in parsed["templates"] if t["name"] == "GREET")
-    assert greet["overrides"] == [f"{site}:5:3"]
-
-
-def test_show_one_template_with_its_bodies(incarnate: Incarnate, site: Path) -> None:
-    out = incarnate("show", "GREET", "-p", str(site)).out
-    assert "    | echo '<TEXT/'/'\\\\''>' <TIMES>" in out
-    assert "field TIMES default 'once'" in out
-    assert incarnate("show", "GRET", "-p", str(site)).code == 2
-
-
-NARROWED = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="n" extends="linux">
-  <osp:UspaceRoot>/x</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template name="SOLVE"><idb:Invocation><idb:Body>solve</idb:Body></idb:Invocation>
-    <idb:Field name="CPUS"><idb:Max>10</idb:Max></idb:Field>
-  </idb:Template>
-  <osp:Application name="Solve" template="SOLVE">
-    <osp:ApplicationName>Solve</osp:ApplicationName><osp:ApplicationVersion>1</osp:ApplicationVersion>
-  </osp:Application>
-</osp:Profile>
-"""
+NARROWED = document(
+    template("SOLVE", "solve", "\n", field("CPUS", "<idb:Max>10</idb:Max>"))
+    + application("Solve", "Solve", "1", runs="SOLVE"),
+    name="n",
+    extends="linux",
+)
 
 
 def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: Path) -> None:
@@ -68,26 +37,24 @@ def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: P
     assert "1 to 10;" not in incarnate("show", "--fields", *at).out
     parsed = json.loads(incarnate("show", "--fields", *at, *solve, "--json").out)
     assert next(f["maximum"] for f in parsed if f["name"] == "CPUS") == 10
-    assert f"field CPUS, at most 10  {file}:6:5" in incarnate("show", "SOLVE", *at).out
+    assert f"field CPUS, at most 10  {file}:5:1" in incarnate("show", "SOLVE", *at).out
     traced = incarnate("render", "--trace", "START", *at, *solve, "-s", "CPUS=9", "-f", "CPUS", "--json").out
     checks = {c["rule"]: c["place"] for c in json.loads(traced)["fields"][0]["checks"]}
-    assert checks["Max"] == f"{file}:6:37"
+    assert checks["Max"] == f"{file}:5:34"
     assert "linux/profile.xml:" in checks["Min"]
     assert incarnate("START", *at, *solve, "-s", "CPUS=11").code == 1
 
 
-HOSTILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="h" extends="linux">
-  <osp:UspaceRoot>/x</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template name="T@"><idb:Invocation name="V@"><idb:Body>a\tb@&lt;F></idb:Body></idb:Invocation>
-    <idb:Field name="F"><idb:Description>@</idb:Description><idb:Tag name="@">@</idb:Tag><idb:Default>@</idb:Default></idb:Field>
-  </idb:Template>
-  <osp:Application name="A@" template="EXECUTABLE">
-    <osp:ApplicationName>N@</osp:ApplicationName><osp:ApplicationVersion>1@</osp:ApplicationVersion>
-  </osp:Application>
-</osp:Profile>
-""".replace("@", "&#x9b;31m&#x202e;")
+HOSTILE = document(
+    template_of(
+        "T@",
+        invocation("a\tb@<F>", "V@"),
+        field("F", "<idb:Description>@</idb:Description>" + tag("@", "@") + default("@")),
+    )
+    + application("A@", "N@", "1@", runs="EXECUTABLE"),
+    name="h",
+    extends="linux",
+).replace("@", "\x9b31m\u202e")
 
 
 @pytest.mark.parametrize(
@@ -117,51 +84,6 @@ def test_a_flattened_profile_loads_again_to_the_same(
     script = incarnate("START", "-p", name.format(site=site), *of).out
     assert script
     assert incarnate("START", "-p", str(flat), *of).out == script
-
-
-def test_fields(incarnate: Incarnate, site: Path) -> None:
-    ended = incarnate("show", "--fields", "GREET", "-p", str(site))
-    assert ended.out == (
-        "TEXT = 'hello'\n    What to say.\nTIMES = 'once'\n    integer; 1 to 10; tags: once\n"
-    )
-    parsed = json.loads(incarnate("show", "--fields", "GREET", "-p", str(site), "--all", "--json").out)
-    assert [f["name"] for f in parsed] == ["TEXT", "TIMES"]
-    start = json.loads(incarnate("show", "--fields", "-p", "pbs", "--json").out)
-    assert {"EXECUTABLE", "QUEUE", "WALLTIME"} <= {f["name"] for f in start}
-    assert all(f["description"] for f in start)
-
-
-def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
-    (tmp_path / "bad.xml").write_text("<oops/>")
-    ended = incarnate("show", "--list", "--profiles", str(tmp_path))
-    assert ended.code == 0
-    lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[0] for line in lines] == [
-        "at",
-        "bad",
-        "batch",
-        "cobalt",
-        "flux",
-        "htcondor",
-        "hyperqueue",
-        "kubernetes",
-        "linux",
-        "loadleveler",
-        "lsf",
-        "moab",
-        "nqsv",
-        "oar",
-        "pbs",
-        "sge",
-        "site",
-        "slurm",
-        "slurmrest",
-        "tcs",
-        "torque",
-        "tsp",
-    ]
-    assert lines[1][1:3] == ["(invalid:", "incarnate"]
-    assert lines[16][1:] == ["->", "linux", str(site)]
 
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:
@@ -195,69 +117,19 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     assert "is a directory" in ended.err
 
 
-def test_lint_tells_place_code_and_hint_and_ends_with_3(incarnate: Incarnate, tmp_path: Path) -> None:
-    bad = tmp_path / "bad.xml"
-    bad.write_text("<a>\n <b></a>")
-    ended = incarnate("lint", str(bad))
-    assert ended.code == 3
-    assert ended.out.startswith(f"{bad}:2:7: error OSP102 not well-formed XML: mismatched tag\n")
-    parsed = json.loads(incarnate("lint", str(bad), "--json").out)
-    assert [(p["line"], p["column"], p["code"]) for p in parsed] == [(2, 7, "OSP102")]
-
-
-def test_the_bundled_profiles_lint_clean(incarnate: Incarnate) -> None:
-    ended = incarnate("lint", "linux", "pbs", "torque", "slurm", "sge", "lsf")
-    assert (ended.out, ended.err, ended.code) == ("", "", 0)
-
-
-def test_lint_of_a_name_that_does_not_exist(incarnate: Incarnate) -> None:
-    assert incarnate("lint", "nope").code == 2
-
-
-def test_version_and_help(incarnate: Incarnate) -> None:
-    assert incarnate("--version").out.startswith("osprofile 0.")
-    for words in ((), ("--help",), ("-h",)):
-        assert "\nJobs:\n" in incarnate(*words).out
-    for verb in main.VERBS:
-        ended = incarnate(verb, "--help")
-        assert ended.code == 0
-        assert "Examples:\n    incarnate " in ended.out
-        for parameter in options.read_parameters(main.load_verb(verb)):
-            flags = parameter.spec.flags if isinstance(parameter.spec, options.Option) else ()
-            assert all(flag in ended.out for flag in flags)
-
-
 @pytest.mark.parametrize("verb", main.VERBS)
-def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both give a verb the same arguments for the same words."""
-    seen: list[dict[str, object]] = []
-    function = main.load_verb(verb)
-
-    def record(_verb: options.Verb, arguments: dict[str, object]) -> int:
-        seen.append(arguments)
-        return 0
-
-    monkeypatch.setattr(common, "call_verb", record)
-    monkeypatch.setenv("OSPROFILE_PROFILE", "from-the-environment")
-    words = [verb]
-    for parameter in options.read_parameters(function):
-        spec = parameter.spec
+def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
+    words, fewest = [], []
+    for parameter in options.read_parameters(main.load_verb(verb)):
+        spec, times = parameter.spec, 2 if parameter.is_repeatable else 1
         if isinstance(spec, options.Argument):
-            words += ["A", "B"] if parameter.is_repeatable else ["A"]
-        elif parameter.is_switch:
-            words.append(spec.flags[-1])
+            words += ["A", "B"][:times]
         else:
-            words += [spec.flags[-1], "x=1"] * (2 if parameter.is_repeatable else 1)
-    needed = [p for p in options.read_parameters(function) if p.default is options.REQUIRED]
-    fewest = [verb]
-    for parameter in needed:
-        spec = parameter.spec
-        fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
-    for line in (words, fewest):
-        quick = options.parse_arguments(function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"})
-        assert quick is not None
-        main._run_typer(line)
-        assert seen.pop() == quick
+            words += [spec.flags[-1]] if parameter.is_switch else [spec.flags[-1], "x=1"] * times
+        if parameter.default is options.REQUIRED:
+            fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
+    parse_twice(verb, words)
+    parse_twice(verb, fewest)
 
 
 @pytest.mark.parametrize(
@@ -283,6 +155,15 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         ("incarnate diff torque slurm START --set WALL", {"WALLTIME="}),
         ("incarnate diff torque slurm GET_JOB_STATUS --variation A", {"ALL"}),
         ("incarnate diff nope slurm STA", set()),
+        ("incarnate lint x --format g", {"github"}),
+        ("incarnate lint x --select OSP62", {f"OSP62{n}" for n in range(1, 10)}),
+        ("incarnate lint --explain OSP70", {"OSP701", "OSP702"}),
+        ("incarnate new x --extends tor", {"torque"}),
+        ("incarnate jo", {"job"}),
+        ("incarnate job su", {"submit"}),
+        ("incarnate job submit -p to", {"torque"}),
+        ("incarnate job submit -p torque --set WALL", {"WALLTIME="}),
+        ("incarnate job submit -p torque -a Exe", {"Executable", "Executable/1.0"}),
     ],
 )
 def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:

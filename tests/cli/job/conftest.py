@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from osprofile.jobs.store import Store, default_store_path
 from tests.cli.conftest import Ended
 from tests.fork_server import COMMAND, run_incarnate
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from osprofile.jobs.state import JobStatus
 
 PATIENCE = 60.0
 
@@ -84,15 +88,22 @@ class Machine:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         return subprocess.Popen([*COMMAND, *words], text=True, **options)
 
+    def start_hanging(self, *words: str, gate: str = "before") -> subprocess.Popen[str]:
+        """Start the command, and wait until a script of the profile `gated` hangs before or after its work."""
+        (self.root / f"gate-{gate}").touch()
+        process = self.start(*words)
+        self.hung()
+        return process
+
     def run(self, *words: str, **environment: str) -> Ended:
         """Run the command with further environment variables."""
         ended = run_incarnate(*words, environment={**os.environ, **environment}, timeout=PATIENCE)
         assert "Traceback" not in ended.stderr
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
-    def submit(self, *words: str) -> str:
-        """Submit a job with the profile `here`."""
-        ended = self.run("job", "submit", "-p", "here", *words)
+    def submit(self, *words: str, profile: str = "here") -> str:
+        """Submit a job, and return its id."""
+        ended = self.run("job", "submit", "-p", profile, *words)
         assert (ended.code, ended.err) == (0, "")
         assert ended.out.endswith("\n")
         return ended.out.rstrip("\n")
@@ -106,17 +117,20 @@ class Machine:
 
     def hung(self) -> int:
         """Wait until a script of the profile `gated` hangs, and give its process id."""
-        begun = self.root / "begun"
-        until = time.monotonic() + PATIENCE
-        while not begun.exists():
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        return int(begun.read_text())
+        wait_for_file(self.root / "begun")
+        return int((self.root / "begun").read_text())
 
     @property
     def directories(self) -> list[Path]:
         """The working directories of all jobs."""
         return sorted((self.root / "jobs").glob("*/*"))
+
+
+def adopt(target: str, *statuses: JobStatus) -> None:
+    """Put jobs into the record as if they had been found on a target system."""
+    with contextlib.closing(Store(default_store_path())) as store:
+        for status in statuses:
+            store.adopt_job(target, status)
 
 
 @pytest.fixture

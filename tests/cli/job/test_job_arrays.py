@@ -106,25 +106,13 @@ def test_dependencies(machine: Machine, array: str) -> None:
     assert "the job cannot depend on 17: no such job is known" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("words", "field"),
-    [(("--gpus", "1"), "GPUS"), (("--qos", "q"), "QOS"), (("--constraint", "c"), "CONSTRAINT"),
-     (("--exclusive",), "EXCLUSIVE"), (("--cluster", "alpha"), "CLUSTER")],
-)  # fmt: skip
-def test_what_this_machine_does_not_have(machine: Machine, words: tuple[str, ...], field: str) -> None:
-    ended = machine.run("job", "submit", "-p", "here", *words, "true")
-    assert (ended.code, ended.out) == (1, "")
-    assert f"field {field}" in ended.err
-    assert machine.directories == []
-
-
 def test_clusters(machine: Machine) -> None:
     machine.add(
         "clusters",
         '<idb:Template><idb:Field name="CLUSTER" isSettable="false"><idb:Default/></idb:Field></idb:Template>',
     )
     jobs = [
-        machine.run("job", "submit", "-p", "clusters", *words, "sleep", "600").out.strip()
+        machine.submit(*words, "sleep", "600", profile="clusters")
         for words in (("--cluster", "alpha"), ("--cluster", "beta"), ())
     ]
     rows = machine.run_json("list")

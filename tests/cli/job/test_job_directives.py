@@ -34,17 +34,17 @@ JOB_DIRECTIVES = """\
     <idb:Field name="NODES" ext:type="integer"><idb:Min>1</idb:Min><idb:Max>2</idb:Max><idb:Default/></idb:Field>
   </idb:Template>
 """
+PREFIXES = {"batch": "#SBATCH", "pbslike": "#PBS", "lsflike": "#BSUB", "sgelike": "#$"}
 
 
 @pytest.fixture
 def batch(machine: Machine) -> Machine:
     """Return a machine with the profiles `batch` (#SBATCH) and `pbslike`, `lsflike`, `sgelike`."""
-    for name, prefix in (("batch", "#SBATCH"), ("pbslike", "#PBS"), ("lsflike", "#BSUB"), ("sgelike", "#$")):
+    for name, prefix in PREFIXES.items():
         first, rest = LINES.split("\n", 1)
         lines = f"{first}\n<PASSED/(?s)^(.+)\\z/# passed $1>\n{rest}"
-        machine.add(
-            name, JOB_DIRECTIVES.format(lines=lines, prefix=prefix, passed="--licenses --hold -lsoftware")
-        )
+        passed = "--licenses --hold -lsoftware"
+        machine.add(name, JOB_DIRECTIVES.format(lines=lines, prefix=prefix, passed=passed))
     return machine
 
 
@@ -73,6 +73,10 @@ def run(machine: Machine, *words: str, profile: str = "batch") -> Ended:
     return machine.run("job", "submit", "-p", profile, "--wait", *words)
 
 
+def read_values(fields: dict[str, str], names: str) -> str:
+    return " ".join(fields[name] for name in names.split())
+
+
 # What wins
 
 
@@ -83,28 +87,17 @@ def test_the_command_line_wins(batch: Machine) -> None:
     )
     fields, err = ask(batch)
     assert err == ""
-    assert [fields[n] for n in ("JOB_NAME", "WALLTIME", "NODES", "PROCESSES", "MEMORY")] == [
-        "theirs",
-        "600",
-        "2",
-        "8",
-        "4096",
-    ]
+    names = "JOB_NAME WALLTIME NODES PROCESSES MEMORY"
+    assert read_values(fields, names) == "theirs 600 2 8 4096"
     assert fields["ENVIRONMENT"] == "export A='1'\nexport B='2'\n"
     assert fields["STDOUT_NAME"] == f"{batch.root}/out.%j"
     options = ("-N", "ours", "-t", "90s", "--nodes", "1", "-e", "B=3", "--stdout", "own")
     fields, err = ask(batch, *options)
-    assert [fields[n] for n in ("JOB_NAME", "WALLTIME", "NODES", "PROCESSES", "MEMORY")] == [
-        "ours",
-        "90",
-        "1",
-        "4",
-        "4096",
-    ]
+    assert read_values(fields, names) == "ours 90 1 4 4096"
     assert fields["ENVIRONMENT"] == "export A='1'\nexport B='3'\n"
     assert "STDOUT_NAME" not in fields
     fields, err = ask(batch, "--set", "NODES=1", "--set", "MEMORY=7", "-n", "2")
-    assert [fields[n] for n in ("NODES", "PROCESSES", "MEMORY")] == ["1", "2", "7"]
+    assert read_values(fields, "NODES PROCESSES MEMORY") == "1 2 7"
 
 
 def test_what_else_an_option_asks_for_is_kept(batch: Machine) -> None:
@@ -112,8 +105,8 @@ def test_what_else_an_option_asks_for_is_kept(batch: Machine) -> None:
     err = refuse(batch, "--gpus", "1")
     assert "sim.sh:2: --gres tape:1: profile batch has no field for this" in err
     write(batch, "#SBATCH -n 8 --ntasks-per-node=4")
-    assert [ask(batch)[0][n] for n in ("PROCESSES", "NODES")] == ["8", "2"]
-    assert [ask(batch, "-n", "3")[0][n] for n in ("PROCESSES", "NODES")] == ["3", "1"]
+    assert read_values(ask(batch)[0], "PROCESSES NODES") == "8 2"
+    assert read_values(ask(batch, "-n", "3")[0], "PROCESSES NODES") == "3 1"
 
 
 def test_a_directive_that_loses_is_not_judged(batch: Machine) -> None:
@@ -179,27 +172,19 @@ def test_what_has_no_field_is_refused_by_name(batch: Machine) -> None:
 
 
 def test_what_changes_nothing_is_dropped_by_name(batch: Machine) -> None:
-    names = (
+    names = [
         "--comment=x",
         "--wckey=y",
         "--hint=nomultithread",
         "--get-user-env",
         "--mail-type=NONE",
         "--nice",
-        "-m block",
-    )
-    write(batch, *(f"#SBATCH {name}" for name in names))
+        "-m=block",
+    ]
+    write(batch, *(f"#SBATCH {name.replace('-m=', '-m ')}" for name in names))
     fields, err = ask(batch)
-    for flag in (
-        "--comment (line 2)",
-        "--wckey",
-        "--hint",
-        "--get-user-env",
-        "--mail-type (line 6)",
-        "--nice",
-        "-m (line 8)",
-    ):
-        assert flag in err
+    for line, name in enumerate(names, 2):
+        assert f"{name.partition('=')[0]} (line {line})" in err
     assert err.count("warning") == 1
     assert not {"NOTIFY", "PASSED"} & fields.keys()
 
@@ -218,21 +203,8 @@ def test_what_the_profile_lists_is_passed(batch: Machine) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [
-        "a b",
-        "a;id",
-        "$(touch hostile)",
-        "`touch hostile`",
-        "'x",
-        "a\\nb",
-        "--uid=0",
-        "a --uid=0",
-        "é",
-        "a\tb",
-        "a#b",
-        '"',
-    ],
-)
+    ["a b", "a;id", "$(touch hostile)", "`touch hostile`", "'x", "a\\nb", "--uid=0", "a --uid=0", "é", "a\tb", "a#b", '"'],
+)  # fmt: skip
 def test_no_value_of_a_passed_option_is_more_than_a_value(batch: Machine, value: str) -> None:
     write(batch, f"#SBATCH --licenses '{value}'")
     ended = run(batch, "./sim.sh")
@@ -316,21 +288,10 @@ def test_a_script_that_is_executable_and_on_the_path(batch: Machine) -> None:
 
 
 def test_where_directives_end(batch: Machine) -> None:
-    for profile, prefix in (
-        ("batch", "#SBATCH"),
-        ("pbslike", "#PBS"),
-        ("lsflike", "#BSUB"),
-        ("sgelike", "#$"),
-    ):
-        flag = "-J" if prefix in {"#SBATCH", "#BSUB"} else "-N"
-        write(
-            batch,
-            f"{prefix}{flag} first",
-            "",
-            " # text",
-            f"#{prefix} {flag} second",
-            body=f"true\n{prefix} {flag} last",
-        )
+    for profile, begin in PREFIXES.items():
+        option = f"{begin} -J" if begin in {"#SBATCH", "#BSUB"} else f"{begin} -N"
+        first = option.replace(" ", "")
+        write(batch, f"{first} first", "", " # text", f"#{option} second", body=f"true\n{option} last")
         name = ask(batch, profile=profile)[0]["JOB_NAME"]
         assert (profile, name) == (profile, "last" if profile == "sgelike" else "first")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.cli.job.conftest import template
-from tests.cli.job.test_job_directives import JOB_DIRECTIVES, LINES
+from tests.cli.job.test_job_directives import JOB_DIRECTIVES, LINES, read_values
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Ended
@@ -26,7 +26,7 @@ exec {tar} "$@"
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stand in a directory with programs and inputs. tar notes each call; while `cut` is there, it breaks the connection."""
     folder = machine.root / "it's  here"
@@ -72,9 +72,7 @@ def read_output(machine: Machine) -> str:
         (("--directory", "/", "./script.sh", "a b"), "/\nWORK/script.sh|a b|"),
     ],
 )
-def test_a_program_that_the_host_does_not_have(
-    machine: Machine, here: Path, words: tuple[str, ...], output: str
-) -> None:
+def test_a_program_that_the_host_does_not_have(machine: Machine, words: tuple[str, ...], output: str) -> None:
     ended = submit(machine, *FAR, "--wait", *words)
     assert read_output(machine) == output
     name = (
@@ -83,7 +81,6 @@ def test_a_program_that_the_host_does_not_have(
         else f"{os.path.basename(output.split('|', maxsplit=1)[0])} (37 bytes)"
     )
     assert ended.err == f"incarnate: copying {name} to far for the job\n"
-    assert here.is_dir()
 
 
 def test_a_program_that_the_host_has(machine: Machine, here: Path) -> None:
@@ -106,15 +103,8 @@ def test_the_directives_of_a_script_that_is_copied(machine: Machine, here: Path)
     (here / "sim.sh").write_text(f"#!/bin/sh\n{text}")
     words = (*FAR, "--input", "data", "--fetch", "logs", "./sim.sh")
     shown = json.loads(submit(machine, "--dry-run", "--json", "--nodes", "1", *words, profile="batch").out)
-    fields = {
-        k: v for k, v in shown["fields"].items() if k in {"JOB_NAME", "NODES", "STDOUT_NAME", "EXECUTABLE"}
-    }
-    assert fields == {
-        "JOB_NAME": "demo",
-        "NODES": "1",
-        "STDOUT_NAME": "logs/demo-%j.out",
-        "EXECUTABLE": "/bin/sh",
-    }
+    names = "JOB_NAME NODES STDOUT_NAME EXECUTABLE"
+    assert read_values(shown["fields"], names) == "demo 1 logs/demo-%j.out /bin/sh"
     assert shown["inputs"] == [str(here / "data"), str(here / "sim.sh")]
     assert machine.directories == []
     ended = submit(machine, "--wait", *words, profile="batch")
@@ -134,12 +124,11 @@ def test_the_directives_of_a_script_that_is_copied(machine: Machine, here: Path)
     )
 
 
-def test_nothing_is_left_of_a_job_that_is_refused(machine: Machine, here: Path) -> None:
+def test_nothing_is_left_of_a_job_that_is_refused(machine: Machine) -> None:
     machine.add("refusing", template("START", "echo 'no such queue' >&2; exit 1\n<JOB_SCRIPT>\n"))
     for words in ((*FAR, "./simulate"), ("--input", "data", "./simulate")):
         assert "no such queue" in submit(machine, *words, profile="refusing", code=1).err
         assert machine.directories == []
-    assert here.is_dir()
 
 
 # Inputs, and what is fetched
@@ -149,7 +138,7 @@ def test_nothing_is_left_of_a_job_that_is_refused(machine: Machine, here: Path) 
 def test_the_same_command_here_and_there(machine: Machine, here: Path, where: tuple[str, ...]) -> None:
     text = '#!/bin/sh\ncat data model/lib/x; [ ! -e simulate ] || echo copied >&2; echo r > "out 1"; mkdir sub; echo s > sub/s; exit 3\n'
     (here / "work.sh").write_text(text)
-    words = (
+    words = [
         "--input",
         "data",
         "--input",
@@ -161,7 +150,7 @@ def test_the_same_command_here_and_there(machine: Machine, here: Path, where: tu
         "--fetch-to",
         "got",
         "./work.sh",
-    )
+    ]
     ended = submit(machine, *where, "--wait", *words, code=3)
     assert read_output(machine) == "forty two\nx\n"
     job = ended.out.strip()
@@ -183,7 +172,7 @@ def test_the_same_command_here_and_there(machine: Machine, here: Path, where: tu
     assert "  fetch           'out*' sub\n" in machine.run("job", "show", job).out
 
 
-def test_what_is_not_there_to_be_fetched(machine: Machine, here: Path) -> None:
+def test_what_is_not_there_to_be_fetched(machine: Machine) -> None:
     for script, code in (("exit 0", 125), ("exit 4", 4)):
         ended = submit(machine, "--fetch", "result", "--wait", "sh", "-c", script, code=code)
         assert "no file matches 'result' in " in ended.err
@@ -194,24 +183,21 @@ def test_what_is_not_there_to_be_fetched(machine: Machine, here: Path) -> None:
     assert "no file matches 'none' in " in ended.err
     assert "1 other file copied" in ended.err
     assert machine.run("job", "fetch", job, "../x").code == 1
-    assert machine.run("job", "fetch").code == 2
     assert machine.run("job", "fetch", "nobody").code == 2
     job = machine.submit("true")
     assert "the job was submitted without patterns" in machine.run("job", "fetch", job).err
-    assert here.is_dir()
 
 
 @pytest.mark.parametrize(
     "words", [("--input", "none"), ("--input", "data", "--input", "model/../../data"), ("--fetch", "/x")]
 )
-def test_what_is_refused(machine: Machine, here: Path, words: tuple[str, ...]) -> None:
+def test_what_is_refused(machine: Machine, words: tuple[str, ...]) -> None:
     (machine.root / "data").write_text("another")
     ended = submit(machine, *words, "true", code=1)
     assert ended.out == ""
     assert "    hint: " in ended.err
     assert machine.directories == []
     assert machine.run_json("list") == []
-    assert here.is_dir()
     assert "--fetch-to needs --fetch" in submit(machine, "--fetch-to", "x", "true", code=2).err
 
 

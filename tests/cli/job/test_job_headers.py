@@ -59,7 +59,3 @@ def test_headers(machine: Machine, profile: str, file_regression: FileRegression
     text = "\n".join(texts).replace(f"NOTIFY = '{user}'", "NOTIFY = 'USER'")
     text = text.replace(f"--mail-user={user}\n", "--mail-user=USER\n")
     file_regression.check(text, basename=profile, encoding="utf-8")
-
-
-def test_there_are_many_headers() -> None:
-    assert len([*HEADERS.glob("*.sh")]) >= 40

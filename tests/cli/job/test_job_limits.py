@@ -10,31 +10,30 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli.job.limits import format_limits
 from osprofile.profile.repository import Repository
-from tests.cli.job.test_job_terminal import on_terminal
+from tests.cli.conftest import on_terminal
+from tests.strategies import document
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
 
-SITE = """\
-<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
-  xmlns:ext="urn:osprofile:extension" name="site" extends="slurm">
-  <osp:UspaceRoot>/scratch</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template>
-    <idb:Field name="QUEUE" ext:pattern="debug|long|gpu">
-      <idb:Description>The partition.</idb:Description><idb:Default>auto</idb:Default>
-    </idb:Field>
-    <idb:Field name="WALLTIME" ext:for="QUEUE=debug"><idb:Max>1800</idb:Max><idb:Default>600</idb:Default></idb:Field>
-    <idb:Field name="GPUS" ext:for="QUEUE=debug"><idb:Max>0</idb:Max></idb:Field>
-    <idb:Field name="WALLTIME" ext:for="QUEUE=long"><idb:Max>604800</idb:Max></idb:Field>
-    <idb:Field name="MEMORY" ext:for="QUEUE=long"><idb:Min>1024</idb:Min><idb:Max>65536</idb:Max></idb:Field>
-    <idb:Field name="GPUS" ext:for="QUEUE=long"><idb:Max>0</idb:Max></idb:Field>
-    <idb:Field name="GPUS" ext:for="QUEUE=gpu"><idb:Min>1</idb:Min><idb:Default>1</idb:Default></idb:Field>
-    <idb:Field name="USER_GROUPS" ext:for="QUEUE=gpu" ext:pattern="ai|staff"/>
-    <idb:Field name="PROJECT" ext:for="USER_GROUPS=physics"><idb:Default>phys01</idb:Default></idb:Field>
-  </idb:Template>
-</osp:Profile>
-"""
+SITE = document(
+    """\
+<idb:Template>
+  <idb:Field name="QUEUE" ext:pattern="debug|long|gpu">
+    <idb:Description>The partition.</idb:Description><idb:Default>auto</idb:Default>
+  </idb:Field>
+  <idb:Field name="WALLTIME" ext:for="QUEUE=debug"><idb:Max>1800</idb:Max><idb:Default>600</idb:Default></idb:Field>
+  <idb:Field name="GPUS" ext:for="QUEUE=debug"><idb:Max>0</idb:Max></idb:Field>
+  <idb:Field name="WALLTIME" ext:for="QUEUE=long"><idb:Max>604800</idb:Max></idb:Field>
+  <idb:Field name="MEMORY" ext:for="QUEUE=long"><idb:Min>1024</idb:Min><idb:Max>65536</idb:Max></idb:Field>
+  <idb:Field name="GPUS" ext:for="QUEUE=long"><idb:Max>0</idb:Max></idb:Field>
+  <idb:Field name="GPUS" ext:for="QUEUE=gpu"><idb:Min>1</idb:Min><idb:Default>1</idb:Default></idb:Field>
+  <idb:Field name="USER_GROUPS" ext:for="QUEUE=gpu" ext:pattern="ai|staff"/>
+  <idb:Field name="PROJECT" ext:for="USER_GROUPS=physics"><idb:Default>phys01</idb:Default></idb:Field>
+</idb:Template>""",
+    name="site",
+    extends="slurm",
+)
 LIMITS = """\
 Limits of profile site:
   --queue debug: --walltime at most 30m (10m if not given); --gpus none
@@ -48,14 +47,14 @@ def add_site(machine: Machine) -> None:
 
 
 def preview(machine: Machine, *words: str) -> tuple[int, list[str], str]:
-    """Return the exit code, the directives of a job, and what is said on standard error."""
+    """Return the exit code, the directives of a job of the profile `site`, and what is said on standard error."""
+    add_site(machine)
     ended = machine.run("job", "submit", "-p", "site", "--dry-run", *words)
     wanted = ("--partition", "--time", "--gpus", "--account")
     return ended.code, [w for w in ended.out.split() if w.startswith(wanted)], ended.err
 
 
 def test_the_first_queue_that_a_job_fits(machine: Machine) -> None:
-    add_site(machine)
     chosen = "incarnate: queue {}: the first that the job fits\n"
     for words, directives, queue in (
         ([], ["--partition=debug", "--time=10"], "debug"),
@@ -73,7 +72,6 @@ def test_the_first_queue_that_a_job_fits(machine: Machine) -> None:
 
 
 def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine) -> None:
-    add_site(machine)
     code, _, err = preview(machine, "--queue", "debug", "--walltime", "2h", "/bin/date")
     assert code == 1
     assert "--walltime: field WALLTIME: '7200' (2h) is above the Max of 1800 (30m) for QUEUE debug" in err
@@ -85,7 +83,6 @@ def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine
 
 
 def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) -> None:
-    add_site(machine)
     script = machine.root / "sim.sh"
     script.write_text("#!/bin/sh\n#SBATCH -p debug\n#SBATCH -t 2:00:00\nhostname\n")
     code, _, err = preview(machine, "sim.sh")
@@ -182,7 +179,6 @@ def test_the_mail_and_the_name_of_a_scripts_job(machine: Machine) -> None:
 
 
 def test_an_option_that_could_exceed_a_limit_of_the_site(machine: Machine) -> None:
-    add_site(machine)
     for option, field in (
         ("--gpus-per-socket=2", "GPUS"),
         ("--mem-per-gpu=9G", "MEMORY"),
@@ -197,7 +193,7 @@ def test_a_site_lists_options_that_are_passed(machine: Machine) -> None:
     (machine.root / "sim.sh").write_text("#!/bin/sh\n#SBATCH --bb=x\nhostname\n")
     passed = '<idb:Field name="PASSED_OPTIONS" isSettable="false"><idb:Value>--bb</idb:Value></idb:Field>'
     for fields, code in (("", 2), (passed, 0)):
-        text = SITE.replace("  </idb:Template>", f"    {fields}\n  </idb:Template>")
+        text = SITE.replace("</idb:Template>", f"{fields}</idb:Template>")
         (machine.root / "profiles" / "site.xml").write_text(text)
         ended = machine.run("job", "submit", "-p", "site", "--dry-run", "sim.sh")
         assert (ended.code, "#SBATCH --bb=x" in ended.out) == (code, code == 0)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import on_terminal
 from tests.cli.job.conftest import PATIENCE
-from tests.cli.job.test_job_terminal import on_terminal
 from tests.profiles.test_hostile_values import CARRIED
 
 if TYPE_CHECKING:
@@ -107,20 +107,8 @@ def test_a_warning_that_holds_for_all_jobs_is_printed_once(machine: Machine) -> 
 
 def test_the_lines_become_the_tasks_of_one_array(machine: Machine) -> None:
     text = 'arguments,env:V\n"it\\\'s 1",a\n2 x,$(b)\n3,\n'
-    words = (
-        "--as-array",
-        "--at-once",
-        "2",
-        "--key",
-        "k",
-        "--wait",
-        "-e",
-        "V=w",
-        "sh",
-        "-c",
-        'printf "%s|" "$@" "$V"',
-        "sh",
-    )
+    options = ("--as-array", "--at-once", "2", "--key", "k", "--wait", "-e", "V=w")
+    words = (*options, "sh", "-c", 'printf "%s|" "$@" "$V"', "sh")
     ended = submit(machine, text, *words)
     assert (ended.code, ended.err) == (0, "")
     array = ended.out.rstrip("\n")
@@ -161,14 +149,12 @@ def test_what_cannot_be_one_array(
     assert count_jobs(machine) == 0
 
 
-# What is refused
+# What is refused; what a file alone can have wrong is in test_job_file.py
 
 
 @pytest.mark.parametrize(
     ("text", "words", "code", "said"),
     [
-        ("nam\nx", ("true",), 2, "jobs.csv:1: column nam is not known"),
-        ("walltime\n1h\n\nsoon", ("true",), 2, "jobs.csv:4: walltime 'soon' is not a time"),
         ("queue\nx\n-x", ("true",), 1, "jobs.csv:2: queue: field QUEUE"),
         ("JOB_NAME\n-x y", ("true",), 1, "jobs.csv:2: field JOB_NAME"),
         ("name\nx", ("--gpus", "2", "true"), 1, "jobs.csv:2: --gpus is not supported: field GPUS is not used"),
@@ -176,7 +162,6 @@ def test_what_cannot_be_one_array(
         ("application\nX", ("true",), 1, "jobs.csv:2: "),
         ("after-ok\nnobody", ("true",), 1, "jobs.csv:2: the job cannot depend on nobody: no such job is known"),
         ("name\nx", (), 1, "jobs.csv:2: no program is given"),
-        ("key\n\n", ("--key", "k", "true"), 2, "jobs.csv:3: there is no job"),
         ("name,key\nx,k-2\ny,\n", ("--key", "k", "true"), 2, "jobs.csv:3: the key k-2 is also that of line 2"),
         ("name\nx", ("--array", "1-2", "true"), 2, "--array and --from cannot be used together"),
         ("name\nx", ("-s", "ARRAY=1-2", "true"), 2, "--array and --from cannot be used together"),
@@ -296,7 +281,6 @@ def test_a_killed_command_goes_on_where_it_stopped(machine: Machine) -> None:
     words = (*HERE, "--from", "jobs.csv", "--key", "k", "sh", "-c", f"echo $0 >> {shlex.quote(str(marks))}")
     for printed in (3, 30):
         process = machine.start(*words)
-        assert process.stdout is not None
         for _ in range(printed):
             assert process.stdout.readline()
         process.kill()
@@ -317,9 +301,7 @@ def test_an_interrupt_tells_what_is_submitted(machine: Machine, number: signal.S
     words = ("job", "submit", "-p", "gated", "--from", "jobs.csv", "--key", "k", "true")
     first = machine.run(*words)
     (machine.root / "jobs.csv").write_text("name\na\nb\n" + "c\n" * 3)
-    (machine.root / "gate-before").touch()
-    process = machine.start(*words)
-    machine.hung()
+    process = machine.start_hanging(*words)
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (128 + number, first.out)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store, default_store_path
-from tests.cli.job.conftest import COMMAND, PATIENCE
+from osprofile.jobs.store import default_store_path
+from tests.cli.job.conftest import COMMAND, PATIENCE, adopt
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -124,7 +124,6 @@ def test_what_comes_is_followed_until_the_end(machine: Machine) -> None:
         "sh", "-c", f"echo 1; echo 2; until [ -e '{go}' ]; do sleep 0.05; done; printf 3; exit 7"
     )
     process = machine.start("job", "output", "-f", "-n", "1", job_id)
-    assert process.stdout is not None
     assert process.stdout.readline() == "2\n"
     go.touch()
     assert process.communicate(timeout=PATIENCE) == ("3", "")
@@ -142,7 +141,6 @@ def test_a_waiting_job_is_waited_for(machine: Machine) -> None:
         f"incarnate: {waits}: it has no stdout yet\n    hint: incarnate job output -f waits for it\n"
     )
     process = machine.start("job", "output", "-f", job_id)
-    assert process.stderr is not None
     assert process.stderr.readline() == f"incarnate: {waits}: waiting for its stdout\n"
     go.touch()
     assert process.communicate(timeout=PATIENCE) == ("late\n", "")
@@ -154,8 +152,6 @@ def test_a_file_that_begins_anew(machine: Machine) -> None:
     job_id = machine.submit("sleep", "100")
     process = machine.start("job", "output", "-f", job_id)
     path = machine.directories[0] / "stdout"
-    assert process.stdout is not None
-    assert process.stderr is not None
     path.write_text("first run\n")
     assert process.stdout.readline() == "first run\n"
     path.write_text("cut\n")
@@ -173,7 +169,6 @@ def test_a_file_that_begins_anew(machine: Machine) -> None:
 def test_an_interrupt_ends_the_following_only(machine: Machine) -> None:
     job_id = machine.submit("sh", "-c", "echo 1; exec sleep 100")
     process = machine.start("job", "output", "-f", job_id)
-    assert process.stdout is not None
     assert process.stdout.readline() == "1\n"
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=PATIENCE) == ("", "")
@@ -184,10 +179,8 @@ def test_an_interrupt_ends_the_following_only(machine: Machine) -> None:
 def test_a_reader_that_goes(machine: Machine) -> None:
     job_id = machine.submit("--wait", "sh", "-c", "seq 100000")
     process = machine.start("job", "output", job_id)
-    assert process.stdout is not None
     assert process.stdout.readline() == "1\n"
     process.stdout.close()
-    assert process.stderr is not None
     assert process.stderr.read() == ""
     process.stderr.close()
     process.wait(PATIENCE)
@@ -198,8 +191,6 @@ def test_a_lost_connection_is_tried_again(machine: Machine) -> None:
     script = f"echo 1; until [ -e '{go}' ]; do sleep 0.05; done; echo 2"
     job_id = machine.submit("--host", "far", "sh", "-c", script)
     process = machine.start("job", "output", "-f", job_id)
-    assert process.stdout is not None
-    assert process.stderr is not None
     assert process.stdout.readline() == "1\n"
     (machine.root / "down").touch()
     lines: list[str] = []
@@ -255,9 +246,7 @@ def test_a_device_has_no_output(machine: Machine) -> None:
 
 
 def test_a_job_that_was_not_started_here(machine: Machine) -> None:
-    store = Store(default_store_path())
-    store.adopt_job("here", JobStatus("7", JobState.RUNNING))
-    store.close()
+    adopt("here", JobStatus("7", JobState.RUNNING))
     for words in (("7",), ("-f", "7")):
         ended = machine.run("job", "output", *words)
         assert (ended.code, ended.out) == (2, "")
@@ -281,8 +270,3 @@ def test_a_job_that_nobody_knows(machine: Machine) -> None:
     assert machine.run("job", "wait", job_id).code == 0
     ended = machine.run("job", "list", "--host", "other", job_id)
     assert ended.err.endswith("hint: this id is recorded for --profile here --host far\n")
-
-
-def test_an_output_needs_a_job(machine: Machine) -> None:
-    assert machine.run("job", "output").code == 2
-    assert machine.run("job", "output", "7", "-n", "x").code == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from osprofile.cli.job.reruns import format_indices
 from tests.cli.job.conftest import template
 from tests.cli.job.test_job_many import count_jobs, submit
 from tests.profiles.test_hostile_values import CARRIED
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -83,8 +83,7 @@ def test_what_has_not_ended_does_not_run_twice(machine: Machine) -> None:
     assert count_jobs(machine) == 3
     (directory,) = (d for d in machine.directories if (d / ".gpe/id").read_text().strip() == again.strip())
     (machine.root / "go").touch()
-    while not (directory / ".gpe_exit_status").exists():  # and nobody asks for it meanwhile
-        time.sleep(0.05)
+    wait_for_file(directory / ".gpe_exit_status")  # and nobody asks for it meanwhile
     assert machine.run("job", "rerun", live).out != again
     assert count_jobs(machine) == 4
 
@@ -93,11 +92,9 @@ def test_what_has_not_ended_does_not_run_twice(machine: Machine) -> None:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_rerun_is_completed(machine: Machine, gate: str, number: signal.Signals) -> None:
     machine.add_gated()
-    job = machine.run("job", "submit", "-p", "gated", "--key", "k", "false").out.strip()
+    job = machine.submit("--key", "k", "false", profile="gated")
     machine.run("job", "wait", job)
-    (machine.root / f"gate-{gate}").touch()
-    process = machine.start("job", "rerun", job)
-    machine.hung()
+    process = machine.start_hanging("job", "rerun", job, gate=gate)
     process.send_signal(number)
     _, err = process.communicate()
     told = "incarnate: interrupted\n    hint: the same command submits what is missing, and no job twice\n"
@@ -198,22 +195,6 @@ def test_the_failed_tasks_of_an_array(machine: Machine) -> None:
     assert (shown[task_run], shown[failed_run]) == ("1-2%2", "1,3-5%2")
     ran = sorted((machine.root / "log").read_text().splitlines())
     assert ran == ["ran 1", "ran 1", "ran 2", "ran 3", "ran 4", "ran 5"]
-
-
-def test_a_file_that_was_never_submitted(machine: Machine) -> None:
-    ended = machine.run("job", "rerun", "--failed", "jobs.csv")
-    assert ended.code == 2
-    assert ended.err.startswith("incarnate: no submission of the jobs of jobs.csv is in the record ")
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [((), "give the id"), (("x", "--failed", "f"), "--failed and JOB cannot be used together")],
-)
-def test_wrong_usage(machine: Machine, words: tuple[str, ...], said: str) -> None:
-    ended = machine.run("job", "rerun", *words)
-    assert ended.code == 2
-    assert said in ended.err
 
 
 @pytest.mark.parametrize(

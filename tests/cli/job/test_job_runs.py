@@ -17,7 +17,7 @@ import pytest
 
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
-from tests.cli.job.conftest import PATIENCE, template
+from tests.cli.job.conftest import PATIENCE, adopt, template
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -40,7 +40,6 @@ def test_waiting_tells_once_why_a_job_will_not_start(machine: Machine) -> None:
     reason = "TooLong (it asks for too much: as it is, it will not start)"
     (file,) = (d / ".gpe/waiting" for d in machine.directories if (d / ".gpe/waiting").exists())
     process = machine.start("job", "wait", job_id)
-    assert process.stderr is not None
     file.write_text(f"{job_id} {reason}\n")
     assert process.stderr.readline() == f"incarnate: job {job_id} is QUEUED: {reason}\n"
     assert "incarnate job cancel" in process.stderr.readline()
@@ -62,20 +61,6 @@ def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machin
     assert [parsed[j]["state"] for j in jobs] == ["DONE"] * 4 + ["FAILED"] * 2
     lines = machine.run("job", "list", *jobs).out.splitlines()
     assert [line.split()[3] for line in lines[1:]] == ["0", "1", "3", "127", "SIGKILL", "SIGTERM"]
-
-
-@pytest.mark.parametrize(("script", "code"), ENDS)
-def test_submit_and_wait(machine: Machine, script: str, code: int) -> None:
-    ended = machine.run("job", "submit", "-p", "here", "--wait", "sh", "-c", script)
-    assert (ended.code, ended.err) == (code, "")
-    assert ended.out.rstrip("\n") == (machine.directories[0] / ".gpe/id").read_text().rstrip()
-
-
-def test_several_end_with_the_first_code_that_is_not_0(machine: Machine) -> None:
-    one, three, zero = (machine.submit("sh", "-c", f"exit {n}") for n in (1, 3, 0))
-    assert machine.run("job", "wait", zero, three, one).code == 3
-    assert machine.run("job", "wait", one, three).code == 1
-    assert machine.run("job", "wait", zero, zero).code == 0
 
 
 def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> None:
@@ -119,10 +104,8 @@ def test_jobs_without_exit_codes_for_one_cause_are_one_message(machine: Machine)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_waiting_only(machine: Machine, number: signal.Signals) -> None:
     machine.add_gated()
-    job_id = machine.run("job", "submit", "-p", "gated", "sleep", "100").out.strip()
-    (machine.root / "gate-before").touch()
-    waiting = machine.start("job", "wait", job_id)
-    machine.hung()
+    job_id = machine.submit("sleep", "100", profile="gated")
+    waiting = machine.start_hanging("job", "wait", job_id)
     waiting.send_signal(number)
     out, err = waiting.communicate(timeout=PATIENCE)
     assert (waiting.returncode, out) == (128 + number, "")
@@ -171,8 +154,10 @@ def test_hostile_values_arrive_unchanged(machine: Machine) -> None:
         (("--name", "a b\n", "true"), "field JOB_NAME"),
         (("--queue", "-x", "true"), "field QUEUE"),
         (("--", "-rf"), "field EXECUTABLE"),
-        (("-e", "1A=x", "true"), "field ENVIRONMENT"),
-        (("-t", "0", "true"), "field WALLTIME"),
+        (("-e", "1A=x", "true"), "--env: field ENVIRONMENT: 1A is not a name"),
+        (("-t", "0", "true"), "--walltime: field WALLTIME: '0' is below the Min of 1"),
+        (("--nodes", "2", "true"), "--nodes: field NODES: '2' is above the Max of 1"),
+        (("--array", "x", "true"), "--array: field ARRAY: 'x'"),
         (("-s", "EXECUTABLE=x", "true"), "field EXECUTABLE is given twice"),
         (("-s", "NO_SUCH=x", "true"), "NO_SUCH"),
         (("-a", "Nothing", "true"), "Nothing"),
@@ -185,23 +170,6 @@ def test_a_refused_request_submits_nothing(machine: Machine, words: tuple[str, .
     assert said in ended.err
     assert machine.directories == []
     assert machine.run_json("list", "--all") == []
-
-
-def test_no_profile(machine: Machine) -> None:
-    for verb, words, code in (("submit", ("true",), 2), ("submit", ("--wait", "true"), 125)):
-        ended = machine.run("job", verb, *words)
-        assert (ended.code, ended.out) == (code, "")
-        assert "no profile is given" in ended.err
-    ended = machine.run("job", "submit", "-p", "nowhere", "true")
-    assert ended.code == 2
-    assert "there is no profile 'nowhere'" in ended.err
-
-
-@pytest.mark.parametrize(("verb", "code"), [("hold", 2), ("resume", 2), ("cancel", 2), ("wait", 125)])
-def test_no_job(machine: Machine, verb: str, code: int) -> None:
-    ended = machine.run("job", verb)
-    assert (ended.code, ended.out) == (code, "")
-    assert "give the id or the key of a job" in ended.err
 
 
 def test_json(machine: Machine) -> None:
@@ -242,11 +210,9 @@ def test_a_submission_cut_before_its_work_is_listed_and_completed(
     machine: Machine, number: signal.Signals, key: str
 ) -> None:
     machine.add_gated()
-    (machine.root / "gate-before").touch()
     words = ("sh", "-c", f"echo x >> {machine.root}/marks")
     given = ("--key", key) if key else ()
-    process = machine.start("job", "submit", "-p", "gated", *given, *words)
-    machine.hung()
+    process = machine.start_hanging("job", "submit", "-p", "gated", *given, *words)
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE)
     assert out == ""
@@ -279,11 +245,9 @@ def test_what_completes_a_submission_is_told_as_it_was_given(
     (odd / "gated dir.xml").write_text(text.replace('name="gated"', f'name="{name}"'))
     (odd / "here.xml").write_text(text.replace('name="gated"', 'name="here"'))
     monkeypatch.chdir(machine.root)
-    (machine.root / "gate-before").touch()
     given = ("--store", "my jobs.db", "--profiles", "odd", "--context", "HOME_ROOT=/home dir")
     words = ("sh", "-c", f"echo x >> '{machine.root}/marks'")
-    process = machine.start("job", "submit", "-p", profile, *given, *words)
-    machine.hung()
+    process = machine.start_hanging("job", "submit", "-p", profile, *given, *words)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
     listing = f"incarnate job list --profiles {odd} --store '{machine.root}/my jobs.db' finds out"
@@ -311,7 +275,7 @@ def test_a_submission_cut_before_its_link_ends_as_its_job_does(machine: Machine)
     link.unlink()
     (found,) = machine.run_json("list")
     assert (found["key"], found["state"]) == ("k", "RUNNING")
-    assert machine.run("job", "submit", "-p", "here", "--key", "k").out.strip() == found["id"]
+    assert machine.submit("--key", "k") == found["id"]
     go.touch()
     assert machine.run("job", "wait", found["id"]).code == 7
     assert machine.run_json("list")[0]["state"] == "DONE"
@@ -321,28 +285,14 @@ def test_a_submission_cut_before_its_link_ends_as_its_job_does(machine: Machine)
 def test_a_submission_cut_after_its_work_is_found(machine: Machine, number: signal.Signals) -> None:
     machine.add_gated()
     assert machine.run("render", "--deploy", "-p", "gated", "--run").code == 0
-    (machine.root / "gate-after").touch()
-    process = machine.start("job", "submit", "-p", "gated", "--key", "k", "sleep", "100")
-    machine.hung()
+    words = ("job", "submit", "-p", "gated", "--key", "k", "sleep", "100")
+    process = machine.start_hanging(*words, gate="after")
     process.send_signal(number)
     assert process.communicate(timeout=PATIENCE)[0] == ""
     found = machine.run_json("list")
     assert [(job["state"], job["key"]) for job in found] == [("RUNNING", "k")]
-    assert machine.run("job", "submit", "-p", "gated", "--key", "k").out.strip() == found[0]["id"]
+    assert machine.submit("--key", "k", profile="gated") == found[0]["id"]
     assert len(machine.directories) == 1
-
-
-def test_one_that_is_being_submitted_is_listed_so(machine: Machine) -> None:
-    machine.add_gated()
-    (machine.root / "gate-before").touch()
-    process = machine.start("job", "submit", "-p", "gated", "--key", "k", "true")
-    machine.hung()
-    assert [job["state"] for job in machine.run_json("list")] == ["SUBMITTING"]
-    ended = machine.run("job", "submit", "-p", "gated", "--key", "k", "true")
-    assert ended.code == 1
-    assert "is being submitted by another process" in ended.err
-    process.kill()
-    process.communicate(timeout=PATIENCE)
 
 
 def test_a_cut_connection_says_what_to_do(machine: Machine) -> None:
@@ -425,9 +375,7 @@ def test_one_unknown_job_among_several(machine: Machine) -> None:
 def test_a_job_on_several_targets_is_asked_for_by_none(machine: Machine) -> None:
     job_id = machine.submit("sleep", "100")
     near = ("-p", "here", "--host", "me@near:22")
-    store = Store(default_store_path())
-    store.adopt_job("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
-    store.close()
+    adopt("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
     for verb in ("hold", "cancel"):
         ended = machine.run("job", verb, job_id)
         assert (ended.code, ended.out) == (2, "")
@@ -441,7 +389,7 @@ def test_a_job_on_several_targets_is_asked_for_by_none(machine: Machine) -> None
 
 
 def test_a_wrong_target_is_answered_with_the_right_one(machine: Machine) -> None:
-    job_id = machine.run("job", "submit", "-p", "here", "--host", "near", "true").out.strip()
+    job_id = machine.submit("--host", "near", "true")
     machine.add("empty", template("HOLD", "echo no such job >&2; exit 1\n"))
     ended = machine.run("job", "hold", "-p", "empty", job_id)
     assert ended.code == 2
@@ -533,10 +481,7 @@ def test_a_list_is_one_query_a_target(machine: Machine) -> None:
 
 def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
     here = machine.submit("sleep", "100")
-    there = [
-        machine.run("job", "submit", "-p", "here", "--host", "far", "sleep", "100").out.strip()
-        for _ in range(2)
-    ]
+    there = [machine.submit("--host", "far", "sleep", "100") for _ in range(2)]
     assert [job["state"] for job in machine.run_json("list")] == ["RUNNING"] * 3
     (machine.root / "down").touch()
     ended = machine.run("job", "list")
@@ -593,8 +538,6 @@ def test_an_error_of_many_lines_is_told_in_one(machine: Machine) -> None:
 
 
 def test_a_list_forgets_what_ended_long_ago(machine: Machine) -> None:
-    import sqlite3
-
     old, new = machine.submit("true"), machine.submit("true")
     assert machine.run("job", "wait", old, new).code == 0
     path = os.path.join(os.environ["HOME"], ".local/state/osprofile/jobs.db")
@@ -616,12 +559,6 @@ def test_a_list_of_some_states(machine: Machine) -> None:
     assert machine.run_json("list", "--state", "LOST") == []
     table = machine.run("job", "list", "--tasks", "--state", "FAILED").out.splitlines()[1:]
     assert [line.split()[0] for line in table] == [killed, array, f"{array}_2"]
-
-
-def test_an_empty_list(machine: Machine) -> None:
-    ended = machine.run("job", "list")
-    assert (ended.code, ended.err) == (0, "")
-    assert ended.out == "JOB  NAME  PROFILE  STATE  EXIT  TIME  HOST  REASON\n"
 
 
 # What a batch system says
@@ -665,12 +602,11 @@ def test_jobs_are_listed_in_the_order_of_their_short_ids(machine: Machine) -> No
 def test_warnings_are_told_without_a_traceback(machine: Machine) -> None:
     """A poll that fails is a warning, and the waiting goes on."""
     machine.add_gated()
-    job_id = machine.run("job", "submit", "-p", "gated", "sleep", "100").out.strip()
+    job_id = machine.submit("sleep", "100", profile="gated")
     body = "<idb:Body>echo out of order >&amp;2; exit 4</idb:Body>"
     every = f'<idb:Invocation name="ALL">{body}</idb:Invocation>'
     machine.add("gated", template("GET_JOB_STATUS", "exit 4\n", every + FIELDS))
     waiting = machine.start("job", "wait", job_id)
-    assert waiting.stderr is not None
     line = waiting.stderr.readline()
     assert waiting.poll() is None
     waiting.send_signal(signal.SIGINT)
@@ -725,9 +661,7 @@ def test_old_jobs_are_forgotten_with_their_files(machine: Machine, tmp_path: Pat
 
 def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     machine.add_gated()
-    (machine.root / "gate-before").touch()
-    process = machine.start("job", "submit", "-p", "gated", "true")
-    machine.hung()
+    process = machine.start_hanging("job", "submit", "-p", "gated", "true")
     store = Store(default_store_path())
     (begun,) = store.list_all_jobs()
     store.close()
@@ -745,7 +679,7 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
 def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -> None:
     machine.add("other", "")
     here = machine.submit("sleep", "100")
-    gone = [machine.run("job", "submit", "-p", "other", "sleep", "100").out.strip() for _ in range(3)]
+    gone = [machine.submit("sleep", "100", profile="other") for _ in range(3)]
     machine.run("job", "submit", "-p", "here", "--host", "down", "true")
     (machine.root / "profiles" / "other.xml").unlink()
     ended = machine.run("job", "list")
@@ -765,12 +699,13 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     assert machine.run("job", "forget", "--force", "other").code == 2
 
 
-def test_force_spares_a_submission_in_progress(machine: Machine) -> None:
+def test_a_submission_in_progress_is_neither_repeated_nor_forgotten(machine: Machine) -> None:
     machine.add_gated()
-    (machine.root / "gate-before").touch()
-    process = machine.start("job", "submit", "-p", "gated", "true")
-    machine.hung()
+    process = machine.start_hanging("job", "submit", "-p", "gated", "true")
     (begun,) = machine.run_json("list")
+    assert begun["state"] == "SUBMITTING"
+    again = machine.run("job", "submit", "-p", "gated", "--key", begun["key"], "true")
+    assert (again.code, "is being submitted by another process" in again.err) == (1, True)
     for word in (begun["directory"], "gated"):
         refused = machine.run("job", "forget", "--force", word)
         assert (refused.code, refused.out) == (1, "")
@@ -783,9 +718,7 @@ def test_force_spares_a_submission_in_progress(machine: Machine) -> None:
 
 def test_jobs_are_named_by_their_keys(machine: Machine) -> None:
     """An id wins over a key of the same text."""
-    job = machine.run(
-        "job", "submit", "--profile", "linux", "--key", "fit", "/bin/sh", "-c", "echo x; exit 3"
-    ).out.strip()
+    job = machine.submit("--key", "fit", "/bin/sh", "-c", "echo x; exit 3", profile="linux")
     assert machine.run("job", "wait", "fit").code == 3
     assert machine.run("job", "wait", "nothing", "fit").code == 125
     assert machine.run("job", "wait", "fit", "nothing").code == 3
@@ -793,9 +726,7 @@ def test_jobs_are_named_by_their_keys(machine: Machine) -> None:
         (row,) = json.loads(machine.run("job", verb, "fit", "--json").out)
         assert (row["id"], row["key"], row["exit_code"]) == (job, "fit", 3)
     assert machine.run("job", "output", "--profile", "linux", "fit").out == "x\n"
-    other = machine.run(
-        "job", "submit", "--profile", "linux", "--key", job, "--wait", "/bin/true"
-    ).out.strip()
+    other = machine.submit("--key", job, "--wait", "/bin/true", profile="linux")
     assert json.loads(machine.run("job", "list", job, "--json").out)[0]["id"] == job != other
     unknown = machine.run("job", "list", "nothing")
     assert unknown.code == 2

@@ -16,11 +16,13 @@ import pytest
 
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
-from tests.cli.job.conftest import COMMAND, template
+from tests.cli.job.conftest import COMMAND, adopt, template
 from tests.cli.job.test_job_runs import FIELDS, KEYS, SAYS
 from tests.records import begin_submission
 
 if TYPE_CHECKING:
+    from pytest_regressions.file_regression import FileRegressionFixture
+
     from tests.cli.job.conftest import Machine
 
 
@@ -30,7 +32,9 @@ def show(machine: Machine, *words: str) -> str:
     return ended.out
 
 
-def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_in_full(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
     monkeypatch.setenv("TZ", "UTC")
     machine.run("job", "submit", "-p", "here", "--wait", "--key", "prepare", "sh", "-c", "exit 3")
     job_id = machine.submit(
@@ -47,39 +51,8 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"(waited|ran) 0:00:\d\d", r"\1 0:00:00", text)
     text = re.sub(r"(?m)^  (nodes|elapsed|processor time|largest memory) .*\n", "", text)
-    assert text == (
-        "job JOB\n"
-        "  state           DONE (exited)\n"
-        "  exit code       4\n"
-        "  name            demo\n"
-        "  key             mine\n"
-        "  profile         here\n"
-        "  submitted       TIME\n"
-        "  started         TIME (waited 0:00:00)\n"
-        "  ended           TIME (ran 0:00:00)\n"
-        "  time limit      1:30:00\n"
-        "  after any       prepare (FIRST, DONE 3)\n"
-        "  directory       DIRECTORY\n"
-        "  stdout          DIRECTORY/stdout\n"
-        "  stderr          ROOT/errors\n"
-        "  stdin           /dev/null\n"
-        "fields as submitted\n"
-        "  EXECUTABLE=sh\n"
-        "  ARGUMENTS='-c' 'exit 4' 'a b'\n"
-        "  JOB_NAME=demo\n"
-        "  WALLTIME=5400\n"
-        "  STDIN=/dev/null\n"
-        "  STDERR=ROOT/errors\n"
-        "  DIRECTORY=ROOT\n"
-        "  DEPENDENCY=afterany:prepare\n"
-        "environment\n"
-        "  A=it's\n"
-        "  B=$' x\\ty\\n'\n"
-        "states, when they were seen\n"
-        "  TIME  QUEUED\n"
-        "  TIME  RUNNING\n"
-        "  TIME  DONE\n"
-    ).replace("  TIME  RUNNING\n", "" if "  TIME  RUNNING\n" not in text else "  TIME  RUNNING\n")
+    text = text.replace("  TIME  RUNNING\n", "", 1)  # whether it is seen while it runs is a matter of speed
+    file_regression.check(text, encoding="utf-8")
 
 
 def test_json(machine: Machine) -> None:
@@ -113,8 +86,6 @@ def test_the_script(machine: Machine) -> None:
     ended = machine.run("job", "show", "--script", job_id)
     assert (ended.code, ended.out) == (1, "")
     assert f"{path}/.gpe/script, is not there" in ended.err
-    assert machine.run("job", "show", "--script", "--json", job_id).code == 2
-    assert machine.run("job", "show").code == 2
 
 
 def test_an_array_and_its_task(machine: Machine) -> None:
@@ -139,9 +110,7 @@ def test_an_array_and_its_task(machine: Machine) -> None:
 
 def test_a_submission_that_was_cut(machine: Machine) -> None:
     machine.add_gated()
-    (machine.root / "gate-before").touch()
-    process = machine.start("job", "submit", "-p", "gated", "--key", "k", "-N", "demo", "true")
-    machine.hung()
+    process = machine.start_hanging("job", "submit", "-p", "gated", "--key", "k", "-N", "demo", "true")
     store = Store(default_store_path())
     (record,) = store.list_all_jobs()
     store.close()
@@ -170,12 +139,9 @@ def test_a_target_that_does_not_answer(machine: Machine) -> None:
 def test_a_profile_that_is_gone(machine: Machine) -> None:
     """All that `job show` and `job output` need to know is in the record."""
     machine.add("gone", "")
-    ended_id = machine.run(
-        "job", "submit", "-p", "gone", "--wait", "sh", "-c", "echo hello; exit 3"
-    ).out.strip()
-    live_id = machine.run(
-        "job", "submit", "-p", "gone", "--array", "1-2", "--key", "k", "sleep", "100"
-    ).out.strip()
+    ended_id = machine.submit("sh", "-c", "echo hello; exit 3", profile="gone")
+    assert machine.run("job", "wait", ended_id).code == 3
+    live_id = machine.submit("--array", "1-2", "--key", "k", "sleep", "100", profile="gone")
     before = show(machine, ended_id)
     path = machine.root / "profiles/gone.xml"
     text = path.read_text()
@@ -284,14 +250,11 @@ def test_the_energy_of_a_job(machine: Machine, price: str | None, told: str) -> 
 
 def test_causes_and_usage(machine: Machine) -> None:
     now = time.time()
-    store = Store(default_store_path())
-    for number, cause in enumerate(EndCause):
-        status = JobStatus(
-            str(number), JobState.FAILED, "w", None, None, cause, ("n1", "n2"), "why", now - 100, now - 90, now,
-            elapsed=90.0, cpu_time=0.25, max_memory=3 << 29, end_reported=True,
-        )  # fmt: skip
-        store.adopt_job("here", status)
-    store.close()
+    status = JobStatus(
+        "", JobState.FAILED, "w", None, None, None, ("n1", "n2"), "why", now - 100, now - 90, now,
+        elapsed=90.0, cpu_time=0.25, max_memory=3 << 29, end_reported=True,
+    )  # fmt: skip
+    adopt("here", *(status._replace(job_id=str(n), cause=cause) for n, cause in enumerate(EndCause)))
     text = show(machine, "0")
     assert "\n  state           FAILED (w)\n  cause           TIME (it exceeded its time limit)\n" in text
     assert "\n  reason          why\n" in text
@@ -309,11 +272,8 @@ def test_causes_and_usage(machine: Machine) -> None:
 def test_times_that_nobody_saw(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a time from the target system, the end was before the query that saw it."""
     monkeypatch.setenv("TZ", "UTC")
-    store = Store(default_store_path())
     seen = JobStatus("1", JobState.DONE, exit_code=0, submitted=1000.0, ended=5000.0, elapsed=90.0)
-    store.adopt_job("here", seen)
-    store.adopt_job("here", seen._replace(job_id="2", started=4000.0))
-    store.close()
+    adopt("here", seen, seen._replace(job_id="2", started=4000.0))
     text = show(machine, "1")
     assert "\n  ended           before 1970-01-01 01:23:20 (ran 0:01:30)\n" in text
     assert "started" not in text
@@ -323,9 +283,7 @@ def test_times_that_nobody_saw(machine: Machine, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_a_job_waits_for(machine: Machine) -> None:
-    store = Store(default_store_path())
-    store.adopt_job("here", JobStatus("1", JobState.REMOVED, reason="by hand"))
-    store.close()
+    adopt("here", JobStatus("1", JobState.REMOVED, reason="by hand"))
     assert "\n  reason          by hand\n" in show(machine, "1")
     first = machine.submit("sleep", "100")
     waiting = machine.submit("--after", first, "true")

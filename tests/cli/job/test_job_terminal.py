@@ -2,46 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
-import struct
-import subprocess
-import termios
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.job.conftest import COMMAND
+from tests.cli.conftest import on_terminal
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
-
-
-def on_terminal(
-    *words: str, stream: str, columns: int = 100, lines: int = 24, **environment: str
-) -> tuple[int, str, str]:
-    """Run the command with one stream, or `both`, on a terminal; give the code, what that saw, and the other."""
-    outer, inner = pty.openpty()
-    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    streams: dict[str, int] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
-    if stream == "both":
-        streams = {"stdout": inner, "stderr": inner}
-    without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
-    process = subprocess.Popen([*COMMAND, *words], **streams, text=True, env={**without, **environment})
-    os.close(inner)
-    screen = b""
-    while True:
-        try:
-            block = os.read(outer, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not block:
-            break
-        screen += block
-    os.close(outer)
-    out, err = process.communicate()
-    return process.returncode, screen.decode(), out or err or ""
 
 
 def test_states_have_colours_on_a_terminal_only(machine: Machine) -> None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store, default_store_path
-from tests.cli.job.conftest import COMMAND, PATIENCE, template
+from tests.cli.job.conftest import COMMAND, PATIENCE, adopt, template
 from tests.cli.job.test_job_runs import FIELDS
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,6 @@ def test_each_change_is_a_line(machine: Machine) -> None:
     jobs = [machine.submit("sh", "-c", f"{script} {code}") for code in (0, 3)]
     other = machine.submit("--host", "far", "sh", "-c", f"{script} 4")
     process = machine.start("job", "list", "--watch")
-    assert process.stdout is not None
     first = [process.stdout.readline() for _ in range(3)]
     go.touch()
     out, err = process.communicate(timeout=PATIENCE)
@@ -117,7 +116,6 @@ def test_reasons_are_lines(machine: Machine) -> None:
     job = machine.submit("--after", first, "true")
     (file,) = (d / ".gpe/waiting" for d in machine.directories if (d / ".gpe/waiting").exists())
     process = machine.start("job", "list", "--watch", job)
-    assert process.stdout is not None
     assert " QUEUED" in process.stdout.readline()
     for reason in ("TooLong\033[2J (as it is, it will not start)", "Priority"):
         file.write_text(f"{job} {reason}\n")
@@ -139,7 +137,6 @@ def test_the_likely_cause_is_in_the_line(machine: Machine) -> None:
 
 def test_an_interrupt_ends_the_lines(machine: Machine, live: str) -> None:
     process = machine.start("job", "list", "--watch", live)
-    assert process.stdout is not None
     assert live in process.stdout.readline()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
@@ -149,12 +146,10 @@ def test_an_interrupt_ends_the_lines(machine: Machine, live: str) -> None:
 
 def test_a_reader_that_goes(machine: Machine, live: str) -> None:
     process = machine.start("job", "list", "--watch", live)
-    assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
     machine.run("job", "cancel", live)
     assert process.wait(PATIENCE) in {0, 1}
-    assert process.stderr is not None
     assert process.stderr.read() == ""
     process.stderr.close()
 
@@ -164,7 +159,6 @@ def test_the_table_ends_and_leaves_the_terminal_as_it_was(
     machine: Machine, live: str, end: str | signal.Signals
 ) -> None:
     terminal = Terminal("job", "list", "--watch")
-    modes = terminal.modes
     screen = terminal.read_until(f"{live}.*RUNNING(.|\n)*q ends this view")
     assert "\x1b[?1049h" in screen
     assert "JOB" in screen
@@ -177,10 +171,7 @@ def test_the_table_ends_and_leaves_the_terminal_as_it_was(
         os.kill(terminal.pid, end)
     rest = terminal.read_until("\\x1b\\[\\?1049l")
     assert "xyz" not in rest
-    deadline = time.monotonic() + PATIENCE
-    while terminal.get_modes() != modes:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: terminal.get_modes() == terminal.modes)
     assert terminal.wait() == (0 if isinstance(end, str) else 128 + end)
     last = terminal.seen.rpartition("\x1b[?1049l")[2]
     assert (live in last) == isinstance(end, str)
@@ -215,11 +206,9 @@ def test_ended_jobs_fold_away(machine: Machine, live: str) -> None:
 
 
 def test_the_table_fits_the_terminal(machine: Machine) -> None:
-    store = Store(default_store_path())
-    for number in range(40):
-        state = JobState.RUNNING if number == 30 else JobState.QUEUED
-        store.adopt_job("says", JobStatus(str(number), state, reason="\x1b[2J\u009b long " * 20))
-    store.close()
+    states = [JobState.RUNNING if number == 30 else JobState.QUEUED for number in range(40)]
+    long = "\x1b[2J\u009b long " * 20
+    adopt("says", *(JobStatus(str(number), state, reason=long) for number, state in enumerate(states)))
     reason = "\\033[2J\\302\\233 long long long"
     body = f"for i in $(seq 0 39); do printf '%s wait reason={reason}\\n' $i; done; echo '30 run reason=x'\n"
     fields = FIELDS.replace(
@@ -291,7 +280,6 @@ def test_a_dumb_terminal_gets_lines(machine: Machine, live: str, monkeypatch: py
 
 def test_jobs_of_others_join_the_view(machine: Machine, live: str) -> None:
     process = machine.start("job", "list", "--watch")
-    assert process.stdout is not None
     assert live in process.stdout.readline()
     later = machine.submit("sh", "-c", "sleep 20")
     line = process.stdout.readline()
