@@ -3,9 +3,9 @@
 QUEUED    1
 RUNNING   2   with WorkerNode
 REMOVED   3
-DONE      4   with ExitCode
-FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: a job that a limit or
-              the system ended was killed, and without them HTCondor counts it as a success
+DONE      4   with ExitCode; without one, as FAILED
+FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: without them HTCondor
+              would count a job that a limit or the system ended as a success
 HELD      2   if it has begun and is suspended: HTCondor would cancel it
           5   else, with HoldReason; 1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
 LOST      an error as the result
@@ -70,6 +70,8 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["ImageSize"] = -(-status.max_memory // 1024)
         if reason := join_lines(status.reason) or _REASONS.get(status.cause):
             ad["ExitReason"] = reason
+        elif status.state is JobState.DONE and status.exit_code is None:
+            ad["ExitReason"] = "its exit code is not known"
     return write_ad(ad)
 
 
@@ -94,9 +96,9 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
 
 
 def _describe_exit(status: JobStatus) -> dict[str, Constant]:
-    """Return the attributes that say how a job ended; none if that is not known."""
-    if status.state is JobState.FAILED:
-        return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}
+    """Return the attributes that say how a job ended."""
+    if status.state not in {JobState.DONE, JobState.FAILED}:
+        return {}
     if status.state is JobState.DONE and status.exit_code is not None:
         return {"ExitCode": status.exit_code}
-    return {}
+    return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}

@@ -32,7 +32,10 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1078850800", JobState.DONE, exit_code=0),
         '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]',
     ),
-    "finished, no code known": (JobStatus("1", JobState.DONE), '[ JobStatus = 4; BatchJobId = "1" ]'),
+    "finished, no code known: no success": (
+        JobStatus("1", JobState.DONE),
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "its exit code is not known" ]',
+    ),
     "finished with another code": (
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
         '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1" ]',
