@@ -4,20 +4,13 @@ That is `incarnate`; any other command by its name: `python cli.py ng_invoke_ser
 """
 
 import sys
+import tomllib
 from importlib import import_module
-
-COMMANDS = {
-    "incarnate": "osprofile.cli.main",
-    "osprofile-blahpd": "osprofile.executors.blah.main",
-    "osprofile-seg": "osprofile.events.seg_command",
-    "osprofile-fork-starter": "osprofile.events.fork_starter",
-    "osprofile-ptp-proxy": "osprofile.executors.ptp.main",
-    "osprofile-facility": "osprofile.executors.facility.main",
-    "ng_invoke_server.osprofile": "osprofile.executors.ninfg.main",
-}
+from pathlib import Path
 
 if __name__ == "__main__":
-    name = sys.argv[1] if sys.argv[1:] and sys.argv[1] in COMMANDS else ""
-    if name:
-        del sys.argv[1]
-    import_module(COMMANDS[name or "incarnate"]).main()
+    settings = tomllib.loads(Path(__file__).with_name("pyproject.toml").read_text())
+    commands = settings["project"]["scripts"]
+    name = sys.argv.pop(1) if sys.argv[1:] and sys.argv[1] in commands else "incarnate"
+    module, _, function = commands[name].partition(":")
+    getattr(import_module(module), function)()

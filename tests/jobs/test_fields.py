@@ -41,7 +41,8 @@ def test_a_new_field_is_one_row_and_one_line_of_a_profile(tmp_path: Path) -> Non
     """The option, its short form, the column of a file, the attribute, the page: all come from the row."""
     for name in ("osprofile", "profiles", "schemas"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "golden"))
-    shutil.copy(ROOT / "cli.py", tmp_path)
+    for name in ("cli.py", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
     table = tmp_path / "osprofile/jobs/fields.py"
     before, mark, after = table.read_text().partition("    exclusive: Annotated[\n")
     table.write_text(before + ROW + mark + after)
