@@ -89,22 +89,20 @@ def test_what_ignores_a_signal_is_killed(here: Path, monkeypatch: pytest.MonkeyP
     assert all(map(has_ended, read_pids(here)))
 
 
-def test_too_much_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stream", [b"", b" >&2"])
+def test_too_much_output(here: Path, monkeypatch: pytest.MonkeyPatch, stream: bytes) -> None:
     monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 1024 * 1024)
     with pytest.raises(OutputError, match="more than 1 MiB"):
-        asyncio.run(run_process(SH, b"echo $$ > pid; exec yes", 60))
+        asyncio.run(run_process(SH, b"echo $$ > pid; exec yes" + stream, 60))
     assert all(map(has_ended, read_pids(here)))
 
 
-def test_a_cancelled_task_ends_it(here: Path) -> None:
-    async def main() -> None:
-        task = asyncio.ensure_future(run_process(SH, HANGS, 60))
-        await wait_for_pids(here)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
+async def test_a_cancelled_task_ends_it(here: Path) -> None:
+    task = asyncio.ensure_future(run_process(SH, HANGS, 60))
+    await wait_for_pids(here)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert all(map(has_ended, read_pids(here)))
 
 

@@ -69,25 +69,21 @@ def test_the_host_of_a_session(load: Callable[[str], Profile], host: str | None,
         assert session.name == name
 
 
-def test_another_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_another_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Scripts run by sudo; one that refuses is not taken for a script that knows no job, or has refused one."""
     sudo = tmp_path / "sudo"
     sudo.write_text('#!/bin/sh\necho "$*" >> "$0.log"; shift 5; exec "$@"\n')
     sudo.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
-
-    async def main() -> None:
-        async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
-            assert (target.user_name, target.name) == ("bob", "linux")
-            entries = await target.files.list_directory(str(tmp_path))
-            assert {entry.name for entry in entries} >= {"sudo", "sudo.log"}
-        sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
-        async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
-            for call in (target.status("1-1-00000000"), target.submit(JobDescription(executable="true"))):
-                with pytest.raises(ScriptError, match="a password is required") as error:
-                    await call
-                assert not isinstance(error.value, OutcomeUnknownError)
-
-    asyncio.run(main())
+    async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
+        assert (target.user_name, target.name) == ("bob", "linux")
+        entries = await target.files.list_directory(str(tmp_path))
+        assert {entry.name for entry in entries} >= {"sudo", "sudo.log"}
+    sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
+    async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
+        for call in (target.status("1-1-00000000"), target.submit(JobDescription(executable="true"))):
+            with pytest.raises(ScriptError, match="a password is required") as error:
+                await call
+            assert not isinstance(error.value, OutcomeUnknownError)
     assert {*sudo.with_suffix(".log").read_text().splitlines()} == {"-n -H -u bob -- sh -s"}
