@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import (
+    OSProfileError,
     OutcomeUnknownError,
     OutputError,
     ScriptFailedError,
@@ -636,3 +637,10 @@ def test_nothing_of_a_script_outlives_its_time_limit(tmp_path: Path, monkeypatch
     with pytest.raises(ScriptTimeoutError):
         asyncio.run(process.run_process(["sh", "-s"], script.encode(), 1))
     assert not is_alive(int((tmp_path / "pid").read_text()))
+
+
+def test_what_a_script_prints_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 100_000)
+    for stream in ("", " >&2"):
+        with pytest.raises(OSProfileError, match="printed more than"):
+            asyncio.run(process.run_process(["sh", "-s"], f"yes{stream}".encode(), 60))

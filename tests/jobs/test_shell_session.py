@@ -9,7 +9,6 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,18 +20,11 @@ from osprofile.jobs.shell_session import ShellSession, ShellSessionPool, build_r
 from tests.hunting import rounds
 from tests.waiting import wait_until_async
 
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh93", "mksh", "yash") if shutil.which(shell)]
 
 
 def words_of(shell: str) -> list[str]:
     return [shell, "sh", "-s"] if shell == "busybox" else [shell, "-s"]
-
-
-def run(main: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 120))
 
 
 async def run_one(pool: ShellSessionPool, script: str, limit: float | None = 60) -> ProcessResult:
@@ -109,7 +101,7 @@ async def test_much_output_on_both_streams() -> None:
     await pool.close()
 
 
-def test_side_by_side() -> None:
+async def test_side_by_side() -> None:
     """As many shells as scripts at once, and no more; each keeps its output to itself."""
     opened = 0
 
@@ -118,17 +110,14 @@ def test_side_by_side() -> None:
         opened += 1
         return ["sh", "-s"]
 
-    async def main() -> None:
-        pool = ShellSessionPool(build_command)
-        for _ in range(5):
-            scripts = [f"echo {n}; sleep 0.1; echo {n} >&2; exit {n}" for n in range(8)]
-            results = await asyncio.gather(*(run_one(pool, script) for script in scripts))
-            assert results == [ProcessResult(n, f"{n}\n".encode(), f"{n}\n".encode()) for n in range(8)]
-        assert pool.count_open() == 8
-        await pool.close()
-        assert pool.count_open() == 0
-
-    run(main())
+    pool = ShellSessionPool(build_command)
+    for _ in range(5):
+        scripts = [f"echo {n}; sleep 0.1; echo {n} >&2; exit {n}" for n in range(8)]
+        results = await asyncio.gather(*(run_one(pool, script) for script in scripts))
+        assert results == [ProcessResult(n, f"{n}\n".encode(), f"{n}\n".encode()) for n in range(8)]
+    assert pool.count_open() == 8
+    await pool.close()
+    assert pool.count_open() == 0
     assert 1 < opened <= 8
 
 
@@ -256,7 +245,9 @@ async def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Pa
     os.kill(pid_of(tmp_path / "pid"), signal.SIGKILL)
 
 
-def test_a_shell_of_another_user_cannot_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_shell_of_another_user_cannot_be_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its pipes are closed; the time limit that the script itself has ends it."""
 
     def refuse(_group: int, _number: int) -> None:
@@ -264,15 +255,10 @@ def test_a_shell_of_another_user_cannot_be_killed(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(shell_session.os, "killpg", refuse)
     monkeypatch.setattr(shell_session, "_CLOSE_TIME", 0.1)
-
-    async def test() -> ShellSession:
-        session = await ShellSession.open(["sh", "-s"], "sh")
-        with pytest.raises(ScriptTimeoutError):
-            await session.run(wrap_script(f"until [ -e {tmp_path}/end ]; do sleep 0.05; done"), 0.1)
-        await session.close()
-        assert session.is_open
-        (tmp_path / "end").touch()
-        await wait_until_async(lambda: not session.is_open)
-        return session
-
-    assert not asyncio.run(test()).is_open
+    session = await ShellSession.open(["sh", "-s"], "sh")
+    with pytest.raises(ScriptTimeoutError):
+        await session.run(wrap_script(f"until [ -e {tmp_path}/end ]; do sleep 0.05; done"), 0.1)
+    await session.close()
+    assert session.is_open
+    (tmp_path / "end").touch()
+    await wait_until_async(lambda: not session.is_open)

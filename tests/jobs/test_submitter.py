@@ -196,22 +196,21 @@ async def test_what_find_job_prints_is_no_id(toy: Toy, is_refused: bool) -> None
 
 
 async def test_a_shell_that_cannot_be_started(
-    toy: Toy, context: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    toy: Toy, target: TargetSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """START did not run: a first submission leaves no record, an earlier one stays."""
     (toy.path / "broken").write_text("toyfind: the server is away\n")
     strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
-    async with TargetSystem(toy.profile, context, timing=QUICK) as target:
-        for before in ([], ["k"]):
-            with monkeypatch.context() as patch:
-                patch.setenv("PATH", "/nonexistent")
-                with pytest.raises(ScriptError, match="cannot start 'env'"):
-                    await target.submit(JOB, key="k")
-            assert list_cut_keys(target) == before
-            with pytest.raises(OutcomeUnknownError):
+    for before in ([], ["k"]):
+        with monkeypatch.context() as patch:
+            patch.setenv("PATH", "/nonexistent")
+            with pytest.raises(ScriptError, match="cannot start 'env'"):
                 await target.submit(JOB, key="k")
-        (toy.path / "broken").unlink()
-        await check_key(toy, target)
+        assert list_cut_keys(target) == before
+        with pytest.raises(OutcomeUnknownError):
+            await target.submit(JOB, key="k")
+    (toy.path / "broken").unlink()
+    await check_key(toy, target)
 
 
 @pytest.mark.parametrize("resubmit", [True, False])
@@ -274,26 +273,21 @@ async def test_a_record_that_is_gone(toy: Toy, context: dict[str, str]) -> None:
     assert toy.submissions == [job.working_directory]
 
 
-def test_a_record_that_cannot_be_written(
-    toy: Toy, context: dict[str, str], caplog: pytest.LogCaptureFixture
+async def test_a_record_that_cannot_be_written(
+    toy: Toy, target: TargetSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     """FIND_JOB's id comes back all the same, and an error is the first one."""
     strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
+    run = target._scripts.run_start_script
 
-    async def main() -> None:
-        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
-            run = target._scripts.run_start_script
+    async def lose_record(script: str) -> str:
+        target.store._db.execute("ALTER TABLE job RENAME TO away")
+        return await run(script)
 
-            async def lose_record(script: str) -> str:
-                target.store._db.execute("ALTER TABLE job RENAME TO away")
-                return await run(script)
-
-            target._scripts.run_start_script = lose_record  # type: ignore[method-assign]
-            assert await target.submit(JOB, key="k") == "1"
-            target.store._db.execute("ALTER TABLE away RENAME TO job")
-            await check_key(toy, target)
-
-    asyncio.run(main())
+    target._scripts.run_start_script = lose_record  # type: ignore[method-assign]
+    assert await target.submit(JOB, key="k") == "1"
+    target.store._db.execute("ALTER TABLE away RENAME TO job")
+    await check_key(toy, target)
     assert "job 1 in" in caplog.text
     assert "is not recorded" in caplog.text
 

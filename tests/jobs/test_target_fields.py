@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -41,20 +40,16 @@ SHELL = """<idb:Template name="SHELL">
         ("Value", {"SSH:HOST": "other"}, "login.example.org:2222"),
     ],
 )
-def test_the_profiles_host(
+async def test_the_profiles_host(
     kind: str, context: dict[str, str], address: str, load: Callable[[str], Profile], tmp_path: Path
 ) -> None:
     file = tmp_path / "host"
     profile = load(FIELDS.format(kind=kind) + SHELL.format(file=file))
     host, _, port = address.partition(":")
     assert add_target_fields(profile, context) == {"SSH:HOST": host, "SSH:PORT": port}
-
-    async def main() -> str:
-        async with TargetSystem(profile, context, timing=QUICK) as target:
-            await target.wait(await target.submit(JobDescription(executable="true")))
-            return target.name
-
-    assert asyncio.run(main()) == f"made@{address}"
+    async with TargetSystem(profile, context, timing=QUICK) as target:
+        await target.wait(await target.submit(JobDescription(executable="true")))
+        assert target.name == f"made@{address}"
     assert file.read_text() == f"{address}\n"
 
 
