@@ -8,7 +8,9 @@ there. `toyssh` stands in for ssh. Nothing of it is in Python.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import inspect
 import os
 import shutil
 import signal
@@ -19,12 +21,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository, get_bundled_directory
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from osprofile.jobs.store import JobRecord, Store
     from osprofile.profile.model import Profile
 
 TOYSUB = r"""#!/bin/sh
@@ -230,6 +235,24 @@ QUICK = Timing(
 )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an `async` test in an event loop of its own, and close the target systems that are its arguments."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+
+    async def main() -> None:
+        async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as stack:
+            for value in arguments.values():
+                if isinstance(value, TargetSystem):
+                    await stack.enter_async_context(value)
+            await pyfuncitem.obj(**arguments)
+
+    asyncio.run(main())
+    return True
+
+
 @dataclass(frozen=True)
 class Toy:
     """The batch system's directory, and the profile for it."""
@@ -250,20 +273,21 @@ class Toy:
     @property
     def submissions(self) -> list[str]:
         """The working directories that jobs were submitted from."""
-        file = self.path / "submissions"
-        return file.read_text().splitlines() if file.exists() else []
+        return self._read_lines("submissions")
 
     @property
     def queried_ids(self) -> list[str]:
         """The ids of the jobs that were queried one by one."""
-        file = self.path / "single"
-        return file.read_text().splitlines() if file.exists() else []
+        return self._read_lines("single")
 
     @property
     def asked(self) -> int:
         """The number of queries for jobs so far."""
-        file = self.path / "asked"
-        return len(file.read_text().splitlines()) if file.exists() else 0
+        return len(self._read_lines("asked"))
+
+    def _read_lines(self, name: str) -> list[str]:
+        file = self.path / name
+        return file.read_text().splitlines() if file.exists() else []
 
 
 @contextlib.contextmanager
@@ -304,10 +328,23 @@ def toy(tmp_path: Path) -> Iterator[Toy]:
 
 
 @pytest.fixture
+def target(toy: Toy) -> TargetSystem:
+    """Return a target system for the batch system; an `async` test closes it at its end."""
+    return TargetSystem(toy.profile, timing=QUICK)
+
+
+@pytest.fixture
 def toy_without_find(tmp_path: Path) -> Iterator[Toy]:
     """Return a batch system whose profile has no FIND_JOB, as those for earlier versions of osprofile."""
     with make_toy(tmp_path, has_find_template=False) as made:
         yield made
+
+
+def get_record(store: Store, target: str, job_id: str) -> JobRecord:
+    """Return the record of a job that is recorded."""
+    record = store.find_job(target, job_id)
+    assert record is not None
+    return record
 
 
 def shell(text: str, **attributes: object) -> JobDescription:

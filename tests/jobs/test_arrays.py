@@ -28,7 +28,7 @@ from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, 
 from osprofile.jobs.status_history import StatusHistory
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
-from tests.jobs.conftest import QUICK, shell
+from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
 
 if TYPE_CHECKING:
@@ -311,9 +311,11 @@ def test_an_array_id_that_comes_round_again(key: str | None) -> None:
 # On a target system
 
 
-def stop(toy: Toy) -> None:
-    """Let jobs wait until the test sets their states."""
+@pytest.fixture
+def toy(toy: Toy) -> Toy:
+    """Return the batch system, whose jobs wait until the test sets their states."""
     (toy.path / "stopped").touch()
+    return toy
 
 
 async def read_events(target: TargetSystem, last_job_id: str) -> list[tuple[str, str]]:
@@ -326,325 +328,185 @@ async def read_events(target: TargetSystem, last_job_id: str) -> list[tuple[str,
     return found
 
 
-def test_real_tasks_with_mixed_ends(toy: Toy) -> None:
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            text = 'printf %s "$GPE_ARRAY_INDEX"; [ "$GPE_ARRAY_INDEX" != 4 ] || kill -9 $$; exit "$GPE_ARRAY_INDEX"'
-            array = await target.submit(shell(text, array="0-4:2,3%2"))
-            status = await target.wait(array)
-            assert (status.job_id, status.state, status.exit_code) == (array, JobState.FAILED, None)
-            assert status.reason == "1 of 4 tasks ended with 0; exit 2: 1; exit 3: 1; signal 9: 1"
-            tasks = await target.task_statuses(array)
-            assert {
-                index: (s.job_id, s.state.value, s.exit_code, s.signal) for index, s in tasks.items()
-            } == {
-                0: (f"{array}_0", "DONE", 0, None),
-                2: (f"{array}_2", "DONE", 2, None),
-                3: (f"{array}_3", "DONE", 3, None),
-                4: (f"{array}_4", "FAILED", None, 9),
-            }
-            assert (await target.wait(f"{array}_3")).exit_code == 3
-            directory = await target.find_job_directory(array)
-            assert await target.find_job_directory(f"{array}_3") == directory
-            names = [entry.name for entry in await target.files.list_directory(directory)]
-            assert sorted(n for n in names if n.startswith("stdout")) == [f"stdout.{i}" for i in (0, 2, 3, 4)]
-            assert len(toy.submissions) == 1
-
-    asyncio.run(main())
+async def test_real_tasks_with_mixed_ends(toy: Toy, target: TargetSystem) -> None:
+    (toy.path / "stopped").unlink()
+    text = 'printf %s "$GPE_ARRAY_INDEX"; [ "$GPE_ARRAY_INDEX" != 4 ] || kill -9 $$; exit "$GPE_ARRAY_INDEX"'
+    array = await target.submit(shell(text, array="0-4:2,3%2"))
+    status = await target.wait(array)
+    assert (status.job_id, status.state, status.exit_code) == (array, JobState.FAILED, None)
+    assert status.reason == "1 of 4 tasks ended with 0; exit 2: 1; exit 3: 1; signal 9: 1"
+    tasks = await target.task_statuses(array)
+    assert {index: (s.job_id, s.state.value, s.exit_code, s.signal) for index, s in tasks.items()} == {
+        0: (f"{array}_0", "DONE", 0, None),
+        2: (f"{array}_2", "DONE", 2, None),
+        3: (f"{array}_3", "DONE", 3, None),
+        4: (f"{array}_4", "FAILED", None, 9),
+    }
+    assert (await target.wait(f"{array}_3")).exit_code == 3
+    directory = await target.find_job_directory(array)
+    assert await target.find_job_directory(f"{array}_3") == directory
+    names = [entry.name for entry in await target.files.list_directory(directory)]
+    assert sorted(n for n in names if n.startswith("stdout")) == [f"stdout.{i}" for i in (0, 2, 3, 4)]
+    assert len(toy.submissions) == 1
 
 
-def test_events_of_the_tasks_and_then_of_the_whole(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-2"))
-            events = asyncio.create_task(read_events(target, array))
-            await asyncio.sleep(0)
-            await target.statuses([array])
-            toy.state(f"{array}_1", "GO")
-            assert (await target.status(array)).reason == "2 tasks: 1 running, 1 queued"
-            # one has ended and the next one runs, by one answer: the whole was never QUEUED
-            toy.state(f"{array}_1", "END 0")
-            toy.state(f"{array}_2", "GO")
-            assert (await target.status(array)).state is JobState.RUNNING
-            toy.state(f"{array}_2", "END 0")
-            assert (await target.wait(array)).exit_code == 0
-            assert await events == [
-                (f"{array}_1", "QUEUED"), (f"{array}_2", "QUEUED"), (array, "QUEUED"),
-                (f"{array}_1", "RUNNING"), (array, "RUNNING"),
-                (f"{array}_1", "DONE"), (f"{array}_2", "RUNNING"),
-                (f"{array}_2", "DONE"), (array, "DONE"),
-            ]  # fmt: skip
-
-    asyncio.run(main())
+async def test_events_of_the_tasks_and_then_of_the_whole(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-2"))
+    events = asyncio.create_task(read_events(target, array))
+    await asyncio.sleep(0)
+    await target.statuses([array])
+    toy.state(f"{array}_1", "GO")
+    assert (await target.status(array)).reason == "2 tasks: 1 running, 1 queued"
+    # one has ended and the next one runs, by one answer: the whole was never QUEUED
+    toy.state(f"{array}_1", "END 0")
+    toy.state(f"{array}_2", "GO")
+    assert (await target.status(array)).state is JobState.RUNNING
+    toy.state(f"{array}_2", "END 0")
+    assert (await target.wait(array)).exit_code == 0
+    assert await events == [
+        (f"{array}_1", "QUEUED"), (f"{array}_2", "QUEUED"), (array, "QUEUED"),
+        (f"{array}_1", "RUNNING"), (array, "RUNNING"),
+        (f"{array}_1", "DONE"), (f"{array}_2", "RUNNING"),
+        (f"{array}_2", "DONE"), (array, "DONE"),
+    ]  # fmt: skip
 
 
-def test_the_whole_goes_back_to_queued_between_two_tasks(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3%1"))
-            seen = []
-            for task, word in [
-                (1, "GO"),
-                (1, "END 0"),
-                (2, "GO"),
-                (2, "END 0"),
-                (3, "KEPT"),
-                (3, "GO"),
-                (3, "END 0"),
-            ]:
-                toy.state(f"{array}_{task}", word)
-                seen.append((await target.status(array)).state.value)
-            assert seen == ["RUNNING", "QUEUED", "RUNNING", "QUEUED", "HELD", "RUNNING", "DONE"]
-
-    asyncio.run(main())
+async def test_one_submission_and_one_query_a_poll(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-60"))
+    other = await target.submit(shell("true"))
+    assert set(await target.statuses([array, other])) == {array, other}
+    assert (target.query_count, toy.asked, toy.queried_ids) == (1, 1, [])
+    assert set(await target.statuses()) == {array, other}
+    # those that are not listed any more have one query, for their array
+    for index in range(1, 31):
+        toy.state(f"{array}_{index}", None)
+    assert (await target.status(array)).state is JobState.QUEUED
+    assert toy.queried_ids == [array]
+    assert (target.query_count, toy.asked) == (3, 4)
 
 
-def test_one_submission_and_one_query_a_poll(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-60"))
-            other = await target.submit(shell("true"))
-            assert set(await target.statuses([array, other])) == {array, other}
-            assert (target.query_count, toy.asked, toy.queried_ids) == (1, 1, [])
-            assert set(await target.statuses()) == {array, other}
-            # those that are not listed any more have one query, for their array
-            for index in range(1, 31):
-                toy.state(f"{array}_{index}", None)
-            assert (await target.status(array)).state is JobState.QUEUED
-            assert toy.queried_ids == [array]
-            assert (target.query_count, toy.asked) == (3, 4)
-
-    asyncio.run(main())
+async def test_a_single_missing_task_is_queried_by_its_own_id(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-3"))
+    await target.statuses([array])
+    toy.state(f"{array}_2", None)
+    await target.statuses([array])
+    assert toy.queried_ids == [f"{array}_2"]
 
 
-def test_a_single_missing_task_is_queried_by_its_own_id(toy: Toy) -> None:
-    stop(toy)
+async def test_hold_resume_and_abort_of_one_and_of_all(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-4"))
 
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-            await target.statuses([array])
-            toy.state(f"{array}_2", None)
-            await target.statuses([array])
-            assert toy.queried_ids == [f"{array}_2"]
+    async def get_states() -> str:
+        status = await target.status(array)
+        tasks = await target.task_statuses(array)
+        return " ".join([status.state.value, *(s.state.value for s in tasks.values())])
 
-    asyncio.run(main())
-
-
-def test_lost_tasks(toy: Toy) -> None:
-    """A task that nobody knows is LOST after the grace period only, and the others are what they are."""
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-4"))
-            waiting = asyncio.create_task(target.wait(array))
-            await target.statuses([array])
-            for index in (1, 2):
-                toy.state(f"{array}_{index}", None)
-            toy.state(f"{array}_3", "END 0")
-            toy.state(f"{array}_4", "END 5")
-            during = await target.status(array)
-            assert (during.state, during.reason) == (JobState.QUEUED, "4 tasks: 2 queued, 1 done, 1 failed")
-            assert (await waiting).reason == "1 of 4 tasks ended with 0; lost: 2; exit 5: 1"
-            states = [s.state.value for s in (await target.task_statuses(array)).values()]
-            assert states == ["LOST", "LOST", "DONE", "DONE"]
-
-    asyncio.run(main())
+    await target.hold(f"{array}_2")
+    assert await get_states() == "QUEUED QUEUED HELD QUEUED QUEUED"
+    await target.hold(array)
+    assert await get_states() == "HELD HELD HELD HELD HELD"
+    await target.resume(f"{array}_3")
+    assert await get_states() == "QUEUED HELD HELD QUEUED HELD"
+    await target.resume(array)
+    await target.abort(f"{array}_2")
+    assert await get_states() == "QUEUED QUEUED REMOVED QUEUED QUEUED"
+    toy.state(f"{array}_1", "END 0")
+    toy.state(f"{array}_3", "GO")
+    await target.status(array)
+    await target.abort(array)
+    # the word of the batch system may be that of a failure; one task had ended by itself before
+    toy.state(f"{array}_3", "END 137")
+    toy.state(f"{array}_4", None)
+    status = await target.wait(array)
+    assert await get_states() == "FAILED DONE REMOVED REMOVED REMOVED"
+    assert status.reason == "1 of 4 tasks ended with 0; removed: 3"
 
 
-def test_hold_resume_and_abort_of_one_and_of_all(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-4"))
-
-            async def get_states() -> str:
-                status = await target.status(array)
-                tasks = await target.task_statuses(array)
-                return " ".join([status.state.value, *(s.state.value for s in tasks.values())])
-
-            await target.hold(f"{array}_2")
-            assert await get_states() == "QUEUED QUEUED HELD QUEUED QUEUED"
-            await target.hold(array)
-            assert await get_states() == "HELD HELD HELD HELD HELD"
-            await target.resume(f"{array}_3")
-            assert await get_states() == "QUEUED HELD HELD QUEUED HELD"
-            await target.resume(array)
-            await target.abort(f"{array}_2")
-            assert await get_states() == "QUEUED QUEUED REMOVED QUEUED QUEUED"
-            toy.state(f"{array}_1", "END 0")
-            toy.state(f"{array}_3", "GO")
-            await target.status(array)
-            await target.abort(array)
-            # the word of the batch system may be that of a failure; one task had ended by itself before
-            toy.state(f"{array}_3", "END 137")
-            toy.state(f"{array}_4", None)
-            status = await target.wait(array)
-            assert await get_states() == "FAILED DONE REMOVED REMOVED REMOVED"
-            assert status.reason == "1 of 4 tasks ended with 0; removed: 3"
-
-    asyncio.run(main())
+async def test_a_removed_array_is_removed(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-3"))
+    await target.abort(array)
+    for index in (1, 2):
+        toy.state(f"{array}_{index}", None)
+    status = await target.wait(array)
+    assert (status.state, status.reason) == (JobState.REMOVED, "")
 
 
-def test_a_removed_array_is_removed(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-            await target.abort(array)
-            for index in (1, 2):
-                toy.state(f"{array}_{index}", None)
-            status = await target.wait(array)
-            assert (status.state, status.reason) == (JobState.REMOVED, "")
-
-    asyncio.run(main())
-
-
-def test_another_process_removes_an_array(toy: Toy, tmp_path: Path) -> None:
-    stop(toy)
-    path = str(tmp_path / "record")
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-            waiting = asyncio.create_task(target.wait(array))
-            await target.statuses([array])
-            async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as other:
-                await other.abort(array)
-            for index in (1, 2, 3):
-                toy.state(f"{array}_{index}", "END 137")
-            assert (await waiting).state is JobState.REMOVED
-
-    asyncio.run(main())
+async def test_a_restart_in_the_middle(toy: Toy) -> None:
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-4"))
+        toy.state(f"{array}_1", "END 3")
+        toy.state(f"{array}_2", "GO")
+        await target.status(array)
+    toy.state(f"{array}_1", None)  # its end is in the record only
+    toy.state(f"{array}_2", "END 0")
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        assert (await target.status(array)).reason == "4 tasks: 2 queued, 1 done, 1 failed"
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        assert (await target.watch(array)).state is JobState.QUEUED
+        events = asyncio.create_task(read_events(target, array))
+        await asyncio.sleep(0)
+        for index in (3, 4):
+            toy.state(f"{array}_{index}", "END 0")
+        seen = await events
+        assert seen[-1] == (array, "FAILED")
+        assert Counter(job_id for job_id, state in seen if state == "DONE") == {
+            f"{array}_{i}": 1 for i in (3, 4)
+        }
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        asked = toy.asked
+        assert (await target.wait(array)).reason == "3 of 4 tasks ended with 0; exit 3: 1"
+        assert [s.exit_code for s in (await target.task_statuses(array)).values()] == [3, 0, 0, 0]
+        assert toy.asked == asked
 
 
-def test_a_restart_in_the_middle(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-4"))
-            toy.state(f"{array}_1", "END 3")
-            toy.state(f"{array}_2", "GO")
-            await target.status(array)
-        toy.state(f"{array}_1", None)  # its end is in the record only
-        toy.state(f"{array}_2", "END 0")
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            assert (await target.status(array)).reason == "4 tasks: 2 queued, 1 done, 1 failed"
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            assert (await target.watch(array)).state is JobState.QUEUED
-            events = asyncio.create_task(read_events(target, array))
-            await asyncio.sleep(0)
-            for index in (3, 4):
-                toy.state(f"{array}_{index}", "END 0")
-            seen = await events
-            assert seen[-1] == (array, "FAILED")
-            assert Counter(job_id for job_id, state in seen if state == "DONE") == {
-                f"{array}_{i}": 1 for i in (3, 4)
-            }
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            asked = toy.asked
-            assert (await target.wait(array)).reason == "3 of 4 tasks ended with 0; exit 3: 1"
-            assert [s.exit_code for s in (await target.task_statuses(array)).values()] == [3, 0, 0, 0]
-            assert toy.asked == asked
-
-    asyncio.run(main())
-
-
-def test_an_end_that_is_recorded_for_all_tasks_but_not_for_the_whole(toy: Toy) -> None:
+async def test_an_end_that_is_recorded_for_all_tasks_but_not_for_the_whole(toy: Toy) -> None:
     """The process was killed between the last task's end and that of the array."""
-    stop(toy)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-2"))
-        tasks = [JobStatus(f"{array}_{i}", JobState.DONE, exit_code=0, ended=float(i)) for i in (1, 2)]
-        store.update_statuses("toy", tasks)
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            status = await target.wait(array)
-            assert (status.state, status.exit_code, status.ended) == (JobState.DONE, 0, 2.0)
-        record = store.find_job("toy", array)
-        assert record is not None
-        assert record.status.state is JobState.DONE
-
-    asyncio.run(main())
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-2"))
+    tasks = [JobStatus(f"{array}_{i}", JobState.DONE, exit_code=0, ended=float(i)) for i in (1, 2)]
+    store.update_statuses("toy", tasks)
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        status = await target.wait(array)
+        assert (status.state, status.exit_code, status.ended) == (JobState.DONE, 0, 2.0)
+    record = get_record(store, "toy", array)
+    assert record.status.state is JobState.DONE
 
 
-def test_an_interrupted_submission_has_its_tasks(toy: Toy) -> None:
+async def test_an_interrupted_submission_has_its_tasks(toy: Toy) -> None:
     """START was cut off after the batch system had taken the array: FIND_JOB finds it, with all tasks."""
-    stop(toy)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"), key="k")
-            (record,) = store.list_all_jobs()
-        db = store._db  # the record as it was before the answer came
-        db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
-        db.execute("UPDATE job SET job_id = NULL, script = 'exit 1', owner = NULL")
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            (recovered,) = await target.recover_submissions(resubmit=False)
-            assert (recovered.job_id, recovered.error) == (array, None)
-            assert set(await target.task_statuses(array)) == {1, 2, 3}
-            assert await target.submit(shell("true", array="1-3"), key="k") == array
-            assert store.find_by_directory("toy", record.directory) == store.find_job("toy", array)
-            assert len(toy.submissions) == 1
-
-    asyncio.run(main())
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-3"), key="k")
+        (record,) = store.list_all_jobs()
+    db = store._db  # the record as it was before the answer came
+    db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
+    db.execute("UPDATE job SET job_id = NULL, script = 'exit 1', owner = NULL")
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        (recovered,) = await target.recover_submissions(resubmit=False)
+        assert (recovered.job_id, recovered.error) == (array, None)
+        assert set(await target.task_statuses(array)) == {1, 2, 3}
+        assert await target.submit(shell("true", array="1-3"), key="k") == array
+        assert store.find_by_directory("toy", record.directory) == store.find_job("toy", array)
+        assert len(toy.submissions) == 1
 
 
-def test_an_array_that_is_not_recorded(toy: Toy) -> None:
+async def test_an_array_that_is_not_recorded(toy: Toy) -> None:
     """The batch system's answer has all tasks: none of them stands for the whole."""
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-        for index, word in enumerate(["END 0", "GO", "END 0"], 1):
-            toy.state(f"{array}_{index}", word)
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            assert (await target.status(array)).reason == "3 tasks: 1 running, 2 done"
-            assert (await target.status(f"{array}_3")).exit_code == 0
-            tasks = await target.task_statuses(array)
-            assert {index: task.exit_code for index, task in tasks.items()} == {1: 0, 2: None, 3: 0}
-            with pytest.raises(JobNotFoundError, match="not an array"):
-                await target.task_statuses(f"{array}_3")
-            toy.state(f"{array}_2", "END 6")
-            assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; exit 6: 1"
-
-    asyncio.run(main())
-
-
-def test_an_answer_about_the_array_is_not_one_about_a_task(toy: Toy) -> None:
-    """The batch system knows only other tasks any more: the one that was asked for is missing."""
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-            await target.statuses([array])
-            toy.state(f"{array}_1", "END 0")
-            for index in (2, 3):
-                toy.state(f"{array}_{index}", None)
-            await target.statuses([array])
-            assert toy.queried_ids == [array]
-            states = [s.state.value for s in (await target.task_statuses(array)).values()]
-            assert states == ["DONE", "QUEUED", "QUEUED"]
-            status = await target.status(f"{array}_2")
-            assert (status.job_id, status.state) == (f"{array}_2", JobState.QUEUED)
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-3"))
+    for index, word in enumerate(["END 0", "GO", "END 0"], 1):
+        toy.state(f"{array}_{index}", word)
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        assert (await target.status(array)).reason == "3 tasks: 1 running, 2 done"
+        assert (await target.status(f"{array}_3")).exit_code == 0
+        tasks = await target.task_statuses(array)
+        assert {index: task.exit_code for index, task in tasks.items()} == {1: 0, 2: None, 3: 0}
+        with pytest.raises(JobNotFoundError, match="not an array"):
+            await target.task_statuses(f"{array}_3")
+        toy.state(f"{array}_2", "END 6")
+        assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; exit 6: 1"
 
 
 OTHER_TASKS = r"""
@@ -662,108 +524,72 @@ OTHER_TASKS = r"""
 
 
 @pytest.mark.parametrize("verb", ["status", "statuses"])
-def test_a_task_never_has_the_status_of_another(load: Callable[[str], Profile], verb: str) -> None:
+async def test_a_task_never_has_the_status_of_another(load: Callable[[str], Profile], verb: str) -> None:
     """The batch system prints other tasks of the array, whichever is asked for."""
-
-    async def main() -> None:
-        async with TargetSystem(load(OTHER_TASKS), timing=QUICK) as target:
-            record = begin_submission(target.store, target.name, "/d", script="", array="1-3")
-            target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
-            if verb == "status":
-                status = await target.status("9_2")
-            else:
-                status = (await target.statuses(["9_2"]))["9_2"]
-            assert (status.job_id, status.state) == ("9_2", JobState.QUEUED)
-            whole = await target.status("9")
-            assert (whole.state, whole.reason) == (JobState.RUNNING, "3 tasks: 1 running, 1 queued, 1 done")
-
-    asyncio.run(main())
+    async with TargetSystem(load(OTHER_TASKS), timing=QUICK) as target:
+        record = begin_submission(target.store, target.name, "/d", script="", array="1-3")
+        target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
+        if verb == "status":
+            status = await target.status("9_2")
+        else:
+            status = (await target.statuses(["9_2"]))["9_2"]
+        assert (status.job_id, status.state) == ("9_2", JobState.QUEUED)
+        whole = await target.status("9")
+        assert (whole.state, whole.reason) == (JobState.RUNNING, "3 tasks: 1 running, 1 queued, 1 done")
 
 
-def test_removed_tasks_that_nobody_knows_are_removed_at_once(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-            await target.statuses([array])
-            await target.abort(array)
-            for index in (1, 2, 3):
-                toy.state(f"{array}_{index}", None)
-            assert (await target.status(array)).state is JobState.REMOVED
-
-    asyncio.run(main())
-
-
-def test_a_profile_without_ids_of_tasks_refuses_arrays(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_profile_without_ids_of_tasks_refuses_arrays(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     templates = {name: t for name, t in toy.profile.templates.items() if name != "TASK_ID"}
     monkeypatch.setattr(toy.profile, "templates", templates)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(TemplateNotFoundError, match="no template TASK_ID"):
-                await target.submit(shell("true", array="1-3"))
-            with pytest.raises(ValueRefusedError, match="'3-1' has no index"):
-                await target.submit(shell("true", array="3-1"))
-        assert toy.submissions == []
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        with pytest.raises(TemplateNotFoundError, match="no template TASK_ID"):
+            await target.submit(shell("true", array="1-3"))
+        with pytest.raises(ValueRefusedError, match="'3-1' has no index"):
+            await target.submit(shell("true", array="3-1"))
+    assert toy.submissions == []
 
 
-def test_an_array_is_watched_after_a_task_whose_end_another_process_has_recorded(toy: Toy) -> None:
+async def test_an_array_is_watched_after_a_task_whose_end_another_process_has_recorded(toy: Toy) -> None:
     """One process knows a task as QUEUED; the record, but no query of this process, tells its end."""
-    stop(toy)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-2"))
-        async with (
-            TargetSystem(toy.profile, store=store, timing=QUICK) as target,
-            TargetSystem(toy.profile, store=store, timing=QUICK) as other,
-        ):
-            await target.status(f"{array}_1")
-            for index in (1, 2):
-                toy.state(f"{array}_{index}", "END 0")
-            await other.status(f"{array}_1")
-            assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
-
-    asyncio.run(main())
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-2"))
+    async with (
+        TargetSystem(toy.profile, store=store, timing=QUICK) as target,
+        TargetSystem(toy.profile, store=store, timing=QUICK) as other,
+    ):
+        await target.status(f"{array}_1")
+        for index in (1, 2):
+            toy.state(f"{array}_{index}", "END 0")
+        await other.status(f"{array}_1")
+        assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
 
 
-def test_a_task_that_failed_before_its_array_was_removed(toy: Toy) -> None:
+async def test_a_task_that_failed_before_its_array_was_removed(toy: Toy) -> None:
     """Nobody has asked for its end when the array is removed: it is no removal."""
-    stop(toy)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-2"))
-        toy.state(f"{array}_1", "END 137")
-        toy.state(f"{array}_2", "GO")
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            await target.abort(array)
-            assert (await target.wait(array)).reason == "0 of 2 tasks ended with 0; removed: 1; signal 9: 1"
-
-    asyncio.run(main())
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-2"))
+    toy.state(f"{array}_1", "END 137")
+    toy.state(f"{array}_2", "GO")
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        await target.abort(array)
+        assert (await target.wait(array)).reason == "0 of 2 tasks ended with 0; removed: 1; signal 9: 1"
 
 
-def test_an_array_that_an_older_version_recorded_without_tasks(toy: Toy) -> None:
+async def test_an_array_that_an_older_version_recorded_without_tasks(toy: Toy) -> None:
     """The state of the whole is never that of the tasks that are still listed."""
-    stop(toy)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-        store._db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
-        for index, word in ((1, None), (2, "END 0"), (3, "END 0")):
-            toy.state(f"{array}_{index}", word)
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; lost: 1"
-            assert set(await target.task_statuses(array)) == {1, 2, 3}
-
-    asyncio.run(main())
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-3"))
+    store._db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
+    for index, word in ((1, None), (2, "END 0"), (3, "END 0")):
+        toy.state(f"{array}_{index}", word)
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; lost: 1"
+        assert set(await target.task_statuses(array)) == {1, 2, 3}
 
 
 ONLY_THE_WHOLE = OTHER_TASKS.replace("printf '9_1 exited exit=0\\n9_3 running\\n'", "echo 9 running").replace(
@@ -772,71 +598,51 @@ ONLY_THE_WHOLE = OTHER_TASKS.replace("printf '9_1 exited exit=0\\n9_3 running\\n
 
 
 @pytest.mark.parametrize("listed", ["echo 9 running", ":"])
-def test_tasks_are_not_lost_while_only_the_array_is_listed(
+async def test_tasks_are_not_lost_while_only_the_array_is_listed(
     load: Callable[[str], Profile], listed: str
 ) -> None:
-    async def main() -> None:
-        async with TargetSystem(load(ONLY_THE_WHOLE.replace("{listed}", listed)), timing=QUICK) as target:
-            record = begin_submission(target.store, target.name, "/d", script="", array="1-3")
-            target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(target.wait("9"), 3 * QUICK.grace_period)
-
-    asyncio.run(main())
+    async with TargetSystem(load(ONLY_THE_WHOLE.replace("{listed}", listed)), timing=QUICK) as target:
+        record = begin_submission(target.store, target.name, "/d", script="", array="1-3")
+        target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(target.wait("9"), 3 * QUICK.grace_period)
 
 
-def test_those_who_wait_for_an_array_whose_id_is_given_again(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-3"))
-            waits = [
-                asyncio.create_task(target.wait(job_id)) for job_id in (array, f"{array}_1", f"{array}_3")
-            ]
-            await target.status(array)
-            shutil.rmtree(toy.path / "jobs")
-            (toy.path / "jobs").mkdir()
-            assert await target.submit(shell("true", array="1-2")) == array
-            statuses = await asyncio.wait_for(asyncio.gather(*waits), 20)
-            assert {status.state for status in statuses} == {JobState.LOST}
-            assert {status.reason for status in statuses} == {"the batch system gave its id to another job"}
-            assert (await target.status(array)).reason == "2 tasks: 2 queued"
-
-    asyncio.run(main())
+async def test_those_who_wait_for_an_array_whose_id_is_given_again(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-3"))
+    waits = [asyncio.create_task(target.wait(job_id)) for job_id in (array, f"{array}_1", f"{array}_3")]
+    await target.status(array)
+    shutil.rmtree(toy.path / "jobs")
+    (toy.path / "jobs").mkdir()
+    assert await target.submit(shell("true", array="1-2")) == array
+    statuses = await asyncio.wait_for(asyncio.gather(*waits), 20)
+    assert {status.state for status in statuses} == {JobState.LOST}
+    assert {status.reason for status in statuses} == {"the batch system gave its id to another job"}
+    assert (await target.status(array)).reason == "2 tasks: 2 queued"
 
 
-def test_a_task_of_a_watched_array_stays_watched(toy: Toy) -> None:
-    stop(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-2"))
-            target.unwatch(f"{array}_1")
-            for index in (1, 2):
-                toy.state(f"{array}_{index}", "END 0")
-            assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
-
-    asyncio.run(main())
+async def test_a_task_of_a_watched_array_stays_watched(toy: Toy, target: TargetSystem) -> None:
+    array = await target.submit(shell("true", array="1-2"))
+    target.unwatch(f"{array}_1")
+    for index in (1, 2):
+        toy.state(f"{array}_{index}", "END 0")
+    assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
 
 
-def test_an_array_whose_tasks_have_no_ids_is_not_lost(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_array_whose_tasks_have_no_ids_is_not_lost(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The batch system has the array already when TASK_ID refuses its id."""
-    stop(toy)
 
     def refuse(*_: object) -> str:
         raise ValueRefusedError("refused", field="JOB_ID")
 
     monkeypatch.setattr(ScriptRunner, "_render_task_id", refuse)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            array = await target.submit(shell("true", array="1-2"), key="k")
-            assert await target.submit(shell("true", array="1-2"), key="k") == array
-            assert [record.status.job_id for record in target.store.list_all_jobs()] == [array]
-            assert len(toy.submissions) == 1
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        array = await target.submit(shell("true", array="1-2"), key="k")
+        assert await target.submit(shell("true", array="1-2"), key="k") == array
+        assert [record.status.job_id for record in target.store.list_all_jobs()] == [array]
+        assert len(toy.submissions) == 1
 
 
 # On this machine
@@ -852,67 +658,56 @@ ENDS = {
 }
 
 
-def test_mixed_ends_on_this_machine(load: Callable[[str], Profile]) -> None:
+async def test_mixed_ends_on_this_machine(load: Callable[[str], Profile]) -> None:
     cases = "\n".join(f"{index}) {text} ;;" for index, (text, *_) in ENDS.items())
     description = shell(f"case $GPE_ARRAY_INDEX in\n{cases}\nesac", array="1-9:4,2-3,8%4")
-
-    async def main() -> None:
-        async with TargetSystem(load(""), timing=QUICK) as target:
-            array = await target.submit(description)
-            waiting = asyncio.create_task(target.wait(array))
-            while (await target.task_statuses(array))[5].state is not JobState.RUNNING:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-            await target.abort(f"{array}_5")
-            assert (await waiting).reason == (
-                "2 of 6 tasks ended with 0; exit 3: 1; removed: 1; signal 15: 1; signal 9: 1"
-            )
-            tasks = await target.task_statuses(array)
-            ends = {i: (s.state.value, s.exit_code, s.signal) for i, s in tasks.items()}
-            assert ends == {index: tuple(end) for index, (_, *end) in ENDS.items()}
-            await target.files.delete_path(await target.find_job_directory(array))
-
-    asyncio.run(main())
+    async with TargetSystem(load(""), timing=QUICK) as target:
+        array = await target.submit(description)
+        waiting = asyncio.create_task(target.wait(array))
+        while (await target.task_statuses(array))[5].state is not JobState.RUNNING:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        await target.abort(f"{array}_5")
+        assert (await waiting).reason == (
+            "2 of 6 tasks ended with 0; exit 3: 1; removed: 1; signal 15: 1; signal 9: 1"
+        )
+        tasks = await target.task_statuses(array)
+        ends = {i: (s.state.value, s.exit_code, s.signal) for i, s in tasks.items()}
+        assert ends == {index: tuple(end) for index, (_, *end) in ENDS.items()}
+        await target.files.delete_path(await target.find_job_directory(array))
 
 
-def test_an_array_is_removed_on_this_machine(load: Callable[[str], Profile]) -> None:
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(load(""), store=store, timing=QUICK) as target:
-            array = await target.submit(shell("sleep 600", array="1-5%2"))
-        async with TargetSystem(load(""), store=store, timing=QUICK) as target:
-            await target.abort(array)
-            assert (await target.wait(array)).state is JobState.REMOVED
-            states = {status.state for status in (await target.task_statuses(array)).values()}
-            assert states == {JobState.REMOVED}
-            await target.files.delete_path(await target.find_job_directory(array))
-
-    asyncio.run(main())
+async def test_an_array_is_removed_on_this_machine(load: Callable[[str], Profile]) -> None:
+    store = Store()
+    async with TargetSystem(load(""), store=store, timing=QUICK) as target:
+        array = await target.submit(shell("sleep 600", array="1-5%2"))
+    async with TargetSystem(load(""), store=store, timing=QUICK) as target:
+        await target.abort(array)
+        assert (await target.wait(array)).state is JobState.REMOVED
+        states = {status.state for status in (await target.task_statuses(array)).values()}
+        assert states == {JobState.REMOVED}
+        await target.files.delete_path(await target.find_job_directory(array))
 
 
-def test_an_array_that_waits_as_a_whole_on_this_machine(load: Callable[[str], Profile]) -> None:
+async def test_an_array_that_waits_as_a_whole_on_this_machine(load: Callable[[str], Profile]) -> None:
     """Its tasks have the state of its one line, but for those that have a line of their own."""
     start = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 3600))
+    async with TargetSystem(load(""), timing=QUICK) as target:
+        array = await target.submit(shell("exit 0", array="1-4", start_time=start))
 
-    async def main() -> None:
-        async with TargetSystem(load(""), timing=QUICK) as target:
-            array = await target.submit(shell("exit 0", array="1-4", start_time=start))
+        async def reach(*states: str) -> None:
+            while [s.state for s in (await target.task_statuses(array)).values()] != [*states]:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
 
-            async def reach(*states: str) -> None:
-                while [s.state for s in (await target.task_statuses(array)).values()] != [*states]:  # noqa: ASYNC110
-                    await asyncio.sleep(0.05)
-
-            await reach("QUEUED", "QUEUED", "QUEUED", "QUEUED")
-            await target.hold(array)
-            await reach("HELD", "HELD", "HELD", "HELD")
-            assert (await target.status(array)).state is JobState.HELD
-            await target.resume(array)
-            await target.abort(f"{array}_2")
-            await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
-            directory = await target.find_job_directory(array)
-            await asyncio.sleep(2 * QUICK.grace_period)
-            await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
-            await target.abort(array)
-            assert (await target.wait(array)).state is JobState.REMOVED
-            await target.files.delete_path(directory)
-
-    asyncio.run(asyncio.wait_for(main(), 60))
+        await reach("QUEUED", "QUEUED", "QUEUED", "QUEUED")
+        await target.hold(array)
+        await reach("HELD", "HELD", "HELD", "HELD")
+        assert (await target.status(array)).state is JobState.HELD
+        await target.resume(array)
+        await target.abort(f"{array}_2")
+        await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
+        directory = await target.find_job_directory(array)
+        await asyncio.sleep(2 * QUICK.grace_period)
+        await reach("QUEUED", "REMOVED", "QUEUED", "QUEUED")
+        await target.abort(array)
+        assert (await target.wait(array)).state is JobState.REMOVED
+        await target.files.delete_path(directory)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,7 +45,7 @@ def test_each_cluster_has_links_of_its_own(load: Callable[[str], Profile]) -> No
     assert format_link_directory(load(""), {}) == "made"
 
 
-def test_the_same_key_on_two_clusters(load: Callable[[str], Profile]) -> None:
+async def test_the_same_key_on_two_clusters(load: Callable[[str], Profile]) -> None:
     profile, store = load(CLUSTER), Store()
 
     async def submit(cluster: str) -> str:
@@ -55,10 +54,7 @@ def test_the_same_key_on_two_clusters(load: Callable[[str], Profile]) -> None:
             await target.wait(job_id)
             return job_id
 
-    async def main() -> None:
-        assert await submit("alpha") == await submit("alpha") != await submit("beta")
-
-    asyncio.run(main())
+    assert await submit("alpha") == await submit("alpha") != await submit("beta")
     assert sorted(record.target for record in store.list_all_jobs()) == ["made:alpha", "made:beta"]
 
 

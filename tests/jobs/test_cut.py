@@ -7,19 +7,17 @@ import os
 import shutil
 import signal
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 import osprofile.jobs
-from osprofile.errors import OutcomeUnknownError, ScriptFailedError, ScriptTimeoutError, StoreError
+from osprofile.errors import OutcomeUnknownError
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.jobs.timing import Timing
 from tests.hunting import rounds
-from tests.jobs.conftest import QUICK, shell
+from tests.jobs.conftest import QUICK, get_record, shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,69 +111,20 @@ def test_killed_between_every_two_steps(toy: Toy, tmp_path: Path, first: int) ->
     assert completed > rounds(3, 1)
 
 
-def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:
-    """The shell dies, the process lives: the submission stays, and the same key completes it."""
-
-    async def main() -> None:
-        killer = toy.path / "bin/mkdir"  # the shell itself dies before it submits
-        killer.write_text("#!/bin/sh\nkill -s KILL $PPID\n")
-        killer.chmod(0o755)
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
-                await target.submit(JOB, key="k")
-            assert len(target.store.list_interrupted_submissions("toy")) == 1
-            killer.unlink()
-            assert await target.submit(JOB, key="k") == "1"
-
-    asyncio.run(main())
+async def test_a_cancelled_submission_is_completed(toy: Toy) -> None:
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        task = asyncio.create_task(target.submit(JOB))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        (again,) = await target.recover_submissions()
+        assert again.job_id
+        assert (await target.wait(again.job_id)).exit_code == 3
+    assert toy.submissions == [again.record.directory]
 
 
-def test_a_submission_over_its_time_limit_is_found_again(toy: Toy) -> None:
-    go = toy.path / "go"
-    slow = (
-        (toy.path / "bin/toysub")
-        .read_text()
-        .replace("n=1", f"until [ -e {go} ] || [ ! -d {go.parent} ]; do sleep 0.02; done; n=1", 1)
-    )
-    (toy.path / "bin/toysub").write_text(slow)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=Timing(script_timeout=0.5)) as target:
-            with pytest.raises(OutcomeUnknownError, match=r"START: did not end within 0\.5 s"):
-                await target.submit(JOB)
-            (record,) = store.list_interrupted_submissions("toy")
-            assert not record.is_submitted
-            (again,) = await target.recover_submissions(resubmit=False)
-            assert isinstance(again.error, ScriptTimeoutError)
-            go.touch()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            (again,) = await target.recover_submissions(resubmit=False)
-            assert again.job_id
-            status = await target.wait(again.job_id)
-            assert (status.state, status.exit_code) == (JobState.DONE, 3)
-        assert toy.submissions == [record.directory]
-
-    asyncio.run(main())
-
-
-def test_a_cancelled_submission_is_completed(toy: Toy) -> None:
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            task = asyncio.create_task(target.submit(JOB))
-            await asyncio.sleep(0.01)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            (again,) = await target.recover_submissions()
-            assert again.job_id
-            assert (await target.wait(again.job_id)).exit_code == 3
-        assert toy.submissions == [again.record.directory]
-
-    asyncio.run(main())
-
-
-def test_a_start_that_fails_behind_the_submission_loses_no_job(
+async def test_a_start_that_fails_behind_the_submission_loses_no_job(
     toy: Toy, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The batch system has the job, then START fails: the id comes back all the same."""
@@ -184,28 +133,11 @@ def test_a_start_that_fails_behind_the_submission_loses_no_job(
         '#!/bin/sh\ncase $* in *-sfn*) echo "no ln today" >&2; exit 1 ;; esac\nexec /bin/ln "$@"\n'
     )
     link.chmod(0o755)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            job = await target.submit(JOB)
-            assert (await target.wait(job)).exit_code == 3
-        assert len(toy.submissions) == 1
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        job = await target.submit(JOB)
+        assert (await target.wait(job)).exit_code == 3
+    assert len(toy.submissions) == 1
     assert "was submitted, but: START failed (exit status 1): no ln today" in caplog.text
-
-
-def test_a_failed_submission_leaves_nothing(toy: Toy) -> None:
-    (toy.path / "bin/toysub").write_text('#!/bin/sh\necho "toysub: the queue is closed" >&2; exit 170\n')
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptFailedError) as caught:
-                await target.submit(JOB)
-            assert (caught.value.exit_status, caught.value.output) == (170, "toysub: the queue is closed")
-            assert target.store.list_all_jobs() == []
-
-    asyncio.run(main())
 
 
 ANSWERS = {
@@ -219,7 +151,9 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_that_cannot_be_read_leaves_the_submission(toy_without_find: Toy, answer: str) -> None:
+async def test_an_answer_that_cannot_be_read_leaves_the_submission(
+    toy_without_find: Toy, answer: str
+) -> None:
     """The job may run: nothing is forgotten, and START finds it when the answer can be read."""
     toy = toy_without_find
     text, words = ANSWERS[answer]
@@ -227,94 +161,43 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy_without_find: T
     # Behind START, which has submitted the job; its answer is lost, as is the id in the directory.
     ssh = 'sh -s > "$TOY/printed" || exit\n[ ! -e "$TOY/odd" ] || . "$TOY/odd"\ncat "$TOY/printed"\n'
     (toy.path / "bin/toyssh").write_text(f"#!/bin/sh\n{ssh}")
-
-    async def main() -> None:
-        context = {"SSH:HOST": "toy"}
-        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
-            (toy.path / "odd").write_text(
-                f"for f in {toy.path.parent / 'work'}/*/*/.gpe/id; do\n"
-                f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
-            )
-            with pytest.raises(OutcomeUnknownError, match=words) as caught:
-                await target.submit(JOB, key="k")
-            assert caught.value.message.count("whether the job was submitted is not known") == 1
-            assert [record.key for record in target.store.list_interrupted_submissions(target.name)] == ["k"]
-            (toy.path / "odd").unlink()
-            for file in toy.path.parent.glob("work/*/*/.gpe/*.away"):
-                file.rename(file.with_suffix(""))
-            job = await target.submit(JOB, key="k")
-            assert [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]
-        assert len(toy.submissions) == 1
-
-    asyncio.run(main())
+    context = {"SSH:HOST": "toy"}
+    async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+        (toy.path / "odd").write_text(
+            f"for f in {toy.path.parent / 'work'}/*/*/.gpe/id; do\n"
+            f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
+        )
+        with pytest.raises(OutcomeUnknownError, match=words) as caught:
+            await target.submit(JOB, key="k")
+        assert caught.value.message.count("whether the job was submitted is not known") == 1
+        assert [record.key for record in target.store.list_interrupted_submissions(target.name)] == ["k"]
+        (toy.path / "odd").unlink()
+        for file in toy.path.parent.glob("work/*/*/.gpe/*.away"):
+            file.rename(file.with_suffix(""))
+        job = await target.submit(JOB, key="k")
+        assert [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]
+    assert len(toy.submissions) == 1
 
 
-def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
+async def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
     """START killed between the job's id and its link: without a link, nobody finds the job's end."""
     link = toy.path / "bin/ln"
     link.write_text('#!/bin/sh\ncase $* in *-sfn*) kill -s KILL $PPID; exit 1 ;; esac\nexec /bin/ln "$@"\n')
     link.chmod(0o755)
     (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
-                await target.submit(JOB, key="k")
-        link.unlink()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            (found,) = await target.recover_submissions(resubmit=False)
-            assert found.job_id == await target.submit(JOB, key="k") == "1"
-            assert await target._scripts.find_job_directory("1") == found.record.directory
-        assert toy.submissions == [found.record.directory]
-
-    asyncio.run(main())
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
+            await target.submit(JOB, key="k")
+    link.unlink()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        (found,) = await target.recover_submissions(resubmit=False)
+        assert found.job_id == await target.submit(JOB, key="k") == "1"
+        assert await target._scripts.find_job_directory("1") == found.record.directory
+    assert toy.submissions == [found.record.directory]
 
 
-def test_a_submission_that_is_only_looked_for_is_not_made(toy: Toy) -> None:
-    """What was cut off before the batch system had it stays in the record as it is."""
-    (toy.path / "bin/mkdir").write_text("#!/bin/sh\nkill -s KILL $PPID\n")
-    (toy.path / "bin/mkdir").chmod(0o755)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(OutcomeUnknownError, match="killed by signal 9"):
-                await target.submit(JOB, key="k")
-            (toy.path / "bin/mkdir").unlink()
-            (found,) = await target.recover_submissions(resubmit=False)
-            assert (found.job_id, found.error) == (None, None)
-            assert [record.key for record in target.store.list_interrupted_submissions("toy")] == ["k"]
-        assert toy.submissions == []
-
-    asyncio.run(main())
-
-
-def test_two_processes_with_one_key(toy: Toy, tmp_path: Path) -> None:
-    """Eight processes submit with one key at a time: one job, whoever is first."""
-    children = []
-    for _ in range(8):
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                for _ in range(600):
-                    try:
-                        job = asyncio.run(submit(toy, str(tmp_path / "s.db"), "k"))
-                    except StoreError:  # another one is at it
-                        time.sleep(0.05)
-                    else:
-                        (tmp_path / f"id.{os.getpid()}").write_text(job)
-                        code = 0
-                        break
-            finally:
-                os._exit(code)
-        children.append(pid)
-    assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 8
-    assert len({file.read_text() for file in tmp_path.glob("id.*")}) == 1
-    assert len(toy.submissions) == 1
-
-
-def test_a_link_that_could_not_be_made_is_made_up_for(
+async def test_a_link_that_could_not_be_made_is_made_up_for(
     load: Callable[[str], Profile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A home without space: the job runs, and is found by its directory when there is room again."""
@@ -323,19 +206,12 @@ def test_a_link_that_could_not_be_made_is_made_up_for(
     links = home / ".gpe" / "jobs" / "made"
     links.mkdir(parents=True)
     links.chmod(0o500)
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(load(""), store=store, timing=QUICK) as target:
-            job_id = await target.submit(JOB)
-            record = store.find_job(target.name, job_id)
-            assert record is not None
-            (links / job_id).unlink(missing_ok=True)  # root may write there all the same
-            links.chmod(0o700)
-            end = await asyncio.wait_for(target.wait(job_id), 30)
-            assert (end.state, end.exit_code) == (JobState.DONE, 3)
-            directories[links / job_id] = record.directory
-
-    directories: dict[Path, str] = {}
-    asyncio.run(main())
-    assert all(os.path.realpath(link) == os.path.realpath(there) for link, there in directories.items())
+    store = Store()
+    async with TargetSystem(load(""), store=store, timing=QUICK) as target:
+        job_id = await target.submit(JOB)
+        record = get_record(store, target.name, job_id)
+        (links / job_id).unlink(missing_ok=True)  # root may write there all the same
+        links.chmod(0o700)
+        end = await asyncio.wait_for(target.wait(job_id), 30)
+        assert (end.state, end.exit_code) == (JobState.DONE, 3)
+    assert (links / job_id).samefile(record.directory)

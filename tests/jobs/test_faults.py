@@ -37,11 +37,12 @@ from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.jobs.conftest import shell
+from tests.jobs.conftest import get_record, shell
 from tests.profiles.test_pbs import OPENPBS
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from osprofile.profile.model import Profile
@@ -213,8 +214,9 @@ def site(request: pytest.FixtureRequest, make_site: Callable[[str], FaultySite])
     return make_site(request.param)
 
 
-def run(main: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 60))
+@pytest.fixture
+def target(site: FaultySite) -> TargetSystem:
+    return TargetSystem(site.profile, timing=QUICK)
 
 
 HANGS = """#!/bin/sh
@@ -246,176 +248,151 @@ QUESTIONS = {
 
 @pytest.mark.hunt(2)
 @pytest.mark.parametrize("fault", QUESTIONS)
-def test_questions(
+async def test_questions(
     site: FaultySite, fault: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, by_command, by_shell, words = QUESTIONS[fault]
     monkeypatch.setattr(process, "KILL_GRACE", 0.3)
     error = by_shell if site.name == "linux" else by_command
     caplog.set_level(logging.WARNING)
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            job, other = await target.submit(JOB), await target.submit(JOB)
-            before = await target.statuses()
-            assert {s.state for s in before.values()} <= {JobState.QUEUED, JobState.RUNNING}
-            events = target.events()
-            if error is ScriptTimeoutError:
-                target._shell._time_limit = 1
-            site.replace_command(site.query_command, text)
-            with pytest.raises(error, match=words) as caught:
-                await target.statuses()
-            assert str(caught.value).startswith("GET_JOB_STATUS")
-            while not caplog.records:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-            assert {j: target.jobs.get_status(j).state for j in (job, other)} == {
-                j: s.state for j, s in before.items()
-            }
-            assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None, None]
-            site.restore_commands()
-            target._shell._time_limit = 30
-            site.end(job)
-            event = await anext(events)
-            assert (event.job_id, event.state, event.status.exit_code) == (job, JobState.DONE, 3)
-            assert (await target.statuses())[other].state is before[other].state
-
-    run(main())
+    async with TargetSystem(site.profile, timing=QUICK) as target:
+        job, other = await target.submit(JOB), await target.submit(JOB)
+        before = await target.statuses()
+        assert {s.state for s in before.values()} <= {JobState.QUEUED, JobState.RUNNING}
+        events = target.events()
+        if error is ScriptTimeoutError:
+            target._shell._time_limit = 1
+        site.replace_command(site.query_command, text)
+        with pytest.raises(error, match=words) as caught:
+            await target.statuses()
+        assert str(caught.value).startswith("GET_JOB_STATUS")
+        await wait_until_async(lambda: caplog.records)
+        assert {j: target.jobs.get_status(j).state for j in (job, other)} == {
+            j: s.state for j, s in before.items()
+        }
+        assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None, None]
+        site.restore_commands()
+        target._shell._time_limit = 30
+        site.end(job)
+        event = await anext(events)
+        assert (event.job_id, event.state, event.status.exit_code) == (job, JobState.DONE, 3)
+        assert (await target.statuses())[other].state is before[other].state
     assert all(record.levelno == logging.WARNING for record in caplog.records), caplog.text
     assert "job states are not updated" in caplog.text
     assert not any(map(is_alive, site.pids())), "a hanging command was left behind"
 
 
-def test_an_empty_answer(site: FaultySite) -> None:
+async def test_an_empty_answer(site: FaultySite, target: TargetSystem) -> None:
     """Nobody knows the jobs any more: that is no failure, and no end before the grace period."""
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            job = await target.submit(JOB)
-            before = await target.statuses()
-            events = target.events()
-            site.replace_command(site.query_command, "#!/bin/sh\n")
-            (found,) = (await target.statuses()).values()
-            expected = target.jobs.get_status(job)  # it may have begun since `before`
-            assert found == expected._replace(reason=UNKNOWN_JOB_REASON)
-            assert found.state in {before[job].state, JobState.RUNNING}
-            while target.query_count < 6:  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-            assert target.jobs.get_status(job) == expected
-            site.restore_commands()
-            site.end(job)
-            event = await anext(events)
-            assert (event.state, event.status.exit_code) == (JobState.DONE, 3)
-
-    run(main())
+    job = await target.submit(JOB)
+    before = await target.statuses()
+    events = target.events()
+    site.replace_command(site.query_command, "#!/bin/sh\n")
+    (found,) = (await target.statuses()).values()
+    expected = target.jobs.get_status(job)  # it may have begun since `before`
+    assert found == expected._replace(reason=UNKNOWN_JOB_REASON)
+    assert found.state in {before[job].state, JobState.RUNNING}
+    await wait_until_async(lambda: target.query_count >= 6)
+    assert target.jobs.get_status(job) == expected
+    site.restore_commands()
+    site.end(job)
+    event = await anext(events)
+    assert (event.state, event.status.exit_code) == (JobState.DONE, 3)
 
 
 @pytest.mark.parametrize("name", ["slurm", "pbs"])
-def test_an_unknown_word_and_a_broken_line(
+async def test_an_unknown_word_and_a_broken_line(
     make_site: Callable[[str], FaultySite], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A word that the profile does not know, and a line that breaks off, stop nobody else."""
     site = make_site(name)
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            strange, broken, good = [await target.submit(JOB) for _ in range(3)]
-            await target.statuses()
-            n = strange.partition(".")[0]
-            (site.here / "jobs" / n / "state").write_text("PURPLE\n")
-            b = broken.partition(".")[0]
-            edit = {"slurm": f"s/^{b}|.*/{b}|RUN/", "pbs": f"s/^Job Id: {b}[.].*/Job Id: {b}/"}
-            real = site.here / "bin" / f"real-{site.query_command}"
-            (site.here / "bin" / site.query_command).rename(real)
-            site.replace_command(site.query_command, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n')
-            site.end(good)
-            assert (await target.wait(good)).exit_code == 3
-            known = await target.statuses()
-            assert (known[strange].state, known[strange].native_state) == (JobState.QUEUED, "PURPLE")
-            assert known[strange].unknown_word
-            assert known[broken].state is JobState.QUEUED
-            now = await target.status(strange)
-            assert (now.state, now.native_state, now.unknown_word) == (JobState.QUEUED, "PURPLE", True)
-            site.restore_commands()
-            for job in (strange, broken):
-                site.end(job)
-                assert (await target.wait(job)).exit_code == 3
-
-    run(main())
+    async with TargetSystem(site.profile, timing=QUICK) as target:
+        strange, broken, good = [await target.submit(JOB) for _ in range(3)]
+        await target.statuses()
+        n = strange.partition(".")[0]
+        (site.here / "jobs" / n / "state").write_text("PURPLE\n")
+        b = broken.partition(".")[0]
+        edit = {"slurm": f"s/^{b}|.*/{b}|RUN/", "pbs": f"s/^Job Id: {b}[.].*/Job Id: {b}/"}
+        real = site.here / "bin" / f"real-{site.query_command}"
+        (site.here / "bin" / site.query_command).rename(real)
+        site.replace_command(site.query_command, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n')
+        site.end(good)
+        assert (await target.wait(good)).exit_code == 3
+        known = await target.statuses()
+        assert (known[strange].state, known[strange].native_state) == (JobState.QUEUED, "PURPLE")
+        assert known[strange].unknown_word
+        assert known[broken].state is JobState.QUEUED
+        now = await target.status(strange)
+        assert (now.state, now.native_state, now.unknown_word) == (JobState.QUEUED, "PURPLE", True)
+        site.restore_commands()
+        for job in (strange, broken):
+            site.end(job)
+            assert (await target.wait(job)).exit_code == 3
     assert "is in state 'PURPLE'" in caplog.text
 
 
-def test_a_query_that_fails_for_one_job_alone(make_site: Callable[[str], FaultySite]) -> None:
+async def test_a_query_that_fails_for_one_job_alone(make_site: Callable[[str], FaultySite]) -> None:
     """It is listed no more, and just then nobody can say what became of it: it is not missing."""
     site = make_site("slurm")
     real = site.here / "real-squeue"
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            job = await target.submit(JOB)
-            before = await target.statuses()
-            (site.here / "jobs/1/state").rename(site.here / "jobs/1/away")
-            (site.here / "bin" / "squeue").rename(real)
-            words = "slurm_load_jobs error: Unable to contact slurm controller"
-            refuses = f'case " $* " in *" -j "*) echo "{words}" >&2; exit 1 ;; esac'
-            site.replace_command("squeue", f'#!/bin/sh\n{refuses}\nexec {real} "$@"\n')
-            assert (await target.statuses())[job].state is before[job].state
-            assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None]
-            with pytest.raises(ScriptFailedError, match=words):
-                await target.status(job)
-
-    run(main())
+    async with TargetSystem(site.profile, timing=QUICK) as target:
+        job = await target.submit(JOB)
+        before = await target.statuses()
+        (site.here / "jobs/1/state").rename(site.here / "jobs/1/away")
+        (site.here / "bin" / "squeue").rename(real)
+        words = "slurm_load_jobs error: Unable to contact slurm controller"
+        refuses = f'case " $* " in *" -j "*) echo "{words}" >&2; exit 1 ;; esac'
+        site.replace_command("squeue", f'#!/bin/sh\n{refuses}\nexec {real} "$@"\n')
+        assert (await target.statuses())[job].state is before[job].state
+        assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None]
+        with pytest.raises(ScriptFailedError, match=words):
+            await target.status(job)
 
 
 WAYS = {"recorded": True, "not recorded": False}
 
 
 @pytest.mark.parametrize("recorded", WAYS.values(), ids=WAYS)
-def test_an_id_that_the_batch_system_tells_in_a_longer_form(
+async def test_an_id_that_the_batch_system_tells_in_a_longer_form(
     make_site: Callable[[str], FaultySite], recorded: bool
 ) -> None:
     """PBS takes 1 for 1.pbs0, and tells of the job by its whole id."""
     site = make_site("pbs")
     site.replace_command("qdel", (OPENPBS / "qdel").read_text())
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(site.profile, store=store, timing=QUICK) as target:
-            for number in ("1", "2", "3"):
-                assert await target.submit(JOB) == f"{number}.pbs0"
-        kept = store if recorded else None
-        async with TargetSystem(site.profile, store=kept, timing=QUICK) as target:
-            events = target.events()
-            assert (await target.watch("1")).job_id == "1.pbs0"
-            waiting = asyncio.ensure_future(target.wait("1"))
-            await asyncio.sleep(1)
-            assert not waiting.done()
-            known = target.get_cached_status("1")
-            assert known is not None
-            assert known.state is JobState.QUEUED
-            site.end("1.pbs0")
-            ended = await waiting
-            assert (ended.job_id, ended.exit_code) == ("1.pbs0", 3)
-            assert (await anext(events)).job_id == "1.pbs0"
-            for job in ("1", "1.pbs0"):
-                for again in (await target.status(job), await target.wait(job)):
-                    assert (again.job_id, again.exit_code) == ("1.pbs0", 3)
-            found = await target.statuses(["1", "2", "2.pbs0"])
-            assert {j: (s.job_id, s.state) for j, s in found.items()} == {
-                "1": ("1.pbs0", JobState.DONE),
-                "2": ("2.pbs0", JobState.QUEUED),
-                "2.pbs0": ("2.pbs0", JobState.QUEUED),
-            }
-            await target.watch("2")
-            target.unwatch("2")
-            assert target.get_cached_status("2") is None
-            await target.abort("3")
-            if recorded:
-                record = store.find_job("pbs", "3.pbs0")
-                assert record is not None
-                assert record.aborted_at is not None
-            assert (await target.wait("3")).state is JobState.REMOVED
-
-    run(main())
+    store = Store()
+    async with TargetSystem(site.profile, store=store, timing=QUICK) as target:
+        for number in ("1", "2", "3"):
+            assert await target.submit(JOB) == f"{number}.pbs0"
+    kept = store if recorded else None
+    async with TargetSystem(site.profile, store=kept, timing=QUICK) as target:
+        events = target.events()
+        assert (await target.watch("1")).job_id == "1.pbs0"
+        waiting = asyncio.ensure_future(target.wait("1"))
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        known = target.get_cached_status("1")
+        assert known is not None
+        assert known.state is JobState.QUEUED
+        site.end("1.pbs0")
+        ended = await waiting
+        assert (ended.job_id, ended.exit_code) == ("1.pbs0", 3)
+        assert (await anext(events)).job_id == "1.pbs0"
+        for job in ("1", "1.pbs0"):
+            for again in (await target.status(job), await target.wait(job)):
+                assert (again.job_id, again.exit_code) == ("1.pbs0", 3)
+        found = await target.statuses(["1", "2", "2.pbs0"])
+        assert {j: (s.job_id, s.state) for j, s in found.items()} == {
+            "1": ("1.pbs0", JobState.DONE),
+            "2": ("2.pbs0", JobState.QUEUED),
+            "2.pbs0": ("2.pbs0", JobState.QUEUED),
+        }
+        await target.watch("2")
+        target.unwatch("2")
+        assert target.get_cached_status("2") is None
+        await target.abort("3")
+        if recorded:
+            assert get_record(store, "pbs", "3.pbs0").aborted_at is not None
+        assert (await target.wait("3")).state is JobState.REMOVED
 
 
 # What submits; words; is the outcome known, by a batch system's command and by linux's setsid?
@@ -429,81 +406,66 @@ SUBMISSIONS = {
 
 
 @pytest.mark.parametrize("fault", SUBMISSIONS)
-def test_submissions(site: FaultySite, fault: str) -> None:
+async def test_submissions(site: FaultySite, target: TargetSystem, fault: str) -> None:
     text, words, by_command, by_setsid = SUBMISSIONS[fault]
     is_known = by_setsid if site.name == "linux" else by_command
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            job = await target.submit(JOB)
-            site.replace_command(site.submit_command, text)
-            error = ScriptFailedError if is_known else OutcomeUnknownError
-            with pytest.raises(error, match=words) as caught:
-                await target.submit(JOB)
-            is_refused = is_known and text == STRIKE
-            assert (" refused the job: " in str(caught.value)) == is_refused
-            assert str(caught.value).startswith("START failed") != is_refused
-            assert site.jobs == [site.jobs[0]]
-            assert len(target.store.list_interrupted_submissions(target.name)) == (not is_known)
-            site.end(job)  # the other job goes on
-            assert (await target.wait(job)).exit_code == 3
-            site.restore_commands()
-            await target.submit(JOB)
-
-    run(main())
+    job = await target.submit(JOB)
+    site.replace_command(site.submit_command, text)
+    error = ScriptFailedError if is_known else OutcomeUnknownError
+    with pytest.raises(error, match=words) as caught:
+        await target.submit(JOB)
+    is_refused = is_known and text == STRIKE
+    assert (" refused the job: " in str(caught.value)) == is_refused
+    assert str(caught.value).startswith("START failed") != is_refused
+    assert site.jobs == [site.jobs[0]]
+    assert len(target.store.list_interrupted_submissions(target.name)) == (not is_known)
+    site.end(job)  # the other job goes on
+    assert (await target.wait(job)).exit_code == 3
+    site.restore_commands()
+    await target.submit(JOB)
 
 
-def test_a_submission_that_hangs(site: FaultySite) -> None:
+async def test_a_submission_that_hangs(site: FaultySite) -> None:
     """It is cut off, may have been submitted, and is completed later. Others go on meanwhile."""
-
-    async def main() -> None:
-        path = str(site.here / "jobs.db")
-        async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
-            job = await target.submit(JOB)
-            site.replace_command(site.submit_command, HANGS.format(trap=""))
-            hanging = asyncio.ensure_future(target.submit(JOB, key="k"))
-            while not site.pids():  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-            site.end(job)
-            assert (await target.wait(job)).exit_code == 3
-            assert not hanging.done()
-            hanging.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await hanging
-        async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
-            target._shell._time_limit = 1
-            with pytest.raises(OutcomeUnknownError, match="START: did not end within 1 s"):
-                await target.submit(JOB, key="k")
-            assert [r.key for r in target.store.list_interrupted_submissions(target.name)] == ["k"]
-            before = site.jobs
-            for pid in site.pids():  # a hanging submission is not killed: it may yet get done
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            site.restore_commands()
-        async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
-            (found,) = await target.recover_submissions()
-            assert found.error is None
-            assert found.job_id is not None
-            assert await target.submit(JOB, key="k") == found.job_id
-            assert len(site.jobs) == len(before) + 1
-            site.end(found.job_id)
-            assert (await target.wait(found.job_id)).exit_code == 3
-
-    run(main())
+    path = str(site.here / "jobs.db")
+    async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
+        job = await target.submit(JOB)
+        site.replace_command(site.submit_command, HANGS.format(trap=""))
+        hanging = asyncio.ensure_future(target.submit(JOB, key="k"))
+        await wait_until_async(site.pids)
+        site.end(job)
+        assert (await target.wait(job)).exit_code == 3
+        assert not hanging.done()
+        hanging.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await hanging
+    async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
+        target._shell._time_limit = 1
+        with pytest.raises(OutcomeUnknownError, match="START: did not end within 1 s"):
+            await target.submit(JOB, key="k")
+        assert [r.key for r in target.store.list_interrupted_submissions(target.name)] == ["k"]
+        before = site.jobs
+        for pid in site.pids():  # a hanging submission is not killed: it may yet get done
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        site.restore_commands()
+    async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
+        (found,) = await target.recover_submissions()
+        assert found.error is None
+        assert found.job_id is not None
+        assert await target.submit(JOB, key="k") == found.job_id
+        assert len(site.jobs) == len(before) + 1
+        site.end(found.job_id)
+        assert (await target.wait(found.job_id)).exit_code == 3
 
 
-def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
+async def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite, target: TargetSystem) -> None:
     directory = site.here / "given"
     (directory / ".gpe").mkdir(mode=0o700, parents=True)
     directory.chmod(0o700)
     (directory / ".gpe/id").write_text("$(touch hacked); no id\n")
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            with pytest.raises(OutcomeUnknownError, match="does not contain a job id"):
-                await target.submit(shell("true", working_directory=str(directory)))
-
-    run(main())
+    with pytest.raises(OutcomeUnknownError, match="does not contain a job id"):
+        await target.submit(shell("true", working_directory=str(directory)))
     assert {path.name for path in (directory / ".gpe").iterdir()} <= {"id", "lock"}  # nothing was submitted
 
 
@@ -518,30 +480,24 @@ def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
         ("/", "field WORKING_DIRECTORY: .*does not match"),
     ],
 )
-def test_working_directories_that_cannot_be(site: FaultySite, directory: str, words: str) -> None:
-    async def main() -> None:
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            with pytest.raises((ScriptFailedError, ValueRefusedError), match=words):
-                await target.submit(shell("true", working_directory=directory))
-            assert target.store.list_all_jobs() == []
-
-    run(main())
+async def test_working_directories_that_cannot_be(
+    site: FaultySite, target: TargetSystem, directory: str, words: str
+) -> None:
+    with pytest.raises((ScriptFailedError, ValueRefusedError), match=words):
+        await target.submit(shell("true", working_directory=directory))
+    assert target.store.list_all_jobs() == []
     assert site.jobs == []
 
 
-def test_files_that_cannot_grow(site: FaultySite) -> None:
+async def test_files_that_cannot_grow(site: FaultySite, target: TargetSystem) -> None:
     """As on a full disk: the job script cannot be written whole, and so nothing is submitted."""
     deployment = deployment_script(static_scripts(site.profile, {}))
-    assert run_script(get_shell_command(site.profile, {}), deployment).exit_code == 0
+    command = get_shell_command(site.profile, {})
+    assert (await asyncio.to_thread(run_script, command, deployment)).exit_code == 0
     for trap in ("trap '' XFSZ", ""):
         site.replace_command("shell", f'#!/bin/sh\n{trap}\nulimit -f 1\nexec sh "$@"\n')
-
-        async def main() -> None:
-            async with TargetSystem(site.profile, timing=QUICK) as target:
-                with pytest.raises((ScriptFailedError, OutcomeUnknownError), match=r"START"):
-                    await target.submit(shell("true " + "x" * 5000))
-
-        run(main())
+        with pytest.raises((ScriptFailedError, OutcomeUnknownError), match=r"START"):
+            await target.submit(shell("true " + "x" * 5000))
         assert site.jobs == []
         assert not [*site.here.glob("work/*/*/.gpe/id")]
 
@@ -562,21 +518,18 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "jobs.db")
 
 
-def test_nothing_is_submitted_that_cannot_be_recorded(site: FaultySite, record: str) -> None:
-    async def main() -> None:
-        async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            job = await target.submit(JOB)
-            with contextlib.closing(lock_database(record)), pytest.raises(StoreError, match="locked"):
-                await target.submit(JOB)
-            size = target.store._db.execute("PRAGMA page_count").fetchone()[0]
-            target.store._db.execute(f"PRAGMA max_page_count = {size}")
-            with pytest.raises(StoreError, match="full"):
-                await target.submit(shell("true " + "x" * 100_000))
-            assert len(site.jobs) == 1
-            site.end(job)
-            assert (await target.wait(job)).exit_code == 3
-
-    run(main())
+async def test_nothing_is_submitted_that_cannot_be_recorded(site: FaultySite, record: str) -> None:
+    async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
+        job = await target.submit(JOB)
+        with contextlib.closing(lock_database(record)), pytest.raises(StoreError, match="locked"):
+            await target.submit(JOB)
+        size = target.store._db.execute("PRAGMA page_count").fetchone()[0]
+        target.store._db.execute(f"PRAGMA max_page_count = {size}")
+        with pytest.raises(StoreError, match="full"):
+            await target.submit(shell("true " + "x" * 100_000))
+        assert len(site.jobs) == 1
+        site.end(job)
+        assert (await target.wait(job)).exit_code == 3
 
 
 WAITS = """#!/bin/sh
@@ -586,85 +539,67 @@ until [ -e "$FAKE/go" ]; do sleep 0.02; done
 """
 
 
-def test_an_id_comes_back_though_it_cannot_be_recorded(
+async def test_an_id_comes_back_though_it_cannot_be_recorded(
     site: FaultySite, record: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     real = site.here / f"real-{site.submit_command}"
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            (site.here / "bin" / site.submit_command).rename(real)
-            site.replace_command(site.submit_command, WAITS.format(then=f'exec {real} "$@"'))
-            going = asyncio.ensure_future(target.submit(JOB, key="k"))
-            while not (site.here / "begun").exists():  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-            with contextlib.closing(lock_database(record)):
-                (site.here / "go").touch()
-                job = await going
-                assert await target.submit(JOB, key="k") == job
-            assert len(site.jobs) == 1
+    async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
+        (site.here / "bin" / site.submit_command).rename(real)
+        site.replace_command(site.submit_command, WAITS.format(then=f'exec {real} "$@"'))
+        going = asyncio.ensure_future(target.submit(JOB, key="k"))
+        await wait_until_async((site.here / "begun").exists)
+        with contextlib.closing(lock_database(record)):
+            (site.here / "go").touch()
+            job = await going
             assert await target.submit(JOB, key="k") == job
-            found = target.store.find_job(target.name, job)
-            assert found is not None
-            site.end(job)
-            assert (await target.wait(job)).exit_code == 3
-
-    run(main())
+        assert len(site.jobs) == 1
+        assert await target.submit(JOB, key="k") == job
+        assert target.store.find_job(target.name, job) is not None
+        site.end(job)
+        assert (await target.wait(job)).exit_code == 3
     assert "is not recorded" in caplog.text
     assert "locked" in caplog.text
 
 
-def test_a_failure_is_told_though_it_cannot_be_recorded(site: FaultySite, record: str) -> None:
-    async def main() -> None:
-        async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            site.replace_command(site.submit_command, WAITS.format(then="echo 'on strike' >&2; exit 3"))
-            going = asyncio.ensure_future(target.submit(JOB))
-            while not (site.here / "begun").exists():  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-            with contextlib.closing(lock_database(record)):
-                (site.here / "go").touch()
-                with pytest.raises(ScriptFailedError, match="on strike"):
-                    await going
-
-    run(main())
+async def test_a_failure_is_told_though_it_cannot_be_recorded(site: FaultySite, record: str) -> None:
+    async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
+        site.replace_command(site.submit_command, WAITS.format(then="echo 'on strike' >&2; exit 3"))
+        going = asyncio.ensure_future(target.submit(JOB))
+        await wait_until_async((site.here / "begun").exists)
+        with contextlib.closing(lock_database(record)):
+            (site.here / "go").touch()
+            with pytest.raises(ScriptFailedError, match="on strike"):
+                await going
     assert site.jobs == []
 
 
-def test_a_job_is_aborted_though_that_cannot_be_recorded(
+async def test_a_job_is_aborted_though_that_cannot_be_recorded(
     make_site: Callable[[str], FaultySite], record: str
 ) -> None:
     site = make_site("linux")
-
-    async def main() -> None:
-        async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            job = await target.submit(JOB)
-            with contextlib.closing(lock_database(record)):
-                await target.abort(job)
-                assert (await target.wait(job)).state is JobState.REMOVED
-
-    run(main())
+    async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
+        job = await target.submit(JOB)
+        with contextlib.closing(lock_database(record)):
+            await target.abort(job)
+            assert (await target.wait(job)).state is JobState.REMOVED
 
 
-def test_a_record_that_is_damaged_underneath(site: FaultySite, record: str) -> None:
+async def test_a_record_that_is_damaged_underneath(site: FaultySite, record: str) -> None:
     """It is told as what it is; without it, live jobs can still be reached."""
-
-    async def main() -> None:
-        first = Store(record)
-        async with TargetSystem(site.profile, store=first, timing=QUICK) as target:
-            job = await target.submit(JOB)
-        first.close()
-        with open(record, "r+b") as file:  # noqa: ASYNC230
-            file.seek(100)
-            file.write(b"\xff" * 3000)
-        with pytest.raises(StoreError, match=r"jobs\.db"):
-            async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-                await target.submit(JOB)
-        async with TargetSystem(site.profile, timing=QUICK) as target:
-            assert (await target.status(job)).state in {JobState.QUEUED, JobState.RUNNING}
-            site.end(job)
-            assert (await target.wait(job)).exit_code == 3
-
-    run(main())
+    first = Store(record)
+    async with TargetSystem(site.profile, store=first, timing=QUICK) as target:
+        job = await target.submit(JOB)
+    first.close()
+    with open(record, "r+b") as file:  # noqa: ASYNC230
+        file.seek(100)
+        file.write(b"\xff" * 3000)
+    with pytest.raises(StoreError, match=r"jobs\.db"):
+        async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
+            await target.submit(JOB)
+    async with TargetSystem(site.profile, timing=QUICK) as target:
+        assert (await target.status(job)).state in {JobState.QUEUED, JobState.RUNNING}
+        site.end(job)
+        assert (await target.wait(job)).exit_code == 3
     assert len(site.jobs) == 1
 
 

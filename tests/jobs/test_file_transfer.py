@@ -26,7 +26,7 @@ BYTES = bytes(range(256)) * 1000 + b"\nEND\n"
 
 
 @pytest.fixture
-def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
     """Return a target system for this machine, with its own home directory."""
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -35,6 +35,13 @@ def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
 
 def list_names(path: Path) -> list[str]:
     return sorted(os.listdir(path))
+
+
+async def download(target: TargetSystem, path: Path) -> bytes:
+    with tempfile.TemporaryFile() as file:
+        await target.files.download_file(str(path), file.fileno())
+        file.seek(0)
+        return file.read()
 
 
 async def wait_for_output(directory: str, words: str) -> None:
@@ -46,63 +53,43 @@ async def wait_for_output(directory: str, words: str) -> None:
 
 @pytest.mark.parametrize("part", [file_transfer.TRANSFER_CHUNK_SIZE, 1000, len(BYTES)])
 @pytest.mark.parametrize("data", [b"", b"a", BYTES])
-def test_there_and_back(
-    linux: TargetSystem, tmp_path: Path, data: bytes, part: int, monkeypatch: pytest.MonkeyPatch
+async def test_there_and_back(
+    target: TargetSystem, tmp_path: Path, data: bytes, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_transfer, "TRANSFER_CHUNK_SIZE", part)
-
-    async def main() -> None:
-        async with linux as target:
-            path = tmp_path / "new" / "it"
-            await target.files.upload_file(io.BytesIO(data), str(path), 0o640)
-            assert path.read_bytes() == data
-            assert path.stat().st_mode & 0o7777 == 0o640
-            assert path.parent.stat().st_mode & 0o7777 == 0o700
-            await target.files.upload_file(io.BytesIO(b"shorter"), str(path))
-            assert (path.read_bytes(), path.stat().st_mode & 0o7777) == (b"shorter", 0o600)
-            await target.files.upload_file(io.BytesIO(data), str(path))
-            with tempfile.TemporaryFile() as file:
-                await target.files.download_file(str(path), file.fileno())
-                file.seek(0)
-                assert file.read() == data
-            assert [p.name for p in path.parent.iterdir()] == ["it"]
-
-    asyncio.run(main())
+    path = tmp_path / "new" / "it"
+    await target.files.upload_file(io.BytesIO(data), str(path), 0o640)
+    assert path.read_bytes() == data
+    assert path.stat().st_mode & 0o7777 == 0o640
+    assert path.parent.stat().st_mode & 0o7777 == 0o700
+    await target.files.upload_file(io.BytesIO(b"shorter"), str(path))
+    assert (path.read_bytes(), path.stat().st_mode & 0o7777) == (b"shorter", 0o600)
+    await target.files.upload_file(io.BytesIO(data), str(path))
+    assert await download(target, path) == data
+    assert [p.name for p in path.parent.iterdir()] == ["it"]
 
 
-def test_hostile_names(linux: TargetSystem, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with linux as target:
-            for number, name in enumerate(VALUES):
-                path = tmp_path / str(number) / name.replace("/", "_")
-                await target.files.upload_file(io.BytesIO(name.encode()), str(path))
-                assert path.read_bytes() == name.encode()
-                with tempfile.TemporaryFile() as file:
-                    await target.files.download_file(str(path), file.fileno())
-                    file.seek(0)
-                    assert file.read() == name.encode()
-
-    asyncio.run(main())
+async def test_hostile_names(target: TargetSystem, tmp_path: Path) -> None:
+    for number, name in enumerate(VALUES):
+        path = tmp_path / str(number) / name.replace("/", "_")
+        await target.files.upload_file(io.BytesIO(name.encode()), str(path))
+        assert path.read_bytes() == name.encode()
+        assert await download(target, path) == name.encode()
 
 
-def test_what_cannot_be_written_or_read(linux: TargetSystem, tmp_path: Path) -> None:
+async def test_what_cannot_be_written_or_read(target: TargetSystem, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "directory").mkdir()
     os.mkfifo(tmp_path / "pipe")
-
-    async def main() -> None:
-        async with linux as target:
-            for path in (tmp_path / "directory", tmp_path / "file" / "below"):
-                with pytest.raises(ScriptFailedError, match=f"writing {path} failed"):
-                    await target.files.upload_file(io.BytesIO(BYTES), str(path))
-            with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
-                await target.files.download_file(str(tmp_path / "none"), file.fileno())
-            for name in ("pipe", "directory", "none"):  # nobody writes to the pipe
-                with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
-                    async with asyncio.timeout(60):
-                        await target.files.download_file(str(tmp_path / name), file.fileno(), 0, 9)
-
-    asyncio.run(main())
+    for path in (tmp_path / "directory", tmp_path / "file" / "below"):
+        with pytest.raises(ScriptFailedError, match=f"writing {path} failed"):
+            await target.files.upload_file(io.BytesIO(BYTES), str(path))
+    with pytest.raises(ScriptFailedError):
+        await download(target, tmp_path / "none")
+    for name in ("pipe", "directory", "none"):  # nobody writes to the pipe
+        with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
+            async with asyncio.timeout(60):
+                await target.files.download_file(str(tmp_path / name), file.fileno(), 0, 9)
     assert list_names(tmp_path) == ["directory", "file", "home", "pipe"]
     assert list_names(tmp_path / "directory") == []
 
@@ -118,67 +105,51 @@ SMALL = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 """
 
 
-def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
     """As on a full disk: what cannot be written whole does not appear."""
     (tmp_path / "small.xml").write_text(SMALL)
     (tmp_path / "it").write_text("kept")
-
-    async def main() -> None:
-        async with TargetSystem(Repository().load_file(str(tmp_path / "small.xml"))) as target:
-            with pytest.raises(ScriptFailedError, match=r"writing .*/it failed"):
-                await target.files.upload_file(io.BytesIO(BYTES), str(tmp_path / "it"))
-
-    asyncio.run(main())
+    async with TargetSystem(Repository().load_file(str(tmp_path / "small.xml"))) as target:
+        with pytest.raises(ScriptFailedError, match=r"writing .*/it failed"):
+            await target.files.upload_file(io.BytesIO(BYTES), str(tmp_path / "it"))
     assert list_names(tmp_path) == ["it", "small.xml"]
     assert (tmp_path / "it").read_text() == "kept"
 
 
-def test_a_jobs_directory_is_known_without_the_record(linux: TargetSystem) -> None:
-    async def main() -> None:
-        async with linux as target, TargetSystem(linux.profile) as stranger:
-            job = await target.submit(shell("exit 0"))
-            assert (await target.wait(job)).exit_code == 0
-            assert await stranger.find_job_directory(job) == await target.find_job_directory(job)
-            for nobody in ("1-1-00000000", "..", "../..", "a/b", "'", "-P", ""):
-                with pytest.raises(JobNotFoundError):
-                    await stranger.find_job_directory(nobody)
-
-    asyncio.run(main())
+async def test_a_jobs_directory_is_known_without_the_record(target: TargetSystem) -> None:
+    job = await target.submit(shell("exit 0"))
+    assert (await target.wait(job)).exit_code == 0
+    async with TargetSystem(target.profile) as stranger:
+        assert await stranger.find_job_directory(job) == await target.find_job_directory(job)
+        for nobody in ("1-1-00000000", "..", "../..", "a/b", "'", "-P", ""):
+            with pytest.raises(JobNotFoundError):
+                await stranger.find_job_directory(nobody)
 
 
-def test_signals(linux: TargetSystem) -> None:
+async def test_signals(target: TargetSystem) -> None:
     script = "trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done"
-
-    async def main() -> None:
-        async with linux as target:
-            jobs = [await target.submit(shell(script, walltime=60)) for _ in range(3)]
-            for job in jobs:
-                await wait_for_output(await target.find_job_directory(job), "ready\n")
-            for job, number in zip(jobs, (10, 9, 12), strict=True):
-                await target.signal(job, number)
-            ends = [await target.wait(job) for job in jobs]
-            assert [(s.state, s.exit_code, s.signal) for s in ends] == [
-                (JobState.DONE, 5, None),
-                (JobState.FAILED, None, 9),
-                (JobState.FAILED, None, 12),
-            ]
-            with pytest.raises(ScriptFailedError, match="does not run on this machine"):
-                await target.signal(jobs[0], 10)
-
-    asyncio.run(main())
+    jobs = [await target.submit(shell(script, walltime=60)) for _ in range(3)]
+    for job in jobs:
+        await wait_for_output(await target.find_job_directory(job), "ready\n")
+    for job, number in zip(jobs, (10, 9, 12), strict=True):
+        await target.signal(job, number)
+    ends = [await target.wait(job) for job in jobs]
+    assert [(s.state, s.exit_code, s.signal) for s in ends] == [
+        (JobState.DONE, 5, None),
+        (JobState.FAILED, None, 9),
+        (JobState.FAILED, None, 12),
+    ]
+    with pytest.raises(ScriptFailedError, match="does not run on this machine"):
+        await target.signal(jobs[0], 10)
 
 
-def test_a_profile_that_sends_no_signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_profile_that_sends_no_signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "qstat").write_text("#!/bin/sh\nexit 1\n")
     (tmp_path / "qstat").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-
-    async def main() -> None:
-        async with TargetSystem(osprofile.load("sge"), timing=QUICK) as target:
-            with pytest.raises(ScriptFailedError, match="cannot send signal 10 to a job"):
-                await target.signal("7", 10)
-
-    asyncio.run(main())
+    async with TargetSystem(osprofile.load("sge"), timing=QUICK) as target:
+        with pytest.raises(ScriptFailedError, match="cannot send signal 10 to a job"):
+            await target.signal("7", 10)
 
 
 SHELLS = [name for name in ("dash", "bash", "ksh", "mksh", "yash", "busybox") if shutil.which(name)]
@@ -225,23 +196,19 @@ def test_the_parts_of_a_growing_file(shell: str, tmp_path: Path, monkeypatch: py
     assert (other.data, other.is_restarted) == (b"other", True)
 
 
-def test_a_part_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_part_is_limited(
+    target: TargetSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(file_transfer, "OUTPUT_PART_SIZE", 1000)
-
-    async def main() -> bytes:
-        data, position = b"", None
-        async with TargetSystem(osprofile.load("linux"), timing=QUICK) as target:
-            while (part := await target.files.read_file_part(str(tmp_path / "file"), position)) and part.data:
-                assert len(part.data) <= 1000
-                data, position = data + part.data, part.position
-            assert await target.files.read_file_part(str(tmp_path / "no such file")) is None
-            with pytest.raises(ScriptFailedError, match="No such file"):
-                await target.files.read_file_part(str(tmp_path / "none" / "file"))
-        return data
-
-    part = BYTES[:20_000]
-    (tmp_path / "file").write_bytes(part)
-    assert asyncio.run(main()) == part
+    (tmp_path / "file").write_bytes(BYTES[:20_000])
+    data, position = b"", None
+    while (part := await target.files.read_file_part(str(tmp_path / "file"), position)) and part.data:
+        assert len(part.data) <= 1000
+        data, position = data + part.data, part.position
+    assert data == BYTES[:20_000]
+    assert await target.files.read_file_part(str(tmp_path / "no such file")) is None
+    with pytest.raises(ScriptFailedError, match="No such file"):
+        await target.files.read_file_part(str(tmp_path / "none" / "file"))
 
 
 def test_what_is_no_part() -> None:

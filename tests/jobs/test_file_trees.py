@@ -1,8 +1,9 @@
 """Files and directories that are copied to a target and back: with the real profile `linux`, in real shells."""
 
+# ruff: noqa: ASYNC240 (nothing else runs in the event loop of a test)
+
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import shutil
@@ -22,14 +23,14 @@ from osprofile.errors import (
     ValueRefusedError,
 )
 from osprofile.jobs import file_trees
-from osprofile.jobs.file_trees import Channel, FetchedFile, measure, receive_archives
+from osprofile.jobs.file_trees import Channel, measure, receive_archives
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 from tests.profiles.test_hostile_values import VALUES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Iterable
 
     from osprofile.profile.model import Profile
 
@@ -54,20 +55,12 @@ exec {tar} "$@"
 
 
 @pytest.fixture
-def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
     """Return a target system for this machine, with its own home directory, which is the current one."""
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path / "home")
     return TargetSystem(osprofile.load("linux"), timing=QUICK)
-
-
-def run(target: TargetSystem, work: Callable[[TargetSystem], Coroutine[Any, Any, Any]]) -> Any:  # noqa: ANN401
-    async def main() -> Any:  # noqa: ANN401
-        async with target:
-            return await work(target)
-
-    return asyncio.run(main())
 
 
 def list_tree(path: Path) -> dict[str, object]:
@@ -96,14 +89,10 @@ def make_tree(path: Path) -> None:
         (path / "empty" / ".." / name).write_text(f"{number}\n")
 
 
-def test_a_directory_there_and_back(linux: TargetSystem, tmp_path: Path) -> None:
+async def test_a_directory_there_and_back(target: TargetSystem, tmp_path: Path) -> None:
     make_tree(tmp_path / "from")
-
-    async def work(target: TargetSystem) -> None:
-        await target.files.upload(str(tmp_path / "from"), str(tmp_path / "new" / "it's $(id)"))
-        await target.files.download(str(tmp_path / "new" / "it's $(id)"), str(tmp_path / "back"))
-
-    run(linux, work)
+    await target.files.upload(str(tmp_path / "from"), str(tmp_path / "new" / "it's $(id)"))
+    await target.files.download(str(tmp_path / "new" / "it's $(id)"), str(tmp_path / "back"))
     expected = list_tree(tmp_path / "from")
     assert list_tree(tmp_path / "new" / "it's $(id)") == expected
     assert list_tree(tmp_path / "back") == expected
@@ -113,19 +102,15 @@ def test_a_directory_there_and_back(linux: TargetSystem, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name", ["a b", "-n", "it's", "new\nline", "$(touch hostile)", "*", "[a]", NOT_UNICODE]
 )
-def test_a_file_there_and_back(linux: TargetSystem, tmp_path: Path, name: str) -> None:
+async def test_a_file_there_and_back(target: TargetSystem, tmp_path: Path, name: str) -> None:
     data = bytes(range(256)) * 5000
     source = tmp_path / "source"
     source.mkdir()
     (source / name).write_bytes(data)
     (source / name).chmod(0o640)
-
-    async def work(target: TargetSystem) -> None:
-        await target.files.upload(str(source / name), str(tmp_path / "new" / name))
-        await target.files.upload(str(source / name), str(tmp_path / "new" / name))
-        await target.files.download(str(tmp_path / "new" / name), name)
-
-    run(linux, work)
+    await target.files.upload(str(source / name), str(tmp_path / "new" / name))
+    await target.files.upload(str(source / name), str(tmp_path / "new" / name))
+    await target.files.download(str(tmp_path / "new" / name), name)
     for path in (tmp_path / "new" / name, Path(name)):
         assert path.read_bytes() == data
         assert stat.S_IMODE(path.stat().st_mode) == 0o640
@@ -133,28 +118,24 @@ def test_a_file_there_and_back(linux: TargetSystem, tmp_path: Path, name: str) -
     assert os.listdir(".") == [name]
 
 
-def test_what_cannot_be_copied(linux: TargetSystem, tmp_path: Path) -> None:
+async def test_what_cannot_be_copied(target: TargetSystem, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "directory").mkdir()
-
-    async def work(target: TargetSystem) -> None:
-        for source, path, error, said in (
-            ("file", "directory", ScriptFailedError, "directory: this is a directory"),
-            ("file", "file/below", ScriptFailedError, r"writing .*/file/below failed"),
-            ("none", "new", TargetError, "none': No such file or directory"),
-        ):
-            with pytest.raises(error, match=said):
-                await target.files.upload(str(tmp_path / source), str(tmp_path / path))
-        for path, local in (
-            ("none", "new"),
-            ("none/file", "new"),
-            ("file", "../directory"),
-            ("file", "../file/x"),
-        ):
-            with pytest.raises(TargetError):
-                await target.files.download(str(tmp_path / path), local)
-
-    run(linux, work)
+    for source, path, error, said in (
+        ("file", "directory", ScriptFailedError, "directory: this is a directory"),
+        ("file", "file/below", ScriptFailedError, r"writing .*/file/below failed"),
+        ("none", "new", TargetError, "none': No such file or directory"),
+    ):
+        with pytest.raises(error, match=said):
+            await target.files.upload(str(tmp_path / source), str(tmp_path / path))
+    for path, local in (
+        ("none", "new"),
+        ("none/file", "new"),
+        ("file", "../directory"),
+        ("file", "../file/x"),
+    ):
+        with pytest.raises(TargetError):
+            await target.files.download(str(tmp_path / path), local)
     assert sorted(os.listdir(tmp_path)) == ["directory", "file", "home"]
     assert list_tree(tmp_path / "directory") == {}
     assert (tmp_path / "file").read_text() == "kept"
@@ -164,8 +145,8 @@ def test_what_cannot_be_copied(linux: TargetSystem, tmp_path: Path) -> None:
 # Inputs of a job, and what is fetched
 
 
-def test_inputs_and_what_is_fetched(
-    linux: TargetSystem, tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_inputs_and_what_is_fetched(
+    target: TargetSystem, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     make_tree(tmp_path / "data")
     os.mkfifo(tmp_path / "data" / "pipe")
@@ -175,14 +156,10 @@ def test_inputs_and_what_is_fetched(
     job = shell(
         script, inputs=["words", "name", "../data"], fetch=["out", "resu*", "[s]tdout"], fetch_to="got"
     )
-
-    async def work(target: TargetSystem) -> list[FetchedFile]:
-        job_id = await target.submit(job)
-        end = await target.wait(job_id)
-        assert end.exit_code == 0, await target.read_stderr(job_id)
-        return await target.fetch(job_id)
-
-    fetched = run(linux, work)
+    job_id = await target.submit(job)
+    end = await target.wait(job_id)
+    assert end.exit_code == 0, await target.read_stderr(job_id)
+    fetched = await target.fetch(job_id)
     (tmp_path / "data" / "pipe").unlink()
     expected = list_tree(tmp_path / "data")
     assert list_tree(Path("got/out")) == expected
@@ -199,45 +176,36 @@ def test_inputs_and_what_is_fetched(
     ]
 
 
-def test_patterns(linux: TargetSystem, tmp_path: Path) -> None:
+async def test_patterns(target: TargetSystem, tmp_path: Path) -> None:
     names = ["out 1", "out\n2", "-out", "$(touch hostile)", "out*", ".out", "sub/x"]
     make = 'mkdir sub; for f do : > "./$f"; done'
+    job = osprofile.JobDescription(executable="/bin/sh", arguments=["-c", make, "sh", *names])
+    job_id = await target.submit(job)
+    await target.wait(job_id)
 
-    async def work(target: TargetSystem) -> None:
-        job = osprofile.JobDescription(executable="/bin/sh", arguments=["-c", make, "sh", *names])
-        job_id = await target.submit(job)
-        await target.wait(job_id)
+    async def fetch(*patterns: str) -> list[str]:
+        shutil.rmtree("got", ignore_errors=True)
+        root = f"{tmp_path}/home/got/"
+        return sorted(f.path.removeprefix(root) for f in await target.fetch(job_id, patterns, "got"))
 
-        async def fetch(*patterns: str) -> list[str]:
-            shutil.rmtree("got", ignore_errors=True)
-            root = f"{tmp_path}/home/got/"
-            return sorted(f.path.removeprefix(root) for f in await target.fetch(job_id, patterns, "got"))
-
-        assert await fetch("out*") == ["out\n2", "out 1", "out*"]
-        assert await fetch("out ?", "-*", "sub/*") == ["-out", "out 1", "sub/x"]
-        assert await fetch("$(touch hostile)") == ["$(touch hostile)"]
-        assert await fetch(".o*", "[a-z]*1") == [".out", "out 1"]
-        with pytest.raises(
-            TargetError, match=r"no file matches 'none\*', 'out 2' in .*; 1 other file copied"
-        ):
-            await fetch("none*", "-out", "out 2")
-        for pattern in ("/etc/passwd", "../x", "sub/../../x", "", "/", ".."):
-            with pytest.raises(ValueRefusedError, match="does not name files in the job's working directory"):
-                await fetch(pattern)
-        with pytest.raises(TargetError, match="was submitted without patterns"):
-            await target.fetch(job_id)
-
-    run(linux, work)
+    assert await fetch("out*") == ["out\n2", "out 1", "out*"]
+    assert await fetch("out ?", "-*", "sub/*") == ["-out", "out 1", "sub/x"]
+    assert await fetch("$(touch hostile)") == ["$(touch hostile)"]
+    assert await fetch(".o*", "[a-z]*1") == [".out", "out 1"]
+    with pytest.raises(TargetError, match=r"no file matches 'none\*', 'out 2' in .*; 1 other file copied"):
+        await fetch("none*", "-out", "out 2")
+    for pattern in ("/etc/passwd", "../x", "sub/../../x", "", "/", ".."):
+        with pytest.raises(ValueRefusedError, match="does not name files in the job's working directory"):
+            await fetch(pattern)
+    with pytest.raises(TargetError, match="was submitted without patterns"):
+        await target.fetch(job_id)
     assert os.listdir(".") == [".gpe"]
 
 
-def test_a_thousand_files_are_several_archives(linux: TargetSystem) -> None:
-    async def work(target: TargetSystem) -> int:
-        job_id = await target.submit(shell("i=0; while [ $i -lt 1200 ]; do i=$((i + 1)); : > f$i; done"))
-        await target.wait(job_id)
-        return len(await target.fetch(job_id, ["f*"], "got"))
-
-    assert run(linux, work) == len(os.listdir("got")) == 1200
+async def test_a_thousand_files_are_several_archives(target: TargetSystem) -> None:
+    job_id = await target.submit(shell("i=0; while [ $i -lt 1200 ]; do i=$((i + 1)); : > f$i; done"))
+    await target.wait(job_id)
+    assert len(await target.fetch(job_id, ["f*"], "got")) == len(os.listdir("got")) == 1200
 
 
 @pytest.mark.parametrize(
@@ -254,50 +222,42 @@ def test_a_thousand_files_are_several_archives(linux: TargetSystem) -> None:
         ({"fetch": "x"}, "fetch: 'x' is not a sequence of texts"),
     ],
 )
-def test_what_is_refused_before_the_submission(
-    linux: TargetSystem, tmp_path: Path, changes: dict[str, Any], said: str
+async def test_what_is_refused_before_the_submission(
+    target: TargetSystem, tmp_path: Path, changes: dict[str, Any], said: str
 ) -> None:
     for name in ("a", "b"):
         Path(name).mkdir()
         Path(name, "x").touch()
     Path("a/.gpe").mkdir()
     os.mkfifo("pipe")
-
-    async def work(target: TargetSystem) -> None:
-        with pytest.raises(ValueRefusedError, match=said):
-            await target.submit(shell("true", working_directory=str(tmp_path / "job"), **changes))
-        with pytest.raises(osprofile.SubmissionsFailedError):
-            await target.check_many([shell("true", **changes)])
-        assert target.store.list_all_jobs() == []
-
-    run(linux, work)
+    with pytest.raises(ValueRefusedError, match=said):
+        await target.submit(shell("true", working_directory=str(tmp_path / "job"), **changes))
+    with pytest.raises(osprofile.SubmissionsFailedError):
+        await target.check_many([shell("true", **changes)])
+    assert target.store.list_all_jobs() == []
     assert not (tmp_path / "job").exists()
 
 
-def test_an_input_that_cannot_be_read_leaves_nothing(linux: TargetSystem, tmp_path: Path) -> None:
+async def test_an_input_that_cannot_be_read_leaves_nothing(target: TargetSystem, tmp_path: Path) -> None:
     """A file that vanishes: what was copied is deleted, and there is no record."""
     Path("small").write_text("x")
     Path("large").write_text("y")
     directory = tmp_path / "20260101-000000-0123456789abcdef"  # a name that no person chose
     job = shell("true", inputs=["small", "large"], working_directory=str(directory))
+    measured = file_trees.measure
 
-    async def work(target: TargetSystem) -> None:
-        measured = file_trees.measure
+    def measure_and_remove(path: str) -> file_trees.TreeSize:
+        size = measured(path)
+        if path.endswith("large"):
+            os.remove(path)
+        return size
 
-        def measure_and_remove(path: str) -> file_trees.TreeSize:
-            size = measured(path)
-            if path.endswith("large"):
-                os.remove(path)
-            return size
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(file_trees, "measure", measure_and_remove)
-            with pytest.raises(TargetError, match=r"large': No such file or directory") as caught:
-                await target.submit(job, key="k")
-        assert not isinstance(caught.value, OutcomeUnknownError)
-        assert target.store.list_all_jobs() == []
-
-    run(linux, work)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_trees, "measure", measure_and_remove)
+        with pytest.raises(TargetError, match=r"large': No such file or directory") as caught:
+            await target.submit(job, key="k")
+    assert not isinstance(caught.value, OutcomeUnknownError)
+    assert target.store.list_all_jobs() == []
     assert not directory.exists()
 
 
@@ -317,7 +277,7 @@ def far(tmp_path: Path, load: Callable[[str], Profile]) -> Callable[[], TargetSy
     return make
 
 
-def test_an_interrupted_copy_is_repeated(
+async def test_an_interrupted_copy_is_repeated(
     far: Callable[[], TargetSystem], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_trees, "_GROUP_SIZE", 1000)
@@ -327,29 +287,26 @@ def test_an_interrupted_copy_is_repeated(
     Path("large").write_bytes(bytes(range(256)) * 4000)
     job = shell("cat small; wc -c < large; mkdir sub; echo > sub/x", inputs=["small", "large"])
 
-    async def first(target: TargetSystem) -> str:
-        sent = file_trees.send_archive
+    sent = file_trees.send_archive
 
-        def cut_second(channel: Channel, mark: str, items: dict[str, str]) -> None:
-            if "large" in items:
-                Path("cut").touch()
-            sent(channel, mark, items)
+    def cut_second(channel: Channel, mark: str, items: dict[str, str]) -> None:
+        if "large" in items:
+            Path("cut").touch()
+        sent(channel, mark, items)
 
-        monkeypatch.setattr(file_trees, "send_archive", cut_second)
+    monkeypatch.setattr(file_trees, "send_archive", cut_second)
+    async with far() as target:
         with pytest.raises(OutcomeUnknownError, match=r"copying the inputs to .*: .*nothing was submitted"):
             await target.submit(job, key="k")
-        monkeypatch.setattr(file_trees, "send_archive", sent)
         (record,) = target.store.list_interrupted_submissions(target.name)
-        return record.directory
-
-    directory = Path(run(far(), first))
+    monkeypatch.setattr(file_trees, "send_archive", sent)
+    directory = Path(record.directory)
     assert (directory / "small").read_text() == "small"
     assert not (directory / "large").exists()  # no half of it
     Path("cut").unlink()
     Path("tars").unlink()
     Path("large").write_bytes(b"larger" * 50_000)  # what has changed meanwhile is copied as it is now
-
-    async def second(target: TargetSystem) -> None:
+    async with far() as target:
         job_id = await target.submit(job, key="k")
         assert (await target.wait(job_id)).exit_code == 0
         assert await target.read_stdout(job_id) == b"small300000\n"
@@ -357,14 +314,12 @@ def test_an_interrupted_copy_is_repeated(
         assert len((tmp_path / "tars").read_text().splitlines()) == 1  # only the large one
         (directory / "large").write_text("changed by the job")
         assert await target.submit(job, key="k") == job_id
-
-    run(far(), second)
     assert (directory / "large").read_text() == "changed by the job"
     assert len(Path("tars").read_text().splitlines()) == 1
     assert not list((directory / ".gpe").glob("inputs.*"))
 
 
-def test_an_interrupted_fetch_leaves_no_half(
+async def test_an_interrupted_fetch_leaves_no_half(
     far: Callable[[], TargetSystem], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -373,14 +328,11 @@ def test_an_interrupted_fetch_leaves_no_half(
     (tmp_path / "bin/tar").write_text(f'#!/bin/sh\n{shutil.which("tar")} "$@" | {{ {cut} "$PPID"; }}\n')
     Path("out").mkdir()
     Path("out/old").write_text("kept")
-
-    async def work(target: TargetSystem) -> None:
+    async with far() as target:
         job_id = await target.submit(shell("echo a > a; head -c 1000000 /dev/zero > b"))
         await target.wait(job_id)
         with pytest.raises(OSProfileError, match="reading "):
             await target.fetch(job_id, ["a", "b"], "out")
-
-    run(far(), work)
     assert sorted(os.listdir("out")) == ["a", "old"]
 
 
@@ -390,18 +342,15 @@ SHELLS = [
 
 
 @pytest.mark.parametrize("shell_command", SHELLS)
-def test_other_shells(tmp_path: Path, load: Callable[[str], Profile], shell_command: str) -> None:
+async def test_other_shells(tmp_path: Path, load: Callable[[str], Profile], shell_command: str) -> None:
     """No shell reads more of its input than the script: the archive comes when the script is ready."""
     profile = load(SSH.format(root=tmp_path, path=os.environ["PATH"], sh=shell_command))
     (tmp_path / "from").mkdir()
     for name in ("a b", "-n", "*", "q'"):
         (tmp_path / "from" / name).write_text(name)
-
-    async def work(target: TargetSystem) -> None:
+    async with TargetSystem(profile, timing=QUICK) as target:
         await target.files.upload(str(tmp_path / "from"), str(tmp_path / "to/it"))
         await target.files.fetch(str(tmp_path / "to"), ["i?"], str(tmp_path / "back"))
-
-    run(TargetSystem(profile, timing=QUICK), work)
     assert list_tree(tmp_path / "back/it") == list_tree(tmp_path / "from") == list_tree(tmp_path / "to/it")
 
 

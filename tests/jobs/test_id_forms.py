@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,16 +34,14 @@ mkdir -p -- '<WORKING_DIRECTORY/'/'\\''>' && echo 'Welcome' && echo '%']]></idb:
 
 
 @pytest.mark.parametrize(("form", "job_id"), [(form, ids[0]) for form, ids, _ in ID_FORMS])
-def test_a_job_from_its_start_to_its_end(load: Callable[[str], Profile], form: str, job_id: str) -> None:
+async def test_a_job_from_its_start_to_its_end(
+    load: Callable[[str], Profile], form: str, job_id: str
+) -> None:
     profile, store = load(CONTENT.replace("@", form).replace("%", job_id)), Store()
-
-    async def run_job() -> None:
-        async with TargetSystem(profile, store=store, timing=QUICK) as target:
-            assert await target.submit(JobDescription(), key="k") == job_id
-            assert await target.submit(JobDescription(), key="k") == job_id
-            await target.abort(job_id)
-            status = await target.wait(job_id)
-            assert (status.job_id, status.state, status.exit_code) == (job_id, JobState.DONE, 3)
-
-    asyncio.run(run_job())
+    async with TargetSystem(profile, store=store, timing=QUICK) as target:
+        assert await target.submit(JobDescription(), key="k") == job_id
+        assert await target.submit(JobDescription(), key="k") == job_id
+        await target.abort(job_id)
+        status = await target.wait(job_id)
+        assert (status.job_id, status.state, status.exit_code) == (job_id, JobState.DONE, 3)
     assert [r.status.job_id for r in store.find_on_all_targets(job_id)] == [job_id]

@@ -104,27 +104,25 @@ def test_that_some_resource_can_register_id_to_object_mappings() -> None:
         monitor.unregister("17")
 
 
-def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_key(tmp_path: Path) -> None:
+async def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_key(
+    tmp_path: Path,
+) -> None:
     published: list[tuple[JobEvent, Hashable]] = []
     monitor = JobMonitor(lambda event, key: published.append((event, key)))
     key = object()
     monitor.register("17", key)
     script = "printf '001;%s;17;1;0\\n001;%s;18;1;0\\n001;%s;17;8;3\\n' 5 5 6; cat"
-
-    async def main() -> None:
-        async with running(
-            EventListener(write_generator(tmp_path, script), monitor.feed_event, first_timestamp=0)
-        ):
-            await wait_until_async(lambda: len(published) == 2)
-
-    asyncio.run(main())
+    async with running(
+        EventListener(write_generator(tmp_path, script), monitor.feed_event, first_timestamp=0)
+    ):
+        await wait_until_async(lambda: len(published) == 2)
     assert [(e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in published] == [
         ("17", 5, Q, None, True),
         ("17", 6, D, 3, True),
     ]
 
 
-def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(tmp_path: Path) -> None:
+async def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(tmp_path: Path) -> None:
     published: list[JobState] = []
     monitor = JobMonitor(lambda event, _key: published.append(event.state))
     received: list[JobEvent] = []
@@ -134,12 +132,8 @@ def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
         monitor.feed_event(event)
 
     script = "printf '001;5;17;1;0\\n001;5;17;2;0\\n001;9;17;8;0\\n'; cat"
-
-    async def main() -> None:
-        async with running(EventListener(write_generator(tmp_path, script), on_event, first_timestamp=0)):
-            await wait_until_async(lambda: len(received) == 3)
-
-    asyncio.run(main())
+    async with running(EventListener(write_generator(tmp_path, script), on_event, first_timestamp=0)):
+        await wait_until_async(lambda: len(received) == 3)
     assert published == []
     assert monitor.oldest_early_timestamp == 5
     monitor.register("17")
@@ -194,17 +188,15 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
     )
 
 
-def test_a_monitor_s_own_listener_reads_early_events_again(tmp_path: Path) -> None:
+async def test_a_monitor_s_own_listener_reads_early_events_again(tmp_path: Path) -> None:
     monitor = JobMonitor(lambda _event, _key: None, early_event_lifetime=1e12)
     checkpoint = tmp_path / "checkpoint"
     words = write_generator(tmp_path, "printf '001;9000000050;17;1;0\\n001;9000000070;18;1;0\\n'; cat")
 
-    async def main() -> None:
-        async with running(monitor.open_listener(words, checkpoint_path=str(checkpoint))):
-            await wait_until_async(lambda: {"17", "18"} <= monitor._early_events._jobs.keys())
-
     monitor.feed_event(JobEvent(40.0, JobStatus("16", JobState.QUEUED)))
-    asyncio.run(main())
+
+    async with running(monitor.open_listener(words, checkpoint_path=str(checkpoint))):
+        await wait_until_async(lambda: {"17", "18"} <= monitor._early_events._jobs.keys())
     assert checkpoint.read_text() == "40\n"
 
 
@@ -221,34 +213,29 @@ def test_a_checkpoint_that_is_not_a_regular_file(tmp_path: Path, caplog: pytest.
     assert "does not contain a timestamp: [Errno 22] Not a regular file" in caplog.text
 
 
-def test_a_generator_that_dies_is_started_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_generator_that_dies_is_started_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     received: list[JobEvent] = []
     script = f'echo x >> {tmp_path}/starts; echo "001;$2;17;1;0"; echo "001;$(($2 + 1));cut'
-
-    async def main() -> None:
-        listener = EventListener(
-            write_generator(tmp_path, script + '"; kill -s KILL $$'), received.append, first_timestamp=7
-        )
-        async with running(listener):
-            await wait_until_async(lambda: len(received) == 3)
-
-    asyncio.run(main())
+    listener = EventListener(
+        write_generator(tmp_path, script + '"; kill -s KILL $$'), received.append, first_timestamp=7
+    )
+    async with running(listener):
+        await wait_until_async(lambda: len(received) == 3)
     assert {(e.timestamp, e.job_id) for e in received} == {(7, "17")}
     assert "has ended (signal 9); it is started again in 0.1 s" in caplog.text
     assert "it is started again in 0.2 s" in caplog.text
 
 
-def test_one_that_cannot_be_started(caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        listener = EventListener(["/no/generator"], print)
-        async with running(listener):
-            await wait_until_async(lambda: caplog.text.count("is started again in") >= 2)
-
-    asyncio.run(main())
+async def test_one_that_cannot_be_started(caplog: pytest.LogCaptureFixture) -> None:
+    listener = EventListener(["/no/generator"], print)
+    async with running(listener):
+        await wait_until_async(lambda: caplog.text.count("is started again in") >= 2)
     assert "the event generator /no/generator cannot be started: No such file" in caplog.text
 
 
-def test_lines_that_are_not_events(
+async def test_lines_that_are_not_events(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_LINE_LENGTH", 1000)
@@ -257,37 +244,25 @@ def test_lines_that_are_not_events(
         "echo nonsense; head -c 5000 /dev/zero | tr '\\0' x; echo; echo '001;1;17;1;0';"
         " head -c 999 /dev/zero | tr '\\0' y; echo; echo '001;1;18;1;0'; cat"
     )
-
-    async def main() -> None:
-        async with running(
-            EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)
-        ):
-            await wait_until_async(lambda: len(received) == 2)
-
-    asyncio.run(main())
+    async with running(EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)):
+        await wait_until_async(lambda: len(received) == 2)
     assert [event.job_id for event in received] == ["17", "18"]
     assert "a line of more than 1000 bytes is not an event" in caplog.text
     assert "this line is not an event: 'nonsense'" in caplog.text
 
 
-def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A generator must end when its standard input is closed; otherwise it is killed."""
     monkeypatch.setattr(module, "_SHUTDOWN_GRACE", 0.2)
     received: list[JobEvent] = []
     script = f"echo $$ > {tmp_path}/pid; echo '001;1;17;1;0'; exec sleep 600"
-
-    async def main() -> None:
-        async with running(
-            EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)
-        ):
-            await wait_until_async(lambda: received)
-
-    asyncio.run(main())
+    async with running(EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)):
+        await wait_until_async(lambda: received)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
-def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Issue: the listener sees every event once, whenever the generator is killed."""
     logs = tmp_path / "server_logs"
     logs.mkdir()
@@ -316,18 +291,15 @@ def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCapture
                 killed += 1
         return killed
 
-    async def main() -> None:
-        module_again, module._RESTART_BACKOFF = module._RESTART_BACKOFF, (0.01, 0.02)
-        try:
-            listener = EventListener(words, monitor.feed_event, first_timestamp=time.time() - 5)
-            async with running(listener):
-                await asyncio.gather(write(), kill())
-                await wait_until_async(lambda: len(published) == len(expected))
-            assert caplog.text.count("is started again in") >= 40
-        finally:
-            module._RESTART_BACKOFF = module_again
-
-    asyncio.run(main())
+    module_again, module._RESTART_BACKOFF = module._RESTART_BACKOFF, (0.01, 0.02)
+    try:
+        listener = EventListener(words, monitor.feed_event, first_timestamp=time.time() - 5)
+        async with running(listener):
+            await asyncio.gather(write(), kill())
+            await wait_until_async(lambda: len(published) == len(expected))
+        assert caplog.text.count("is started again in") >= 40
+    finally:
+        module._RESTART_BACKOFF = module_again
     assert published.keys() == expected
     assert set(published.values()) == {1}
 

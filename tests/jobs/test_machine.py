@@ -80,15 +80,12 @@ def test_a_profile_that_cannot_be_understood(load: Callable[[str], Profile], tex
         MachineOutputReader(load(text)).read_nodes("")
 
 
-def test_both_templates_are_optional(toy: Toy) -> None:
-    async def work() -> None:
-        async with TargetSystem(_without(toy.profile), timing=QUICK) as target:
-            with pytest.raises(TemplateNotFoundError, match="LIST_NODES"):
-                await target.list_nodes()
-            with pytest.raises(TemplateNotFoundError, match="LIST_QUEUES"):
-                await target.list_queues()
-
-    asyncio.run(work())
+async def test_both_templates_are_optional(toy: Toy) -> None:
+    async with TargetSystem(_without(toy.profile), timing=QUICK) as target:
+        with pytest.raises(TemplateNotFoundError, match="LIST_NODES"):
+            await target.list_nodes()
+        with pytest.raises(TemplateNotFoundError, match="LIST_QUEUES"):
+            await target.list_queues()
 
 
 def _without(profile: Profile) -> Profile:
@@ -97,45 +94,35 @@ def _without(profile: Profile) -> Profile:
     return found
 
 
-def test_they_are_inherited_and_asked_on_the_target(toy: Toy, load: Callable[[str], Profile]) -> None:
-    async def work() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            assert await target.list_nodes() == (NodeStatus(os.uname().nodename, NodeState.UP, "up"),)
-            assert await target.list_queues() == ()
-        profile = load(template("NODE", body="echo 'no answer' >&amp;2; exit 3", a="UP"))
-        async with TargetSystem(profile, timing=QUICK) as target:
-            with pytest.raises(ScriptFailedError, match=r"LIST_NODES failed .exit status 3.: no answer"):
-                await target.list_nodes()
-
-    asyncio.run(work())
+async def test_they_are_inherited_and_asked_on_the_target(
+    target: TargetSystem, load: Callable[[str], Profile]
+) -> None:
+    assert await target.list_nodes() == (NodeStatus(os.uname().nodename, NodeState.UP, "up"),)
+    assert await target.list_queues() == ()
+    profile = load(template("NODE", body="echo 'no answer' >&amp;2; exit 3", a="UP"))
+    async with TargetSystem(profile, timing=QUICK) as other:
+        with pytest.raises(ScriptFailedError, match=r"LIST_NODES failed .exit status 3.: no answer"):
+            await other.list_nodes()
 
 
-def test_a_poll_gives_all_jobs(toy: Toy) -> None:
-    async def work() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            job_id = await target.submit(shell("sleep 600"))
-            await asyncio.sleep(0.3)
-            assert set(await target.poll()) == {job_id}
-            asked = toy.asked
-            assert set(await target.poll(60)) == {job_id}
-            assert toy.asked == asked
-            await target.abort(job_id)
-
-    asyncio.run(work())
+async def test_a_poll_gives_all_jobs(toy: Toy, target: TargetSystem) -> None:
+    job_id = await target.submit(shell("sleep 600"))
+    await asyncio.sleep(0.3)
+    assert set(await target.poll()) == {job_id}
+    asked = toy.asked
+    assert set(await target.poll(60)) == {job_id}
+    assert toy.asked == asked
+    await target.abort(job_id)
 
 
-def test_a_part_of_a_file(toy: Toy, tmp_path: Path) -> None:
-    async def work() -> None:
-        data = bytes(range(256)) * 1000
-        source = tmp_path / "it's a file"
-        source.write_bytes(data)
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            for begin, count in ((0, 10), (10, 1), (255_990, 100), (256_000, 5), (300_000, 5), (3, 0)):
-                with (tmp_path / "part").open("w+b") as file:
-                    await target.files.download_file(str(source), file.fileno(), begin, count)
-                    file.seek(0)
-                    assert file.read() == data[begin : begin + count]
-            with pytest.raises(ScriptFailedError, match="No such file"):
-                await target.files.download_file(f"{source}.not", 1, 0, 5)
-
-    asyncio.run(work())
+async def test_a_part_of_a_file(target: TargetSystem, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 1000
+    source = tmp_path / "it's a file"
+    source.write_bytes(data)
+    for begin, count in ((0, 10), (10, 1), (255_990, 100), (256_000, 5), (300_000, 5), (3, 0)):
+        with (tmp_path / "part").open("w+b") as file:
+            await target.files.download_file(str(source), file.fileno(), begin, count)
+            file.seek(0)
+            assert file.read() == data[begin : begin + count]
+    with pytest.raises(ScriptFailedError, match="No such file"):
+        await target.files.download_file(f"{source}.not", 1, 0, 5)

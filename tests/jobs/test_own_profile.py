@@ -32,50 +32,32 @@ async def collect_states(target: TargetSystem, job_id: str) -> list[str]:
     return states
 
 
-def test_a_job_from_start_to_end(toy: Toy) -> None:
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            job = await target.submit(shell('printf "%s" "$X"; exit 7', environment={"X": "a 'b'\n"}))
-            status = await target.wait(job)
-            assert (status.state, status.exit_code, status.native_state) == (JobState.DONE, 7, "END")
-            record = target.store.find_job("toy", job)
-            assert record is not None
-            (entry,) = [e for e in await target.files.list_directory(record.directory) if e.name == "stdout"]
-            assert entry.size == len("a 'b'\n")
-            await target.files.delete_path(record.directory)
-
-    asyncio.run(main())
-
-
-def test_hold_resume_abort(toy: Toy, caplog: pytest.LogCaptureFixture) -> None:
-    async def main() -> None:
-        (toy.path / "stopped").touch()
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            first, second = [await target.submit(shell("exit 0")) for _ in range(2)]
-            states = asyncio.create_task(collect_states(target, first))
-            await asyncio.sleep(0)
-            await target.statuses()
-            for do, state in [
-                (target.hold, JobState.HELD),
-                (target.resume, JobState.QUEUED),
-                (target.abort, JobState.REMOVED),
-            ]:
-                await do(first)
-                assert (await target.status(first)).state is state
-                await asyncio.sleep(0.2)
-            assert await states == ["QUEUED", "HELD", "QUEUED", "REMOVED"]
-            with pytest.raises(ScriptFailedError) as caught:
-                await target.abort(first)
-            assert caught.value.exit_status == 5
-            assert caught.value.output == f"toyctl: job {first} is over"
-            # a word that the profile does not know stops nobody else
-            toy.state(first, "GO")
-            toy.state(second, "PURPLE")
-            assert (await target.status(second)).state is JobState.UNKNOWN
-            assert (await target.status(second)).native_state == "PURPLE"
-            toy.state(second, "END 3")
-            assert (await target.wait(second)).exit_code == 3
-            assert (await target.status(first)).state is JobState.REMOVED  # it stays so
-
-    asyncio.run(main())
+async def test_hold_resume_abort(toy: Toy, caplog: pytest.LogCaptureFixture) -> None:
+    (toy.path / "stopped").touch()
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        first, second = [await target.submit(shell("exit 0")) for _ in range(2)]
+        states = asyncio.create_task(collect_states(target, first))
+        await asyncio.sleep(0)
+        await target.statuses()
+        for do, state in [
+            (target.hold, JobState.HELD),
+            (target.resume, JobState.QUEUED),
+            (target.abort, JobState.REMOVED),
+        ]:
+            await do(first)
+            assert (await target.status(first)).state is state
+            await asyncio.sleep(0.2)
+        assert await states == ["QUEUED", "HELD", "QUEUED", "REMOVED"]
+        with pytest.raises(ScriptFailedError) as caught:
+            await target.abort(first)
+        assert caught.value.exit_status == 5
+        assert caught.value.output == f"toyctl: job {first} is over"
+        # a word that the profile does not know stops nobody else
+        toy.state(first, "GO")
+        toy.state(second, "PURPLE")
+        assert (await target.status(second)).state is JobState.UNKNOWN
+        assert (await target.status(second)).native_state == "PURPLE"
+        toy.state(second, "END 3")
+        assert (await target.wait(second)).exit_code == 3
+        assert (await target.status(first)).state is JobState.REMOVED  # it stays so
     assert "'PURPLE', which profile toy does not know" in caplog.text

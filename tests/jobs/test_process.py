@@ -96,15 +96,12 @@ def test_too_much_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(map(has_ended, read_pids(here)))
 
 
-def test_a_cancelled_task_ends_it(here: Path) -> None:
-    async def main() -> None:
-        task = asyncio.ensure_future(run_process(SH, HANGS, 60))
-        await wait_for_pids(here)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(main())
+async def test_a_cancelled_task_ends_it(here: Path) -> None:
+    task = asyncio.ensure_future(run_process(SH, HANGS, 60))
+    await wait_for_pids(here)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
     assert all(map(has_ended, read_pids(here)))
 
 

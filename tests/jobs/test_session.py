@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -77,13 +78,8 @@ def test_a_program_and_its_arguments(
     with pytest.raises(TypeError, match="leave others out"):
         session.submit(shell("true"), "x")
     (row,) = session.history()
-    assert (row["id"], row["key"], row["name"], row["state"], row["exit_code"]) == (
-        job.id,
-        "k",
-        job.name,
-        "DONE",
-        0,
-    )
+    values = {"id": job.id, "key": "k", "name": job.name, "state": "DONE", "exit_code": 0}
+    assert {name: row[name] for name in values} == values
     assert row["submitted"] <= row["ended"]
     assert {type(value) for value in row.values()} <= {str, int, float, type(None)}
 
@@ -101,11 +97,6 @@ def test_control(toy: Toy, session: JobSession) -> None:
     assert job.wait().state is JobState.REMOVED
     with pytest.raises(ScriptFailedError):
         job.cancel()
-
-
-def test_a_key(session: JobSession) -> None:
-    jobs = [session.submit(shell("true"), key="k") for _ in range(3)]
-    assert len(set(jobs)) == 1
 
 
 def test_a_job_is_found_by_its_key(session: JobSession) -> None:
@@ -126,13 +117,9 @@ def test_a_job_may_be_given_in_place_of_its_id(session: JobSession, tmp_path: Pa
     for call in (session.watch, session.get_cached_status):
         assert call(job) == call(job.id)
     assert session.statuses([job]).keys() == {job.id}
-    calls = (session.watch, session.get_cached_status)
+    lists = [lambda wrong: session.wait_all([wrong]), lambda wrong: session.statuses([wrong])]
     for wrong in (None, 7, b"7"):
-        for call in (
-            *calls,
-            lambda wrong: session.wait_all([wrong]),
-            lambda wrong: session.statuses([wrong]),
-        ):
+        for call in (session.watch, session.get_cached_status, *lists):
             with pytest.raises(TypeError, match=rf"^{wrong!r} is neither a Job nor the id of one"):
                 call(wrong)  # type: ignore[arg-type]
     with JobSession("linux", store=str(tmp_path / "jobs.db")) as other:
@@ -153,15 +140,8 @@ def test_an_id_of_another_form_is_that_of_no_job(tmp_path: Path) -> None:
 
 
 def test_calls_with_one_key_at_once(session: JobSession) -> None:
-    jobs = []
-    threads = [
-        threading.Thread(target=lambda: jobs.append(session.submit(shell("true"), key="k"))) for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(jobs) == 6
+    with ThreadPoolExecutor(6) as executor:
+        jobs = [*executor.map(lambda key: session.submit(shell("true"), key=key), "k" * 6)]
     assert len(set(jobs)) == 1
     assert session.submit_many([shell("true")] * 3, keys=["l"] * 3)[0] != jobs[0]
     assert len(session.list_jobs(include_ended=True)) == 2
@@ -325,15 +305,6 @@ def test_jobs_of_submit_many_may_depend_on_earlier_ones(session: JobSession, toy
     assert waits == ["", *(f"afterok:{job.id}" for job in jobs[:-1])]
 
 
-def test_a_job_that_depends_on_a_failed_submission_is_not_submitted(session: JobSession) -> None:
-    jobs = [shell("true", working_directory="/proc/none"), shell("true", after_ok=["a"]), shell("true")]
-    with pytest.raises(SubmissionsFailedError) as caught:
-        session.submit_many(jobs, keys=[*"abc"])
-    assert list(caught.value.errors) == [0, 1]
-    assert "no such job is known" in caught.value.errors[1].message
-    assert caught.value.job_ids[2]
-
-
 def test_only_few_scripts_of_many_jobs_are_in_memory(toy: Toy, tmp_path: Path) -> None:
     """And each result is told as soon as it is known."""
     results: dict[int, object] = {}
@@ -420,16 +391,6 @@ def test_what_the_class_has_no_method_for(session: JobSession) -> None:
 # Events
 
 
-def test_a_listener_cannot_end_the_thread(session: JobSession, caplog: pytest.LogCaptureFixture) -> None:
-    told: list[JobEvent] = []
-    session.add_listener(lambda _event: sys.exit(3))
-    session.add_listener(told.append)
-    with caplog.at_level(logging.CRITICAL, "osprofile.jobs"):
-        for _ in range(2):
-            session.submit(shell("true")).wait()
-        wait_until(lambda: sum(event.state.is_terminal for event in told) == 2)
-
-
 def test_listeners(session: JobSession, caplog: pytest.LogCaptureFixture) -> None:
     told: list[JobEvent] = []
     names: list[str] = []
@@ -441,7 +402,7 @@ def test_listeners(session: JobSession, caplog: pytest.LogCaptureFixture) -> Non
     def ask(event: JobEvent) -> None:  # a listener may call the session
         names.append(f"{threading.current_thread().name} {session.get_job(event.job_id).status().job_id}")
 
-    for listener in (fail, told.append, ask):
+    for listener in (fail, lambda _event: sys.exit(3), told.append, ask):
         session.add_listener(listener)
     with caplog.at_level(logging.CRITICAL, "osprofile.jobs"):
         jobs = session.submit_many([shell(f"exit {n}") for n in range(5)])
@@ -496,17 +457,9 @@ def test_a_listener_may_close_the_session(toy: Toy, tmp_path: Path) -> None:
 
 
 def test_any_thread_may_call(session: JobSession) -> None:
-    codes: dict[int, int | None] = {}
-
-    def run(number: int) -> None:
-        codes[number] = session.submit(shell(f"exit {number}")).wait().exit_code
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert codes == {n: n for n in range(8)}
+    with ThreadPoolExecutor(8) as executor:
+        codes = executor.map(lambda n: session.submit(shell(f"exit {n}")).wait().exit_code, range(8))
+        assert [*codes] == [*range(8)]
 
 
 def test_a_closed_session(toy: Toy, tmp_path: Path) -> None:
@@ -523,21 +476,11 @@ def test_a_closed_session(toy: Toy, tmp_path: Path) -> None:
 def test_closing_ends_the_waiting_of_other_threads(toy: Toy, tmp_path: Path) -> None:
     session = JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK)
     job = session.submit(shell("sleep 60"))
-    raised: list[BaseException] = []
-
-    def wait() -> None:
-        try:
-            job.wait()
-        except BaseException as error:  # noqa: BLE001
-            raised.append(error)
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    time.sleep(0.3)
-    session.close()
-    thread.join(30)
-    assert not thread.is_alive()
-    assert isinstance(raised[0], RuntimeError)
+    with ThreadPoolExecutor() as executor:
+        waiting = executor.submit(job.wait)
+        time.sleep(0.3)
+        session.close()
+        assert isinstance(waiting.exception(30), RuntimeError)
     with JobSession(toy.profile, store=str(tmp_path / "jobs.db")) as other:
         other.get_job(job.id).cancel()
 

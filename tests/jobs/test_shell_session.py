@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,20 +18,13 @@ from osprofile.jobs.process import ProcessResult
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.shell_session import ShellSession, ShellSessionPool, build_request, find_shell
 from tests.hunting import rounds
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from pathlib import Path
+from tests.waiting import wait_until_async
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh93", "mksh", "yash") if shutil.which(shell)]
 
 
 def words_of(shell: str) -> list[str]:
     return [shell, "sh", "-s"] if shell == "busybox" else [shell, "-s"]
-
-
-def run(main: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 120))
 
 
 async def run_one(pool: ShellSessionPool, script: str, limit: float | None = 60) -> ProcessResult:
@@ -65,57 +58,50 @@ def test_the_shell_of_a_command(command: str, shell: str | None) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_scripts_one_after_another_in_one_shell(shell: str, tmp_path: Path) -> None:
+async def test_scripts_one_after_another_in_one_shell(shell: str, tmp_path: Path) -> None:
     """Each with its own exit status and output, whatever it prints and however it ends."""
     begun = tmp_path / "begun"
     command = ["sh", "-c", f'echo x >> "{begun}"; exec "$@"', "sh", *words_of(shell)]
-
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: command)
-        for script, code, out, err in [
-            ("echo a; echo b >&2; exit 3", 3, b"a\n", b"b\n"),
-            ("", 0, b"", b""),
-            ("printf x; printf '\\n\\n' >&2", 0, b"x", b"\n\n"),
-            ("cat; read -r line || echo none", 0, b"none\n", b""),
-            ("x=1; cd /; exec > /dev/null 2>&1; kill -s KILL $$", 137, b"", b""),
-            ("echo ${x-unset}; trap 'echo bye' EXIT; exit 255", 255, b"unset\nbye\n", b""),
-            ("printf 'a\\000b\\377\\r\\n'", 0, b"a\0b\xff\r\n", b""),
-            ("x='" + "y" * 300_000 + "'; echo ${#x}", 0, b"300000\n", b""),
-            (
-                "echo 'osprofile-0123456789abcdef0123456789abcdef 0'; exit 9",
-                9,
-                b"osprofile-0123456789abcdef0123456789abcdef 0\n",
-                b"",
-            ),
-        ]:
-            result = await run_one(pool, script)
-            # 256 or 384 and the signal, in ksh93 and yash
-            assert result.exit_code in ({137, 265, 393} if code == 137 else {code})
-            assert result.stdout == out
-            assert result.stderr == err or (code == 137 and b"Killed" in result.stderr)
-        result = await run_one(pool, f"touch {tmp_path}/one\nif")  # a syntax error
-        assert (result.exit_code > 0, (tmp_path / "one").exists()) == (True, False)
-        assert (await run_one(pool, "echo good")).stdout == b"good\n"
-        await pool.close()
-
-    run(main())
+    pool = ShellSessionPool(lambda: command)
+    for script, code, out, err in [
+        ("echo a; echo b >&2; exit 3", 3, b"a\n", b"b\n"),
+        ("", 0, b"", b""),
+        ("printf x; printf '\\n\\n' >&2", 0, b"x", b"\n\n"),
+        ("cat; read -r line || echo none", 0, b"none\n", b""),
+        ("x=1; cd /; exec > /dev/null 2>&1; kill -s KILL $$", 137, b"", b""),
+        ("echo ${x-unset}; trap 'echo bye' EXIT; exit 255", 255, b"unset\nbye\n", b""),
+        ("printf 'a\\000b\\377\\r\\n'", 0, b"a\0b\xff\r\n", b""),
+        ("x='" + "y" * 300_000 + "'; echo ${#x}", 0, b"300000\n", b""),
+        (
+            "echo 'osprofile-0123456789abcdef0123456789abcdef 0'; exit 9",
+            9,
+            b"osprofile-0123456789abcdef0123456789abcdef 0\n",
+            b"",
+        ),
+    ]:
+        result = await run_one(pool, script)
+        # 256 or 384 and the signal, in ksh93 and yash
+        assert result.exit_code in ({137, 265, 393} if code == 137 else {code})
+        assert result.stdout == out
+        assert result.stderr == err or (code == 137 and b"Killed" in result.stderr)
+    result = await run_one(pool, f"touch {tmp_path}/one\nif")  # a syntax error
+    assert (result.exit_code > 0, (tmp_path / "one").exists()) == (True, False)
+    assert (await run_one(pool, "echo good")).stdout == b"good\n"
+    await pool.close()
     assert begun.read_text() == "x\n"
 
 
-def test_much_output_on_both_streams() -> None:
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-s"])
-        script = "head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2; head -c 2000000 /dev/zero"
-        for _ in range(3):
-            result = await run_one(pool, script)
-            assert (len(result.stdout), len(result.stderr)) == (7_000_000, 3_000_000)
-            assert not result.stdout.strip(b"\0")
-        await pool.close()
-
-    run(main())
+async def test_much_output_on_both_streams() -> None:
+    pool = ShellSessionPool(lambda: ["sh", "-s"])
+    script = "head -c 5000000 /dev/zero; head -c 3000000 /dev/zero >&2; head -c 2000000 /dev/zero"
+    for _ in range(3):
+        result = await run_one(pool, script)
+        assert (len(result.stdout), len(result.stderr)) == (7_000_000, 3_000_000)
+        assert not result.stdout.strip(b"\0")
+    await pool.close()
 
 
-def test_side_by_side() -> None:
+async def test_side_by_side() -> None:
     """As many shells as scripts at once, and no more; each keeps its output to itself."""
     opened = 0
 
@@ -124,17 +110,14 @@ def test_side_by_side() -> None:
         opened += 1
         return ["sh", "-s"]
 
-    async def main() -> None:
-        pool = ShellSessionPool(build_command)
-        for _ in range(5):
-            scripts = [f"echo {n}; sleep 0.1; echo {n} >&2; exit {n}" for n in range(8)]
-            results = await asyncio.gather(*(run_one(pool, script) for script in scripts))
-            assert results == [ProcessResult(n, f"{n}\n".encode(), f"{n}\n".encode()) for n in range(8)]
-        assert pool.count_open() == 8
-        await pool.close()
-        assert pool.count_open() == 0
-
-    run(main())
+    pool = ShellSessionPool(build_command)
+    for _ in range(5):
+        scripts = [f"echo {n}; sleep 0.1; echo {n} >&2; exit {n}" for n in range(8)]
+        results = await asyncio.gather(*(run_one(pool, script) for script in scripts))
+        assert results == [ProcessResult(n, f"{n}\n".encode(), f"{n}\n".encode()) for n in range(8)]
+    assert pool.count_open() == 8
+    await pool.close()
+    assert pool.count_open() == 0
     assert 1 < opened <= 8
 
 
@@ -151,56 +134,40 @@ def test_nothing_runs_of_a_request_that_did_not_arrive_whole(shell: str, tmp_pat
     assert done.stdout == b"osprofile-x\n\nosprofile-x 0\nosprofile-x free\n"
 
 
-def test_a_script_over_its_time_limit_is_ended(tmp_path: Path) -> None:
+async def test_a_script_over_its_time_limit_is_ended(tmp_path: Path) -> None:
     """On its own machine, too; the scripts beside it go on."""
-
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-s"])
-        beside = asyncio.ensure_future(run_one(pool, "sleep 1; echo good"))
-        with pytest.raises(ScriptTimeoutError, match=r"within 2 s and was ended") as caught:
-            await run_one(pool, f"echo why >&2; echo out; echo $$ > {tmp_path}/pid; sleep 600", 2)
-        assert (caught.value.stdout, caught.value.stderr) == (b"out\n", b"why\n")
-        assert (await run_one(pool, "echo next")).stdout == b"next\n"
-        assert (await beside).stdout == b"good\n"
-        await pool.close()
-
-    run(main())
-    for _ in range(3000):
-        if not os.path.exists(f"/proc/{pid_of(tmp_path / 'pid')}"):
-            break
-        time.sleep(0.02)
-    else:
-        raise AssertionError("it goes on")
+    pool = ShellSessionPool(lambda: ["sh", "-s"])
+    beside = asyncio.ensure_future(run_one(pool, "sleep 1; echo good"))
+    with pytest.raises(ScriptTimeoutError, match=r"within 2 s and was ended") as caught:
+        await run_one(pool, f"echo why >&2; echo out; echo $$ > {tmp_path}/pid; sleep 600", 2)
+    assert (caught.value.stdout, caught.value.stderr) == (b"out\n", b"why\n")
+    assert (await run_one(pool, "echo next")).stdout == b"next\n"
+    assert (await beside).stdout == b"good\n"
+    await pool.close()
+    process_directory = Path(f"/proc/{pid_of(tmp_path / 'pid')}")
+    await wait_until_async(lambda: not process_directory.exists())
 
 
-def test_a_script_that_is_cancelled(tmp_path: Path) -> None:
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-s"])
-        task = asyncio.ensure_future(run_one(pool, f"echo $$ > {tmp_path}/pid; exec sleep 600", 5))
-        while not (tmp_path / "pid").exists():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert (await run_one(pool, "echo next")).stdout == b"next\n"
-        await pool.close()
-
-    run(main())
+async def test_a_script_that_is_cancelled(tmp_path: Path) -> None:
+    pool = ShellSessionPool(lambda: ["sh", "-s"])
+    task = asyncio.ensure_future(run_one(pool, f"echo $$ > {tmp_path}/pid; exec sleep 600", 5))
+    await wait_until_async((tmp_path / "pid").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await run_one(pool, "echo next")).stdout == b"next\n"
+    await pool.close()
     os.kill(pid_of(tmp_path / "pid"), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("stream", ["", " >&2"])
-def test_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 100_000)
-
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-s"])
-        with pytest.raises(OutputError, match="printed more than"):
-            await run_one(pool, f"yes{stream}", 10)
-        assert (await run_one(pool, "echo next")).stdout == b"next\n"
-        await pool.close()
-
-    run(main())
+    pool = ShellSessionPool(lambda: ["sh", "-s"])
+    with pytest.raises(OutputError, match="printed more than"):
+        await run_one(pool, f"yes{stream}", 10)
+    assert (await run_one(pool, "echo next")).stdout == b"next\n"
+    await pool.close()
 
 
 @pytest.mark.parametrize(
@@ -212,94 +179,75 @@ def test_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch) -> None
         ("kill -s TERM $$", ProcessResult(143, b"", b"", 15)),
     ],
 )
-def test_a_shell_that_cannot_be_reached(program: str, expected: ProcessResult) -> None:
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-c", program, "sh", "-s"])
-        for _ in range(2):
-            assert await run_one(pool, "echo no") == expected
-        await pool.close()
-
-    run(main())
+async def test_a_shell_that_cannot_be_reached(program: str, expected: ProcessResult) -> None:
+    pool = ShellSessionPool(lambda: ["sh", "-c", program, "sh", "-s"])
+    for _ in range(2):
+        assert await run_one(pool, "echo no") == expected
+    await pool.close()
 
 
-def test_a_program_that_is_not_there() -> None:
-    async def main() -> None:
-        with pytest.raises(ScriptError, match="cannot start 'no-such-ssh'"):
-            await run_one(ShellSessionPool(lambda: ["no-such-ssh", "sh", "-s"]), "true")
-
-    run(main())
+async def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(ScriptError, match="cannot start 'no-such-ssh'"):
+        await run_one(ShellSessionPool(lambda: ["no-such-ssh", "sh", "-s"]), "true")
 
 
 @pytest.mark.parametrize("victim", ["$PPID", "$(cut -d' ' -f4 /proc/$PPID/stat)"], ids=["timeout", "shell"])
-def test_a_shell_that_is_killed_during_a_script(victim: str) -> None:
+async def test_a_shell_that_is_killed_during_a_script(victim: str) -> None:
     """It is as a connection that fails; the next script has a new shell."""
-
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-s"])
-        assert (await run_one(pool, "echo first")).stdout == b"first\n"
-        cut = await run_one(pool, f"echo out; kill -s KILL {victim}; sleep 0.5")
-        assert cut.exit_code in {137, 255}
-        assert cut.stdout == b"out\n"
-        assert (await run_one(pool, "echo next")).stdout == b"next\n"
-        await pool.close()
-
-    run(main())
+    pool = ShellSessionPool(lambda: ["sh", "-s"])
+    assert (await run_one(pool, "echo first")).stdout == b"first\n"
+    cut = await run_one(pool, f"echo out; kill -s KILL {victim}; sleep 0.5")
+    assert cut.exit_code in {137, 255}
+    assert cut.stdout == b"out\n"
+    assert (await run_one(pool, "echo next")).stdout == b"next\n"
+    await pool.close()
 
 
-def test_an_idle_shell_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_an_idle_shell_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(shell_session, "IDLE_TIME", 0.3)
     log = tmp_path / "log"
     command = ["sh", "-c", f'echo begin >> {log}; "$@"; echo end >> {log}', "sh", "sh", "-s"]
-
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: command)
-        for _ in range(2):
-            await asyncio.gather(run_one(pool, "true"), run_one(pool, "true"))
-            while log.read_text().count("end") < log.read_text().count("begin"):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-        await pool.close()
-
-    run(main())
+    pool = ShellSessionPool(lambda: command)
+    for _ in range(2):
+        await asyncio.gather(run_one(pool, "true"), run_one(pool, "true"))
+        while log.read_text().count("end") < log.read_text().count("begin"):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    await pool.close()
     assert sorted(log.read_text().split()) == ["begin"] * 4 + ["end"] * 4
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_words_of_the_login_and_of_processes_that_were_left(shell: str, tmp_path: Path) -> None:
+async def test_words_of_the_login_and_of_processes_that_were_left(shell: str, tmp_path: Path) -> None:
     """They are in no answer: a shell whose output a process still holds runs no other script."""
     login = f'echo x >> {tmp_path}/begun; echo "Welcome!"; printf "no line" >&2; exec "$@"'
     noise = "( while :; do echo late; echo late >&2; sleep 0.01; done ) &"
-
-    async def main() -> None:
-        pool = ShellSessionPool(lambda: ["sh", "-c", login, "sh", *words_of(shell)])
-        left = await run_one(pool, f"{noise} echo out $!")
-        pid = int(left.stdout.split()[left.stdout.split().index(b"out") + 1])
-        for _ in range(3):
-            assert await run_one(pool, "sleep 0.05; echo next") == ProcessResult(0, b"next\n")
-        os.kill(pid, signal.SIGTERM)
-        # what holds nothing of the shell's holds nobody up
-        quiet_command = "setsid -f sh -c 'echo $$; exec sleep 600 > /dev/null 2>&1 3>&-'"
-        quiet = await run_one(pool, f"echo $({quiet_command})")
-        assert await run_one(pool, "echo next") == ProcessResult(0, b"next\n")
-        os.kill(int(quiet.stdout), signal.SIGTERM)
-        await pool.close()
-
-    run(main())
+    pool = ShellSessionPool(lambda: ["sh", "-c", login, "sh", *words_of(shell)])
+    left = await run_one(pool, f"{noise} echo out $!")
+    pid = int(left.stdout.split()[left.stdout.split().index(b"out") + 1])
+    for _ in range(3):
+        assert await run_one(pool, "sleep 0.05; echo next") == ProcessResult(0, b"next\n")
+    os.kill(pid, signal.SIGTERM)
+    # what holds nothing of the shell's holds nobody up
+    quiet_command = "setsid -f sh -c 'echo $$; exec sleep 600 > /dev/null 2>&1 3>&-'"
+    quiet = await run_one(pool, f"echo $({quiet_command})")
+    assert await run_one(pool, "echo next") == ProcessResult(0, b"next\n")
+    os.kill(int(quiet.stdout), signal.SIGTERM)
+    await pool.close()
     assert (tmp_path / "begun").read_text() == "x\n" * 2
 
 
-def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Path) -> None:
-    async def main() -> None:
-        session = await ShellSession.open(["sh", "-s"], "sh")
-        result = await session.run(wrap_script("sleep 600 & echo $!"), 60)
-        (tmp_path / "pid").write_bytes(result.stdout)
-        await session.close()
-        assert not session.is_open
-
-    run(main())
+async def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Path) -> None:
+    session = await ShellSession.open(["sh", "-s"], "sh")
+    result = await session.run(wrap_script("sleep 600 & echo $!"), 60)
+    (tmp_path / "pid").write_bytes(result.stdout)
+    await session.close()
+    assert not session.is_open
     os.kill(pid_of(tmp_path / "pid"), signal.SIGKILL)
 
 
-def test_a_shell_of_another_user_cannot_be_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_shell_of_another_user_cannot_be_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its pipes are closed; the time limit that the script itself has ends it."""
 
     def refuse(_group: int, _number: int) -> None:
@@ -307,16 +255,10 @@ def test_a_shell_of_another_user_cannot_be_killed(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(shell_session.os, "killpg", refuse)
     monkeypatch.setattr(shell_session, "_CLOSE_TIME", 0.1)
-
-    async def test() -> ShellSession:
-        session = await ShellSession.open(["sh", "-s"], "sh")
-        with pytest.raises(ScriptTimeoutError):
-            await session.run(wrap_script(f"until [ -e {tmp_path}/end ]; do sleep 0.05; done"), 0.1)
-        await session.close()
-        assert session.is_open
-        (tmp_path / "end").touch()
-        while session.is_open:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-        return session
-
-    assert not asyncio.run(test()).is_open
+    session = await ShellSession.open(["sh", "-s"], "sh")
+    with pytest.raises(ScriptTimeoutError):
+        await session.run(wrap_script(f"until [ -e {tmp_path}/end ]; do sleep 0.05; done"), 0.1)
+    await session.close()
+    assert session.is_open
+    (tmp_path / "end").touch()
+    await wait_until_async(lambda: not session.is_open)

@@ -82,67 +82,58 @@ def count_deployments(tmp_path: Path) -> int:
     return (tmp_path / "sent").read_text().count("deploy() {")
 
 
-def test_they_are_deployed_when_one_is_missing(programs: Profile, tmp_path: Path) -> None:
-    async def main() -> None:
-        async with TargetSystem(programs, timing=QUICK) as target:
-            first = await target.submit(JobDescription(executable="true"))
-            assert (await target.wait(first)).state is JobState.DONE
-            assert count_deployments(tmp_path) == 1
-            sent = (tmp_path / "sent").stat().st_size
-            await target.wait(await target.submit(JobDescription(executable="true")))
-            assert count_deployments(tmp_path) == 1
-            assert (tmp_path / "sent").stat().st_size > sent
-            (submit,) = (tmp_path / "home/.gpe/bin").glob("submit.*.sh")
-            submit.unlink()
-            await target.submit(JobDescription(executable="true"))
-            assert count_deployments(tmp_path) == 2
-            for file in (tmp_path / "home/.gpe/bin").iterdir():
-                file.unlink()
-            statuses = await target.statuses([first])
-            assert statuses[first].state is JobState.DONE
-
-    asyncio.run(main())
+async def test_they_are_deployed_when_one_is_missing(programs: Profile, tmp_path: Path) -> None:
+    async with TargetSystem(programs, timing=QUICK) as target:
+        first = await target.submit(JobDescription(executable="true"))
+        assert (await target.wait(first)).state is JobState.DONE
+        assert count_deployments(tmp_path) == 1
+        sent = (tmp_path / "sent").stat().st_size
+        await target.wait(await target.submit(JobDescription(executable="true")))
+        assert count_deployments(tmp_path) == 1
+        assert (tmp_path / "sent").stat().st_size > sent
+        (submit,) = (tmp_path / "home/.gpe/bin").glob("submit.*.sh")
+        submit.unlink()
+        await target.submit(JobDescription(executable="true"))
+        assert count_deployments(tmp_path) == 2
+        for file in (tmp_path / "home/.gpe/bin").iterdir():
+            file.unlink()
+        statuses = await target.statuses([first])
+        assert statuses[first].state is JobState.DONE
 
 
 @pytest.mark.parametrize("context", [{}, {"SSH:HOST": "far"}])
-def test_fifty_first_submissions_at_the_same_time(
+async def test_fifty_first_submissions_at_the_same_time(
     programs: Profile, toy: Toy, context: dict[str, str]
 ) -> None:
-    async def main() -> None:
-        async with TargetSystem(programs, context, timing=QUICK) as target:
-            one_by_one = asyncio.gather(
-                *(target.submit(JobDescription(executable="true")) for _ in range(25))
-            )
-            together = target.submit_many([JobDescription(executable="true") for _ in range(25)])
-            job_ids = [*await one_by_one, *await together]
-        assert len({*job_ids}) == len(toy.submissions) == 50
-
-    asyncio.run(main())
+    async with TargetSystem(programs, context, timing=QUICK) as target:
+        one_by_one = asyncio.gather(*(target.submit(JobDescription(executable="true")) for _ in range(25)))
+        together = target.submit_many([JobDescription(executable="true") for _ in range(25)])
+        job_ids = [*await one_by_one, *await together]
+    assert len({*job_ids}) == len(toy.submissions) == 50
 
 
-def test_where_they_cannot_be_deployed_nothing_is_done(programs: Profile, toy: Toy, tmp_path: Path) -> None:
-    async def main() -> None:
-        (tmp_path / "home/.gpe").mkdir()
+async def test_where_they_cannot_be_deployed_nothing_is_done(
+    programs: Profile, toy: Toy, tmp_path: Path
+) -> None:
+    (tmp_path / "home/.gpe").mkdir()
+    (tmp_path / "home/.gpe/bin").write_text("in the way")
+    async with TargetSystem(programs, timing=QUICK) as target:
+        with pytest.raises(
+            ScriptFailedError, match=r"deploying the static scripts failed .*bin.*exists"
+        ) as error:
+            await target.submit(JobDescription(executable="true"))
+        assert "\n" not in error.value.message
+        assert not toy.submissions
+        assert target.store.list_all_jobs() == []
+        (tmp_path / "home/.gpe/bin").unlink()
+        job_id = await target.submit(JobDescription(executable="true"))
+        await target.wait(job_id)
+        shutil.rmtree(tmp_path / "home/.gpe/bin")
         (tmp_path / "home/.gpe/bin").write_text("in the way")
-        async with TargetSystem(programs, timing=QUICK) as target:
-            with pytest.raises(
-                ScriptFailedError, match=r"deploying the static scripts failed .*bin.*exists"
-            ) as error:
-                await target.submit(JobDescription(executable="true"))
-            assert "\n" not in error.value.message
-            assert not toy.submissions
-            assert target.store.list_all_jobs() == []
-            (tmp_path / "home/.gpe/bin").unlink()
-            job_id = await target.submit(JobDescription(executable="true"))
-            await target.wait(job_id)
-            shutil.rmtree(tmp_path / "home/.gpe/bin")
-            (tmp_path / "home/.gpe/bin").write_text("in the way")
-        async with TargetSystem(programs, timing=QUICK) as target:
-            with pytest.raises(ScriptFailedError, match="deploying the static scripts failed"):
-                await target.status(job_id)  # it is no unknown job
-        assert len(toy.submissions) == 1
-
-    asyncio.run(main())
+    async with TargetSystem(programs, timing=QUICK) as target:
+        with pytest.raises(ScriptFailedError, match="deploying the static scripts failed"):
+            await target.status(job_id)  # it is no unknown job
+    assert len(toy.submissions) == 1
 
 
 def test_a_self_contained_script_does_nothing_where_it_cannot_be_deployed(programs: Profile) -> None:
@@ -155,16 +146,12 @@ def test_a_self_contained_script_does_nothing_where_it_cannot_be_deployed(progra
     assert "/dev/null" in done.stderr
 
 
-def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) -> None:
+async def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) -> None:
     """START's script of another version, which the record has, names a file that this version does not have."""
-
-    async def main() -> None:
-        async with TargetSystem(programs, timing=QUICK) as target:
-            prepared = target._scripts.prepare_submission(JobDescription(executable="true"))
-            with pytest.raises(ScriptFailedError, match=r"submit\.0000\.sh is not deployed"):
-                await target._scripts.run_start_script(
-                    prepared.script.replace(prepared.script.split("submit.")[1][:16], "0000")
-                )
-        assert not toy.submissions
-
-    asyncio.run(main())
+    async with TargetSystem(programs, timing=QUICK) as target:
+        prepared = target._scripts.prepare_submission(JobDescription(executable="true"))
+        with pytest.raises(ScriptFailedError, match=r"submit\.0000\.sh is not deployed"):
+            await target._scripts.run_start_script(
+                prepared.script.replace(prepared.script.split("submit.")[1][:16], "0000")
+            )
+    assert not toy.submissions

@@ -18,7 +18,7 @@ from osprofile.jobs.store import Store
 from osprofile.jobs.submission_throttle import SubmissionLimits, read_submission_limits
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
-from tests.jobs.conftest import QUICK, TOYSUB, Toy, shell
+from tests.jobs.conftest import QUICK, TOYSUB, Toy, get_record, shell
 from tests.jobs.test_submitter import replace_command
 from tests.records import begin_submission
 from tests.waiting import wait_until_async
@@ -140,24 +140,19 @@ def test_live_jobs_are_counted(tmp_path: Path) -> None:
     store.record_job_id(unknown.number, "3")  # its tasks have no ids
     assert store.count_live_jobs("t") == 1 + 3 + 20 + 2
     for job_id in ("1", "2_2"):
-        record = store.find_job("t", job_id)
-        assert record is not None
+        record = get_record(store, "t", job_id)
         store.update_statuses("t", [record.status._replace(state=JobState.DONE)])
     assert store.count_live_jobs("t") == 2 + 20 + 2
     assert store.count_live_jobs("u") == 0
 
 
-def test_many_jobs_are_submitted_at_the_rate(toy: Toy) -> None:
+async def test_many_jobs_are_submitted_at_the_rate(toy: Toy) -> None:
     """No script submits more jobs than may come at once."""
     toy = limit(toy, SUBMIT_RATE="1200/min, 4 at once")
-
-    async def main() -> float:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            began = time.time()
-            await target.submit_many([JOB] * 24)
-            return time.time() - began
-
-    assert asyncio.run(main()) >= 20 * 0.05
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        began = time.time()
+        await target.submit_many([JOB] * 24)
+        assert time.time() - began >= 20 * 0.05
     assert len(set(toy.submissions)) == 24
 
 
@@ -188,7 +183,7 @@ def test_max_queued_is_kept_by_all_processes_of_a_record(toy: Toy, tmp_path: Pat
 
 
 @pytest.mark.parametrize("count", [1, 12])
-def test_a_job_waits_while_the_queue_is_full(
+async def test_a_job_waits_while_the_queue_is_full(
     toy: Toy, count: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(submission_throttle, "_MIN_PAUSE", 0.1)
@@ -196,45 +191,35 @@ def test_a_job_waits_while_the_queue_is_full(
     toy = limit(toy, QUEUE_FULL_PATTERN="too many jobs", BATCH_SYSTEM="Toy")
     (toy.path / "stopped").touch()
     replace_command(toy, "toysub", TOYSUB_WITH_LIMIT)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            await target.submit_many([JOB] * 3)
-            task = asyncio.create_task(
-                target.submit_many([JOB] * count, keys=[f"k{n}" for n in range(count)])
-            )
-            await wait_until_async(
-                lambda: len(target.store.list_all_jobs()) == 3 and (toy.path / "full").exists()
-            )
-            while not task.done():
-                end_jobs(toy)
-                await asyncio.sleep(0.05)
-            ids = task.result()
-            assert len(set(ids)) == count
-            assert [target.store.find_by_key(target.name, f"k{n}") is not None for n in range(count)] == [
-                True
-            ] * count
-            assert target.store.list_interrupted_submissions(target.name) == []
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        await target.submit_many([JOB] * 3)
+        task = asyncio.create_task(target.submit_many([JOB] * count, keys=[f"k{n}" for n in range(count)]))
+        await wait_until_async(
+            lambda: len(target.store.list_all_jobs()) == 3 and (toy.path / "full").exists()
+        )
+        while not task.done():
+            end_jobs(toy)
+            await asyncio.sleep(0.05)
+        ids = task.result()
+        assert len(set(ids)) == count
+        assert [target.store.find_by_key(target.name, f"k{n}") is not None for n in range(count)] == [
+            True
+        ] * count
+        assert target.store.list_interrupted_submissions(target.name) == []
     assert count_most_live(toy) >= 3
     assert len(set(toy.submissions)) == 3 + count
     (told,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert told == "Toy takes no more jobs now (too many jobs): the job is submitted when it does"
 
 
-def test_another_refusal_is_none_to_wait_for(toy: Toy) -> None:
+async def test_another_refusal_is_none_to_wait_for(toy: Toy) -> None:
     toy = limit(toy, QUEUE_FULL_PATTERN="too many jobs")
     replace_command(toy, "toysub", "#!/bin/sh\necho 'no such queue' >&2; exit 1\n")
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptFailedError, match="no such queue"):
-                await target.submit(JOB)
-            with pytest.raises(SubmissionsFailedError, match="no such queue"):
-                await target.submit_many([JOB] * 2)
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        with pytest.raises(ScriptFailedError, match="no such queue"):
+            await target.submit(JOB)
+        with pytest.raises(SubmissionsFailedError, match="no such queue"):
+            await target.submit_many([JOB] * 2)
 
 
 LIMITED = {
@@ -252,63 +237,51 @@ def refuse_second(toy: Toy) -> None:
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_a_wait_that_is_too_long_is_an_error(toy: Toy, name: str) -> None:
+async def test_a_wait_that_is_too_long_is_an_error(toy: Toy, name: str) -> None:
     fields, message = LIMITED[name]
     toy = limit(toy, **fields)
     (toy.path / "stopped").touch()
     refuse_second(toy)
-
-    async def main() -> None:
-        timing = replace(QUICK, queue_timeout=0.3)
-        async with TargetSystem(toy.profile, timing=timing) as target:
-            await target.submit(JOB)
-            with pytest.raises(
-                TargetError, match="not submitted within 0.3 s: .*" + re.escape(message)
-            ) as caught:
-                await target.submit(JOB, key="k")
-            assert caught.value.hint == "submit it again later"
-            assert target.find_by_key("k") is None
-            assert len(target.store.list_all_jobs()) == 1
-
-    asyncio.run(main())
+    timing = replace(QUICK, queue_timeout=0.3)
+    async with TargetSystem(toy.profile, timing=timing) as target:
+        await target.submit(JOB)
+        with pytest.raises(
+            TargetError, match="not submitted within 0.3 s: .*" + re.escape(message)
+        ) as caught:
+            await target.submit(JOB, key="k")
+        assert caught.value.hint == "submit it again later"
+        assert target.find_by_key("k") is None
+        assert len(target.store.list_all_jobs()) == 1
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_a_wait_that_is_cancelled_leaves_nothing(toy: Toy, name: str) -> None:
+async def test_a_wait_that_is_cancelled_leaves_nothing(toy: Toy, name: str) -> None:
     toy = limit(toy, **LIMITED[name][0])
     (toy.path / "stopped").touch()
     refuse_second(toy)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            await target.submit(JOB)
-            task = asyncio.create_task(target.submit_many([JOB] * 2, keys=["a", "b"]))
-            await asyncio.sleep(0.5)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            assert [record.key for record in target.store.list_all_jobs()] == [None]
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        await target.submit(JOB)
+        task = asyncio.create_task(target.submit_many([JOB] * 2, keys=["a", "b"]))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert [record.key for record in target.store.list_all_jobs()] == [None]
 
 
-def test_an_array_takes_as_many_places_as_it_has_tasks(toy: Toy) -> None:
+async def test_an_array_takes_as_many_places_as_it_has_tasks(toy: Toy) -> None:
     toy = limit(toy, MAX_QUEUED="4")
     (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            with pytest.raises(
-                ValueRefusedError,
-                match="field ARRAY: '1-5' has 5 tasks, and MAX_QUEUED of the profile toy is 4",
-            ):
-                await target.submit(replace(JOB, array="1-5"))
-            array = await target.submit(replace(JOB, array="1-3"))
-            await target.submit(JOB)
-            waiting = asyncio.create_task(target.submit(replace(JOB, array="1-2")))
-            toy.state(f"{array}_1", "END 0")
-            await asyncio.sleep(0.5)
-            assert not waiting.done()
-            toy.state(f"{array}_2", "END 0")
-            await waiting
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        with pytest.raises(
+            ValueRefusedError,
+            match="field ARRAY: '1-5' has 5 tasks, and MAX_QUEUED of the profile toy is 4",
+        ):
+            await target.submit(replace(JOB, array="1-5"))
+        array = await target.submit(replace(JOB, array="1-3"))
+        await target.submit(JOB)
+        waiting = asyncio.create_task(target.submit(replace(JOB, array="1-2")))
+        toy.state(f"{array}_1", "END 0")
+        await asyncio.sleep(0.5)
+        assert not waiting.done()
+        toy.state(f"{array}_2", "END 0")
+        await waiting

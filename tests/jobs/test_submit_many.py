@@ -29,8 +29,6 @@ from tests.profiles.test_hostile_values import CARRIED
 from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from tests.jobs.conftest import Toy
 
 __all__ = ["context"]  # a fixture
@@ -51,14 +49,22 @@ def count_scripts(template: str) -> float:
     return METRICS.sum("osprofile_scripts_total", template=template)
 
 
-def run(toy: Toy, context: dict[str, str], check: Callable[[TargetSystem], Awaitable[None]]) -> None:
-    """Run a check with a target system whose jobs go into one part."""
+def open_target(toy: Toy, context: dict[str, str] | None = None, store: str | None = None) -> TargetSystem:
+    """Return a target system whose jobs go into one part."""
+    record = Store(store) if store else None
+    return TargetSystem(toy.profile, context, store=record, timing=QUICK, max_parallel_scripts=1)
 
-    async def main() -> None:
-        async with TargetSystem(toy.profile, context, timing=QUICK, max_parallel_scripts=1) as target:
-            await check(target)
 
-    asyncio.run(main())
+@pytest.fixture
+def here(toy: Toy) -> TargetSystem:
+    """Return the target system of this machine."""
+    return open_target(toy)
+
+
+@pytest.fixture
+def target(toy: Toy, context: dict[str, str]) -> TargetSystem:
+    """Return the target system of this machine, or of another one."""
+    return open_target(toy, context)
 
 
 async def check_jobs(toy: Toy, target: TargetSystem, ids: list[str]) -> None:
@@ -80,91 +86,71 @@ async def check_jobs(toy: Toy, target: TargetSystem, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("count", "at_once", "scripts"), [(1, 8, 1), (8, 8, 8), (9, 8, 5), (45, 2, 4), (45, 1, 3)])  # fmt: skip
-def test_as_few_scripts_as_go_and_as_many_as_may_run_at_once(
+async def test_as_few_scripts_as_go_and_as_many_as_may_run_at_once(
     toy: Toy, count: int, at_once: int, scripts: int
 ) -> None:
     (toy.path / "stopped").touch()
     results: dict[int, object] = {}
-
-    async def main() -> None:
-        before = count_scripts("START")
-        async with TargetSystem(toy.profile, timing=QUICK, max_parallel_scripts=at_once) as target:
-            ids = await target.submit_many([shell("true")] * count, on_result=results.__setitem__)
-            assert [results[position] for position in range(count)] == ids
-            assert len(set(ids)) == len(set(toy.submissions)) == count
-        assert count_scripts("START") - before == scripts
-
-    asyncio.run(main())
+    before = count_scripts("START")
+    async with TargetSystem(toy.profile, timing=QUICK, max_parallel_scripts=at_once) as target:
+        ids = await target.submit_many([shell("true")] * count, on_result=results.__setitem__)
+        assert [results[position] for position in range(count)] == ids
+        assert len(set(ids)) == len(set(toy.submissions)) == count
+    assert count_scripts("START") - before == scripts
 
 
-def test_the_jobs_of_a_part_are_recorded_before_one_is_submitted(toy: Toy, tmp_path: Path) -> None:
+async def test_the_jobs_of_a_part_are_recorded_before_one_is_submitted(toy: Toy, tmp_path: Path) -> None:
     (toy.path / "stopped").touch()
     replace_command(
         toy, "toysub", TOYSUB.replace("\n", '\nuntil [ -e "$TOY/gate" ]; do sleep 0.02; done\n', 1)
     )
     path = str(tmp_path / "jobs.db")
-
-    async def main() -> None:
-        async with TargetSystem(
-            toy.profile, store=Store(path), timing=QUICK, max_parallel_scripts=1
-        ) as target:
-            task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
-            await wait_until_async(lambda: any((tmp_path / "work").rglob(".gpe/script")))
-            with sqlite3.connect(path) as db:
-                assert db.execute("SELECT key FROM job WHERE job_id IS NULL").fetchall() == [
-                    (k,) for k in KEYS
-                ]
-            (toy.path / "gate").touch()
-            await check_jobs(toy, target, await task)
-
-    asyncio.run(main())
+    async with open_target(toy, store=path) as target:
+        task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
+        await wait_until_async(lambda: any((tmp_path / "work").rglob(".gpe/script")))
+        with sqlite3.connect(path) as db:
+            assert db.execute("SELECT key FROM job WHERE job_id IS NULL").fetchall() == [(k,) for k in KEYS]
+        (toy.path / "gate").touch()
+        await check_jobs(toy, target, await task)
 
 
-def test_large_scripts_go_into_several(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_scripts_go_into_several(
+    toy: Toy, here: TargetSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (toy.path / "stopped").touch()
-
-    async def check(target: TargetSystem) -> None:
-        size = len(target.render_start_script(JOBS[0]))
-        monkeypatch.setattr(script_runner, "_MAX_JOINED_SIZE", 3 * size + 20)
-        before = count_scripts("START")
-        large = shell(f"true {'x' * 4 * size}")
-        assert len(set(await target.submit_many([*JOBS, large, *JOBS]))) == 2 * COUNT + 1
-        assert count_scripts("START") - before == 3 + 1 + 3
-
-    run(toy, {}, check)
+    size = len(here.render_start_script(JOBS[0]))
+    monkeypatch.setattr(script_runner, "_MAX_JOINED_SIZE", 3 * size + 20)
+    before = count_scripts("START")
+    large = shell(f"true {'x' * 4 * size}")
+    assert len(set(await here.submit_many([*JOBS, large, *JOBS]))) == 2 * COUNT + 1
+    assert count_scripts("START") - before == 3 + 1 + 3
 
 
-def test_without_find_job_each_job_has_a_script_of_its_own(toy_without_find: Toy) -> None:
-    async def check(target: TargetSystem) -> None:
+async def test_without_find_job_each_job_has_a_script_of_its_own(toy_without_find: Toy) -> None:
+    async with open_target(toy_without_find) as target:
         before = count_scripts("START")
         await target.submit_many(JOBS, keys=KEYS)
         assert count_scripts("START") - before == COUNT
 
-    run(toy_without_find, {}, check)
 
-
-def test_jobs_that_depend_on_each_other_or_have_one_key(toy: Toy) -> None:
+async def test_jobs_that_depend_on_each_other_or_have_one_key(toy: Toy, here: TargetSystem) -> None:
     """Also where the first of them is refused."""
     (toy.path / "stopped").touch()
     lost = shell("true", working_directory="/proc/none")
     after = [shell("true", after_ok=[key]) for key in "abd"]
     jobs = [lost, shell("true"), *after, shell("true"), shell("true")]
-
-    async def check(target: TargetSystem) -> None:
-        with pytest.raises(SubmissionsFailedError) as caught:
-            await target.submit_many(jobs, keys=[*"abcdefb"])
-        ids = caught.value.job_ids
-        assert list(caught.value.errors) == [0, 2]
-        assert "no such job is known" in caught.value.errors[2].message
-        assert ids[6] == ids[1]
-        awaited = [(toy.path / "jobs" / (job_id or "") / "after").read_text() for job_id in (ids[3], ids[4])]
-        assert awaited == [f"afterok:{ids[1]}\n", f"afterok:{ids[3]}\n"]
-        assert len(toy.submissions) == len({*ids} - {None}) == 4
-
-    run(toy, {}, check)
+    with pytest.raises(SubmissionsFailedError) as caught:
+        await here.submit_many(jobs, keys=[*"abcdefb"])
+    ids = caught.value.job_ids
+    assert list(caught.value.errors) == [0, 2]
+    assert "no such job is known" in caught.value.errors[2].message
+    assert ids[6] == ids[1]
+    awaited = [(toy.path / "jobs" / (job_id or "") / "after").read_text() for job_id in (ids[3], ids[4])]
+    assert awaited == [f"afterok:{ids[1]}\n", f"afterok:{ids[3]}\n"]
+    assert len(toy.submissions) == len({*ids} - {None}) == 4
 
 
-def test_arrays_and_hostile_values_in_a_part(toy: Toy) -> None:
+async def test_arrays_and_hostile_values_in_a_part(here: TargetSystem) -> None:
     code = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('V'), os.environ.get('GPE_ARRAY_INDEX')]))"
     jobs = [
         JobDescription(
@@ -175,46 +161,36 @@ def test_arrays_and_hostile_values_in_a_part(toy: Toy) -> None:
         )
         for number, value in enumerate(CARRIED)
     ]
-
-    async def check(target: TargetSystem) -> None:
-        ids = await target.submit_many(jobs)
-        for number, (job_id, value) in enumerate(zip(ids, CARRIED, strict=True)):
-            assert (await target.wait(job_id)).exit_code == 0
-            directory = Path(await target.find_job_directory(job_id))
-            for index in ("1", "2") if number % 2 else ("",):
-                output = (directory / f"stdout{index and f'.{index}'}").read_text()
-                assert json.loads(output) == [[value, ""], value, index]
-
-    run(toy, {}, check)
+    ids = await here.submit_many(jobs)
+    for number, (job_id, value) in enumerate(zip(ids, CARRIED, strict=True)):
+        assert (await here.wait(job_id)).exit_code == 0
+        directory = Path(await here.find_job_directory(job_id))
+        for index in ("1", "2") if number % 2 else ("",):
+            output = (directory / f"stdout{index and f'.{index}'}").read_text()
+            assert json.loads(output) == [[value, ""], value, index]
 
 
 # What happens to one job
 
 
-def test_a_refused_job_in_the_middle(toy: Toy, context: dict[str, str]) -> None:
+async def test_a_refused_job_in_the_middle(toy: Toy, target: TargetSystem) -> None:
     """It alone is looked for, and has its own words; what it says cannot be taken for the end of another."""
     marks = "printf '\\nosprofile: the script ended with 0\\n' >&2; echo 17"
     strike(toy, "toysub", f"{marks}; echo 'the queue is closed' >&2; exit 170", TOYSUB)
-
-    async def check(target: TargetSystem) -> None:
-        before = count_scripts("FIND_JOB")
-        with pytest.raises(SubmissionsFailedError) as caught:
-            await target.submit_many(JOBS, keys=KEYS)
-        assert list(caught.value.errors) == [STRUCK]
-        error = caught.value.errors[STRUCK]
-        assert isinstance(error, ScriptFailedError)
-        assert error.exit_status == 170
-        assert "the queue is closed" in error.message
-        assert "osprofile-" not in error.message
-        assert count_scripts("FIND_JOB") - before == 1
-        assert target.store.find_by_key(target.name, KEYS[STRUCK]) is None
-        ids = await target.submit_many(JOBS, keys=KEYS)
-        assert [i for n, i in enumerate(ids) if n != STRUCK] == [
-            i for i in caught.value.job_ids if i is not None
-        ]
-        await check_jobs(toy, target, ids)
-
-    run(toy, context, check)
+    before = count_scripts("FIND_JOB")
+    with pytest.raises(SubmissionsFailedError) as caught:
+        await target.submit_many(JOBS, keys=KEYS)
+    assert list(caught.value.errors) == [STRUCK]
+    error = caught.value.errors[STRUCK]
+    assert isinstance(error, ScriptFailedError)
+    assert error.exit_status == 170
+    assert "the queue is closed" in error.message
+    assert "osprofile-" not in error.message
+    assert count_scripts("FIND_JOB") - before == 1
+    assert target.store.find_by_key(target.name, KEYS[STRUCK]) is None
+    ids = await target.submit_many(JOBS, keys=KEYS)
+    assert [i for n, i in enumerate(ids) if n != STRUCK] == [i for i in caught.value.job_ids if i is not None]
+    await check_jobs(toy, target, ids)
 
 
 FLOCK = 'exec /usr/bin/flock "$@"'
@@ -231,83 +207,66 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_job_of_a_part_is_submitted_once(toy: Toy, context: dict[str, str], fault: str) -> None:
+async def test_each_job_of_a_part_is_submitted_once(toy: Toy, target: TargetSystem, fault: str) -> None:
     strike(toy, *FAULTS[fault])
-
-    async def check(target: TargetSystem) -> None:
-        before = count_scripts("FIND_JOB")
-        ids = await target.submit_many(JOBS, keys=KEYS)
-        # Those whose result has arrived are not looked for.
-        expected = COUNT - STRUCK if fault.startswith("the script") else 1
-        assert count_scripts("FIND_JOB") - before == expected
-        await check_jobs(toy, target, ids)
-
-    run(toy, context, check)
+    before = count_scripts("FIND_JOB")
+    ids = await target.submit_many(JOBS, keys=KEYS)
+    # Those whose result has arrived are not looked for.
+    expected = COUNT - STRUCK if fault.startswith("the script") else 1
+    assert count_scripts("FIND_JOB") - before == expected
+    await check_jobs(toy, target, ids)
     assert (toy.path / f"struck.{FAULTS[fault][0]}").exists()
 
 
-def test_a_job_stays_while_the_batch_system_is_away(toy: Toy, context: dict[str, str]) -> None:
+async def test_a_job_stays_while_the_batch_system_is_away(toy: Toy, target: TargetSystem) -> None:
     """The others of its part, which have not begun, are submitted."""
     strike(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), TOYSUB)
     strike(toy, "flock", 'echo why >&2; /usr/bin/flock "$@"; kill -s KILL 0', FLOCK)
     (toy.path / "broken").write_text("toyfind: the server is away\n")
-
-    async def check(target: TargetSystem) -> None:
-        with pytest.raises(SubmissionsFailedError) as caught:
-            await target.submit_many(JOBS, keys=KEYS)
-        assert list(caught.value.errors) == [STRUCK]
-        error = caught.value.errors[STRUCK]
-        assert isinstance(error, OutcomeUnknownError)
-        assert "why; whether the job was submitted is not known: FIND_JOB failed" in error.message
-        assert "osprofile-" not in error.message
-        assert list_cut_keys(target) == [KEYS[STRUCK]]
-        (toy.path / "broken").unlink()
-        await check_jobs(toy, target, await target.submit_many(JOBS, keys=KEYS))
-
-    run(toy, context, check)
+    with pytest.raises(SubmissionsFailedError) as caught:
+        await target.submit_many(JOBS, keys=KEYS)
+    assert list(caught.value.errors) == [STRUCK]
+    error = caught.value.errors[STRUCK]
+    assert isinstance(error, OutcomeUnknownError)
+    assert "why; whether the job was submitted is not known: FIND_JOB failed" in error.message
+    assert "osprofile-" not in error.message
+    assert list_cut_keys(target) == [KEYS[STRUCK]]
+    (toy.path / "broken").unlink()
+    await check_jobs(toy, target, await target.submit_many(JOBS, keys=KEYS))
 
 
-def test_a_part_over_its_time_limit(toy: Toy, context: dict[str, str]) -> None:
+async def test_a_part_over_its_time_limit(toy: Toy, context: dict[str, str]) -> None:
     """The limit is that of one job, for each of them; the words are those of the script that was ended."""
     count, limit = STRUCK + 1, 0.6
     strike(toy, "toysub", 'while [ -d "$TOY/jobs" ] && [ ! -e "$TOY/gate" ]; do sleep 0.05; done', TOYSUB)
     strike(toy, "flock", 'echo why >&2; exec /usr/bin/flock "$@"', f"echo nothing >&2; {FLOCK}")
-
-    async def main() -> None:
-        timing = Timing(min_poll_interval=0.05, max_poll_interval=0.2, script_timeout=limit)
-        begin = time.monotonic()
-        async with TargetSystem(toy.profile, context, timing=timing, max_parallel_scripts=1) as target:
-            with pytest.raises(SubmissionsFailedError) as caught:
-                await target.submit_many(JOBS[:count], keys=KEYS[:count])
-            assert time.monotonic() - begin >= limit * count
-            message = caught.value.errors[STRUCK].message
-            assert (
-                f"START: did not end within {limit * count:g} s and was ended; its error output: why; "
-                in message
-            )
-            assert list_cut_keys(target) == [KEYS[STRUCK]]
-        (toy.path / "gate").touch()
-
-    asyncio.run(main())
+    timing = Timing(min_poll_interval=0.05, max_poll_interval=0.2, script_timeout=limit)
+    begin = time.monotonic()
+    async with TargetSystem(toy.profile, context, timing=timing, max_parallel_scripts=1) as target:
+        with pytest.raises(SubmissionsFailedError) as caught:
+            await target.submit_many(JOBS[:count], keys=KEYS[:count])
+        assert time.monotonic() - begin >= limit * count
+        message = caught.value.errors[STRUCK].message
+        assert (
+            f"START: did not end within {limit * count:g} s and was ended; its error output: why; " in message
+        )
+        assert list_cut_keys(target) == [KEYS[STRUCK]]
+    (toy.path / "gate").touch()
 
 
 # Interruptions
 
 
-def test_a_cancelled_call_is_completed(toy: Toy, context: dict[str, str]) -> None:
+async def test_a_cancelled_call_is_completed(toy: Toy, target: TargetSystem) -> None:
     """In the same process, at once: nothing stays with the call that was cancelled."""
     strike(toy, "toysub", 'touch "$TOY/hangs"; sleep 0.5', TOYSUB)
-
-    async def check(target: TargetSystem) -> None:
-        task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
-        await wait_until_async((toy.path / "hangs").exists)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert list_cut_keys(target) == KEYS
-        await check_jobs(toy, target, await target.submit_many(JOBS, keys=KEYS))
-
-    run(toy, context, check)
+    task = asyncio.ensure_future(target.submit_many(JOBS, keys=KEYS))
+    await wait_until_async((toy.path / "hangs").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert list_cut_keys(target) == KEYS
+    await check_jobs(toy, target, await target.submit_many(JOBS, keys=KEYS))
 
 
 def submit_in_process(toy: Toy, path: str, *, line: int = 0) -> int:
@@ -317,9 +276,7 @@ def submit_in_process(toy: Toy, path: str, *, line: int = 0) -> int:
         return pid
 
     async def main() -> None:
-        async with TargetSystem(
-            toy.profile, store=Store(path), timing=QUICK, max_parallel_scripts=1
-        ) as target:
+        async with open_target(toy, store=path) as target:
             await target.submit_many(JOBS, keys=KEYS, is_checked=True)
 
     code = 1
@@ -334,9 +291,7 @@ def submit_in_process(toy: Toy, path: str, *, line: int = 0) -> int:
 
 def check_repeated(toy: Toy, path: str) -> None:
     async def main() -> None:
-        async with TargetSystem(
-            toy.profile, store=Store(path), timing=QUICK, max_parallel_scripts=1
-        ) as target:
+        async with open_target(toy, store=path) as target:
             await check_jobs(toy, target, await target.submit_many(JOBS, keys=KEYS))
 
     asyncio.run(main())
@@ -379,31 +334,22 @@ def test_two_processes_with_the_same_keys(toy: Toy, tmp_path: Path) -> None:
     check_repeated(toy, path)
 
 
-def test_calls_with_the_same_keys(toy: Toy) -> None:
-    async def check(target: TargetSystem) -> None:
-        calls = [target.submit_many(JOBS[n:] + JOBS[:n], keys=KEYS[n:] + KEYS[:n]) for n in range(3)]
-        one, *others = await asyncio.gather(*calls, target.submit(JOBS[2], key=KEYS[2]))
-        assert others == [one[1:] + one[:1], one[2:] + one[:2], one[2]]
-        await check_jobs(toy, target, one)
-
-    run(toy, {}, check)
+async def test_calls_with_the_same_keys(toy: Toy, here: TargetSystem) -> None:
+    calls = [here.submit_many(JOBS[n:] + JOBS[:n], keys=KEYS[n:] + KEYS[:n]) for n in range(3)]
+    one, *others = await asyncio.gather(*calls, here.submit(JOBS[2], key=KEYS[2]))
+    assert others == [one[1:] + one[:1], one[2:] + one[:2], one[2]]
+    await check_jobs(toy, here, one)
 
 
-def test_a_record_that_cannot_be_written(toy: Toy, tmp_path: Path) -> None:
+async def test_a_record_that_cannot_be_written(toy: Toy, tmp_path: Path) -> None:
     """Then nothing is submitted."""
     path = str(tmp_path / "jobs.db")
-
-    async def main() -> None:
-        async with TargetSystem(
-            toy.profile, store=Store(path), timing=QUICK, max_parallel_scripts=1
-        ) as target:
-            with sqlite3.connect(path) as db:
-                failure = "BEGIN SELECT RAISE(ROLLBACK, 'full'); END"
-                db.execute(f"CREATE TRIGGER t BEFORE INSERT ON job WHEN NEW.key = 'k4' {failure}")
-            with pytest.raises(SubmissionsFailedError) as caught:
-                await target.submit_many(JOBS, keys=KEYS)
-            assert len(caught.value.errors) == COUNT
-            assert target.store.list_all_jobs() == []
-            assert toy.submissions == []
-
-    asyncio.run(main())
+    async with open_target(toy, store=path) as target:
+        with sqlite3.connect(path) as db:
+            failure = "BEGIN SELECT RAISE(ROLLBACK, 'full'); END"
+            db.execute(f"CREATE TRIGGER t BEFORE INSERT ON job WHEN NEW.key = 'k4' {failure}")
+        with pytest.raises(SubmissionsFailedError) as caught:
+            await target.submit_many(JOBS, keys=KEYS)
+        assert len(caught.value.errors) == COUNT
+        assert target.store.list_all_jobs() == []
+        assert toy.submissions == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -41,20 +40,16 @@ SHELL = """<idb:Template name="SHELL">
         ("Value", {"SSH:HOST": "other"}, "login.example.org:2222"),
     ],
 )
-def test_the_profiles_host(
+async def test_the_profiles_host(
     kind: str, context: dict[str, str], address: str, load: Callable[[str], Profile], tmp_path: Path
 ) -> None:
     file = tmp_path / "host"
     profile = load(FIELDS.format(kind=kind) + SHELL.format(file=file))
     host, _, port = address.partition(":")
     assert add_target_fields(profile, context) == {"SSH:HOST": host, "SSH:PORT": port}
-
-    async def main() -> str:
-        async with TargetSystem(profile, context, timing=QUICK) as target:
-            await target.wait(await target.submit(JobDescription(executable="true")))
-            return target.name
-
-    assert asyncio.run(main()) == f"made@{address}"
+    async with TargetSystem(profile, context, timing=QUICK) as target:
+        await target.wait(await target.submit(JobDescription(executable="true")))
+        assert target.name == f"made@{address}"
     assert file.read_text() == f"{address}\n"
 
 
@@ -69,25 +64,21 @@ def test_the_host_of_a_session(load: Callable[[str], Profile], host: str | None,
         assert session.name == name
 
 
-def test_another_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_another_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Scripts run by sudo; one that refuses is not taken for a script that knows no job, or has refused one."""
     sudo = tmp_path / "sudo"
     sudo.write_text('#!/bin/sh\necho "$*" >> "$0.log"; shift 5; exec "$@"\n')
     sudo.chmod(0o700)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path))
-
-    async def main() -> None:
-        async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
-            assert (target.user_name, target.name) == ("bob", "linux")
-            entries = await target.files.list_directory(str(tmp_path))
-            assert {entry.name for entry in entries} >= {"sudo", "sudo.log"}
-        sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
-        async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
-            for call in (target.status("1-1-00000000"), target.submit(JobDescription(executable="true"))):
-                with pytest.raises(ScriptError, match="a password is required") as error:
-                    await call
-                assert not isinstance(error.value, OutcomeUnknownError)
-
-    asyncio.run(main())
+    async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
+        assert (target.user_name, target.name) == ("bob", "linux")
+        entries = await target.files.list_directory(str(tmp_path))
+        assert {entry.name for entry in entries} >= {"sudo", "sudo.log"}
+    sudo.write_text("#!/bin/sh\necho 'sudo: a password is required' >&2; exit 1\n")
+    async with TargetSystem(Repository().load("linux"), {"SUDO:USER": "bob"}, timing=QUICK) as target:
+        for call in (target.status("1-1-00000000"), target.submit(JobDescription(executable="true"))):
+            with pytest.raises(ScriptError, match="a password is required") as error:
+                await call
+            assert not isinstance(error.value, OutcomeUnknownError)
     assert {*sudo.with_suffix(".log").read_text().splitlines()} == {"-n -H -u bob -- sh -s"}

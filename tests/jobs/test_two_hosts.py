@@ -73,6 +73,12 @@ class Hosts:
         wait_for_file(self.path / "up")
         return process
 
+    def start_killed(self) -> None:
+        """Submit the job on this host, by a process that is killed when its START has begun."""
+        process = self.start_slowly()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
     def set_back(self) -> None:
         """Let the submission have begun long ago by the other host's clock."""
         with sqlite3.connect(self.path / "home/.local/state/osprofile/jobs.db") as db:
@@ -93,9 +99,7 @@ def hosts(tmp_path: Path) -> Iterator[Hosts]:
 
 def test_a_submission_that_another_host_began_is_not_completed_here(hosts: Hosts) -> None:
     """Its process has died, or seems to, because the clocks differ."""
-    process = hosts.start_slowly()
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    hosts.start_killed()
     hosts.set_back()
     (hosts.path / "go").touch()  # what START has begun goes on
 
@@ -127,9 +131,7 @@ def test_a_submission_in_progress_on_a_host_whose_clock_differs(hosts: Hosts) ->
 
 
 def test_a_person_takes_it_over(hosts: Hosts) -> None:
-    process = hosts.start_slowly()
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    hosts.start_killed()
     (hosts.path / "bin" / "setsid").unlink()
     wrong = hosts.run("submit", "-p", "site", "--take-over", "hostname", elsewhere=True)
     assert (wrong.returncode, "--key" in wrong.stderr) == (2, True)
@@ -139,9 +141,7 @@ def test_a_person_takes_it_over(hosts: Hosts) -> None:
 
 
 def test_where_the_directory_is_shared_any_host_completes_it(hosts: Hosts) -> None:
-    process = hosts.start_slowly()
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    hosts.start_killed()
     hosts.set_back()
     (hosts.path / "go").touch()
     command = hosts.command("submit", "-p", "site", "--key", "k", "hostname", elsewhere=False)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import JobNotFoundError, ScriptFailedError
+from osprofile.errors import JobNotFoundError
 from osprofile.jobs.live_job import LiveJob
 from osprofile.jobs.poll_schedule import PollSchedule
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
-from tests.jobs.conftest import QUICK, shell
+from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
     from _collections_abc import dict_values
@@ -27,27 +26,26 @@ if TYPE_CHECKING:
     from tests.jobs.conftest import Toy
 
 
-def test_one_query_a_poll(toy: Toy) -> None:
+@pytest.fixture
+def toy(toy: Toy) -> Toy:
+    """Return the batch system, whose jobs wait until the test sets their states."""
+    (toy.path / "stopped").touch()
+    return toy
+
+
+async def test_one_query_a_poll(toy: Toy, target: TargetSystem) -> None:
     """Fifty jobs that wait: the batch system is asked once a poll, never once a job."""
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            jobs = [await target.submit(shell("true")) for _ in range(50)]
-            assert len(await target.statuses(jobs)) == 50
-            assert (target.query_count, toy.asked) == (1, 1)
-            events = target.events()
-            while target.query_count < 4:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-            events.close()
-            assert target.query_count - toy.asked in {0, 1}  # one may be under way
-
-    asyncio.run(main())
+    jobs = [await target.submit(shell("true")) for _ in range(50)]
+    assert len(await target.statuses(jobs)) == 50
+    assert (target.query_count, toy.asked) == (1, 1)
+    events = target.events()
+    await wait_until_async(lambda: target.query_count >= 4)
+    events.close()
+    assert target.query_count - toy.asked in {0, 1}  # one may be under way
 
 
-def test_a_submission_does_not_look_at_all_other_jobs(toy: Toy) -> None:
+async def test_a_submission_does_not_look_at_all_other_jobs(toy: Toy) -> None:
     """Otherwise, the time of all submissions together would grow with the square of their number."""
-    (toy.path / "stopped").touch()
 
     class Watched(dict[str, LiveJob]):
         looks = 0
@@ -56,178 +54,69 @@ def test_a_submission_does_not_look_at_all_other_jobs(toy: Toy) -> None:
             Watched.looks += 1
             return super().values()
 
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=Timing(min_poll_interval=60)) as target:
-            target.jobs.polled = Watched()
-            events = target.events()
-            for _ in range(10):
-                await target.submit(shell("true"))
-            assert toy.asked == 1
-            assert Watched.looks <= 2  # before that query, and behind it
-            events.close()
-
-    asyncio.run(main())
+    async with TargetSystem(toy.profile, timing=Timing(min_poll_interval=60)) as target:
+        target.jobs.polled = Watched()
+        events = target.events()
+        for _ in range(10):
+            await target.submit(shell("true"))
+        assert toy.asked == 1
+        assert Watched.looks <= 2  # before that query, and behind it
+        events.close()
 
 
-def test_a_vanished_job_is_lost_after_the_grace_period_only(toy: Toy) -> None:
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            stays, goes, returns = [await target.submit(shell("true")) for _ in range(3)]
-            await target.statuses()
-            gone = time.time()
-            for job in (goes, returns):
-                toy.state(job, None)
-            await target.statuses()
-            record = store.find_job("toy", goes)
-            assert record is not None
-            assert record.missing is not None
-            known = await target.status(goes)
-            assert known.state is JobState.QUEUED
-            assert "does not know it" in known.reason
-            toy.state(returns, "GO")
-            lost = await target.wait(goes)
-            assert (lost.state, lost.exit_code) == (JobState.LOST, None)
-            assert lost.ended is not None
-            assert lost.ended - gone >= QUICK.grace_period
-            assert (await target.status(stays)).state is JobState.QUEUED
-            assert (await target.status(returns)).state is JobState.RUNNING
-            assert (await target.status(goes)).state is JobState.LOST  # and never anything else
-            toy.state(returns, "END 0")
-            assert (await target.wait(returns)).exit_code == 0
-
-    asyncio.run(main())
-
-
-def test_a_vanished_job_whose_removal_was_asked_for_is_removed(toy: Toy) -> None:
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            job = await target.submit(shell("true"))
-            await target.abort(job)
-            toy.state(job, None)
-            status = await target.wait(job)
-            assert (status.state, status.reason) == (JobState.REMOVED, "")
-
-    asyncio.run(main())
-
-
-def test_a_failure_after_a_removal_is_the_removal(toy: Toy) -> None:
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            killed, ended = [await target.submit(shell("true")) for _ in range(2)]
-            for job, word in ((killed, "END 137"), (ended, "END 4")):
-                await target.abort(job)
-                toy.state(job, word)
-            assert (await target.wait(killed)).state is JobState.REMOVED
-            assert (await target.wait(ended)).exit_code == 4  # it had ended by itself
-
-    asyncio.run(main())
-
-
-def test_failed_polls_change_nothing(toy: Toy, caplog: pytest.LogCaptureFixture) -> None:
-    (toy.path / "stopped").touch()
-    caplog.set_level(logging.WARNING)
-
-    async def main() -> None:
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            job = await target.submit(shell("true"))
-            await target.statuses()
-            (toy.path / "broken").write_text("toystat: the server is down\n")
-            events = target.events()
-            while len(caplog.records) < 5:  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-            with pytest.raises(ScriptFailedError, match="the server is down"):
-                await target.statuses()
-            with pytest.raises(ScriptFailedError, match="the server is down"):
-                await target.status(job)
-            assert target.jobs.get_status(job).state is JobState.QUEUED
-            record = target.store.find_job("toy", job)
-            assert record is not None
-            assert record.missing is None
-            (toy.path / "broken").unlink()
-            toy.state(job, "END 5")
-            event = await anext(events)
-            assert (event.state, event.status.exit_code) == (JobState.DONE, 5)
-
-    asyncio.run(main())
-    messages = [record.getMessage() for record in caplog.records]
-    assert all("the server is down" in message for message in messages)
-
-
-def test_our_own_action_asks_at_once(toy: Toy) -> None:
+async def test_our_own_action_asks_at_once(toy: Toy) -> None:
     """Where nothing moves the next poll is an hour away; an action does not wait for it."""
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        slow = Timing(min_poll_interval=3600, max_poll_interval=3600)
-        async with TargetSystem(toy.profile, timing=slow) as target:
-            job = await target.submit(shell("true"))
-            events = target.events()
-            assert (await anext(events)).state is JobState.QUEUED
-            for do, state in (
-                (target.hold, JobState.HELD),
-                (target.resume, JobState.QUEUED),
-                (target.abort, JobState.REMOVED),
-            ):
-                await do(job)
-                assert (await asyncio.wait_for(anext(events), 30)).state is state
-
-    asyncio.run(main())
+    slow = Timing(min_poll_interval=3600, max_poll_interval=3600)
+    async with TargetSystem(toy.profile, timing=slow) as target:
+        job = await target.submit(shell("true"))
+        events = target.events()
+        assert (await anext(events)).state is JobState.QUEUED
+        for do, state in (
+            (target.hold, JobState.HELD),
+            (target.resume, JobState.QUEUED),
+            (target.abort, JobState.REMOVED),
+        ):
+            await do(job)
+            assert (await asyncio.wait_for(anext(events), 30)).state is state
 
 
-def test_jobs_of_an_earlier_process(toy: Toy) -> None:
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            ends, goes_on = [await target.submit(shell("true")) for _ in range(2)]
-            await target.statuses()
-        toy.state(ends, "END 6")
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            events = target.events()
-            assert (await target.watch(ends)).state is JobState.QUEUED
-            event = await anext(events)
-            assert (event.job_id, event.status.exit_code) == (ends, 6)
-            assert (await target.watch(goes_on)).state is JobState.QUEUED
-        toy.state(ends, None)
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            assert (await target.status(ends)).exit_code == 6
-            assert (await target.watch(ends)).exit_code == 6
-            assert (await target.wait(ends)).exit_code == 6
-        # with the record gone, live jobs can still be reached
-        async with TargetSystem(toy.profile, timing=QUICK) as target:
-            assert (await target.status(goes_on)).state is JobState.QUEUED
-            assert (await target.statuses([goes_on, "99"])).keys() == {goes_on}
-            with pytest.raises(JobNotFoundError, match="toy: no job 99"):
-                await target.status("99")
-            await target.abort(goes_on)
-            assert (await target.wait(goes_on)).state is JobState.REMOVED
-
-    asyncio.run(main())
+async def test_jobs_of_an_earlier_process(toy: Toy) -> None:
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        ends, goes_on = [await target.submit(shell("true")) for _ in range(2)]
+        await target.statuses()
+    toy.state(ends, "END 6")
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        events = target.events()
+        assert (await target.watch(ends)).state is JobState.QUEUED
+        event = await anext(events)
+        assert (event.job_id, event.status.exit_code) == (ends, 6)
+        assert (await target.watch(goes_on)).state is JobState.QUEUED
+    toy.state(ends, None)
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        assert (await target.status(ends)).exit_code == 6
+        assert (await target.watch(ends)).exit_code == 6
+        assert (await target.wait(ends)).exit_code == 6
+    # with the record gone, live jobs can still be reached
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        assert (await target.status(goes_on)).state is JobState.QUEUED
+        assert (await target.statuses([goes_on, "99"])).keys() == {goes_on}
+        with pytest.raises(JobNotFoundError, match="toy: no job 99"):
+            await target.status("99")
+        await target.abort(goes_on)
+        assert (await target.wait(goes_on)).state is JobState.REMOVED
 
 
-def test_a_job_that_was_only_asked_for_is_watched_when_it_is_waited_for(toy: Toy) -> None:
-    (toy.path / "stopped").touch()
-
-    async def main() -> None:
-        store = Store()
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            job = await target.submit(shell("true"))
-        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
-            assert (await target.status(job)).state is JobState.QUEUED
-            waiting = asyncio.ensure_future(target.wait(job))
-            await asyncio.sleep(QUICK.max_poll_interval)
-            toy.state(job, "END 5")
-            assert (await asyncio.wait_for(waiting, 30)).exit_code == 5
-
-    asyncio.run(main())
+async def test_a_job_that_was_only_asked_for_is_watched_when_it_is_waited_for(toy: Toy) -> None:
+    store = Store()
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        job = await target.submit(shell("true"))
+    async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+        assert (await target.status(job)).state is JobState.QUEUED
+        waiting = asyncio.ensure_future(target.wait(job))
+        await asyncio.sleep(QUICK.max_poll_interval)
+        toy.state(job, "END 5")
+        assert (await asyncio.wait_for(waiting, 30)).exit_code == 5
 
 
 TIMING = Timing(min_poll_interval=1, max_poll_interval=60, max_retry_interval=300)
@@ -297,71 +186,61 @@ def test_the_pace_of_failures() -> None:
     assert compute_delays(backoff, [(True, 0)]) == [1]
 
 
-def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, tmp_path: Path) -> None:
+async def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, tmp_path: Path) -> None:
     """A job that was submitted before the query began is in its answer, even if it is watched only afterwards."""
     path = str(tmp_path / "jobs.db")
-    (toy.path / "stopped").touch()
 
     async def submit() -> str:
         async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
             return await target.submit(shell("true"))
 
-    async def main() -> None:
-        job_id = await submit()
-        toy.state(job_id, "WAIT")
-        async with TargetSystem(
-            toy.profile, store=Store(path), timing=Timing(min_poll_interval=600, max_poll_interval=600)
-        ) as target:
-            run, answer = target._scripts.query_all_jobs, asyncio.Event()
+    job_id = await submit()
+    toy.state(job_id, "WAIT")
+    async with TargetSystem(
+        toy.profile, store=Store(path), timing=Timing(min_poll_interval=600, max_poll_interval=600)
+    ) as target:
+        run, answer = target._scripts.query_all_jobs, asyncio.Event()
 
-            async def query() -> Mapping[str, JobStatus]:
-                statuses = await run()
-                await answer.wait()
-                return statuses
+        async def query() -> Mapping[str, JobStatus]:
+            statuses = await run()
+            await answer.wait()
+            return statuses
 
-            target._scripts.query_all_jobs = query  # type: ignore[method-assign]  # the answer comes late
-            poll = asyncio.ensure_future(target.poll())
-            await asyncio.sleep(0.3)
-            record = target.store.find_job(target.name, job_id)
-            assert record is not None
-            target._watcher.watch_record(record)
-            answer.set()
-            await poll
-            assert target.jobs.get_status(job_id).native_state == "WAIT"
-
-    asyncio.run(main())
+        target._scripts.query_all_jobs = query  # type: ignore[method-assign]  # the answer comes late
+        poll = asyncio.ensure_future(target.poll())
+        await asyncio.sleep(0.3)
+        record = get_record(target.store, target.name, job_id)
+        target._watcher.watch_record(record)
+        answer.set()
+        await poll
+        assert target.jobs.get_status(job_id).native_state == "WAIT"
 
 
-def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_older_job(
+async def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_older_job(
     toy: Toy, tmp_path: Path
 ) -> None:
     """Another process submits: the answer may have the end of an older job with the same id."""
     store = Store(str(tmp_path / "jobs.db"))
+    async with TargetSystem(
+        toy.profile, store=store, timing=Timing(min_poll_interval=600, max_poll_interval=600)
+    ) as target:
+        record = begin_submission(store, target.name, "/d", script="s", key=None, name="n", walltime=None)
+        began, answer = asyncio.Event(), asyncio.Event()
 
-    async def main() -> None:
-        async with TargetSystem(
-            toy.profile, store=store, timing=Timing(min_poll_interval=600, max_poll_interval=600)
-        ) as target:
-            record = begin_submission(store, target.name, "/d", script="s", key=None, name="n", walltime=None)
-            began, answer = asyncio.Event(), asyncio.Event()
+        async def query() -> Mapping[str, JobStatus]:
+            began.set()
+            await answer.wait()
+            return {"7": JobStatus("7", JobState.DONE, exit_code=3)}
 
-            async def query() -> Mapping[str, JobStatus]:
-                began.set()
-                await answer.wait()
-                return {"7": JobStatus("7", JobState.DONE, exit_code=3)}
-
-            target._scripts.query_all_jobs = query  # type: ignore[method-assign]
-            poll = asyncio.ensure_future(target.poll())
-            await began.wait()
-            store.record_job_id(record.number, "7")
-            submitted = store.find_job(target.name, "7")
-            assert submitted is not None
-            assert submitted.accepted_at is not None
-            assert submitted.status.submitted is not None
-            assert submitted.accepted_at > submitted.status.submitted
-            target._watcher.watch_record(submitted)
-            answer.set()
-            await poll
-            assert target.jobs.get_status("7").state is not JobState.DONE
-
-    asyncio.run(main())
+        target._scripts.query_all_jobs = query  # type: ignore[method-assign]
+        poll = asyncio.ensure_future(target.poll())
+        await began.wait()
+        store.record_job_id(record.number, "7")
+        submitted = get_record(store, target.name, "7")
+        assert submitted.accepted_at is not None
+        assert submitted.status.submitted is not None
+        assert submitted.accepted_at > submitted.status.submitted
+        target._watcher.watch_record(submitted)
+        answer.set()
+        await poll
+        assert target.jobs.get_status("7").state is not JobState.DONE
