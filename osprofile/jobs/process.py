@@ -223,14 +223,21 @@ async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Po
 
 async def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """End a process and its group: the processes of its session that have not changed their group."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        if not _signal_group(process.pid, number):
-            break
-        deadline = time.monotonic() + KILL_GRACE
-        # The group may outlive its leader; its id is not used again while it exists.
-        # There is a deadline for KILL, too: it does not end a process that waits for a dead file server.
-        while _is_group_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110
-            await asyncio.sleep(_EXIT_CHECK_INTERVAL)
+    try:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if not _signal_group(process.pid, number):
+                break
+            deadline = time.monotonic() + KILL_GRACE
+            # The group may outlive its leader; its id is not used again while it exists.
+            # There is a deadline for KILL, too: it does not end a process that waits for a dead file server.
+            while _is_group_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110
+                await asyncio.sleep(_EXIT_CHECK_INTERVAL)
+    except asyncio.CancelledError:  # the event loop ends
+        if _is_group_alive(process):
+            _signal_group(process.pid, signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(KILL_GRACE)
+        raise
 
 
 def _is_group_alive(process: subprocess.Popen[bytes]) -> bool:

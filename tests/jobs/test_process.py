@@ -117,6 +117,23 @@ def test_the_end_of_the_event_loop_ends_it(here: Path) -> None:
     assert all(map(has_ended, read_pids(here)))
 
 
+def test_a_second_cancellation_leaves_nothing_either(here: Path) -> None:
+    """Nor does the end of the event loop, which cancels what ends the processes."""
+    pids: list[int] = []
+
+    async def main() -> None:
+        task = asyncio.ensure_future(run_process(SH, b"trap '' TERM; " + HANGS, None))
+        while len(pids) < 2:
+            await asyncio.sleep(0.01)
+            pids[:] = map(int, (here / "pid").read_text().split()) if (here / "pid").exists() else ()
+        for _ in range(2):
+            task.cancel()
+            await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert all(map(has_ended, pids))
+
+
 def test_a_program_that_is_not_there() -> None:
     with pytest.raises(ScriptError, match="no-such-shell"):
         asyncio.run(run_process(("no-such-shell",), b"", 60))
