@@ -105,7 +105,8 @@ def start(request_fields: dict[str, str], groups: str = "") -> Incarnation:
 REFUSED = [  # request, groups, the field, words of the message and of the hint
     (
         {"QUEUE": "debug", "TIME": "31"}, "",
-        "TIME", "'31' is above the Max of 30 for QUEUE debug", "allowed: at most 30; QUEUE short accepts this request",
+        "TIME", "'31' is above the Max of 30 for QUEUE debug",
+        "allowed: at most 30; QUEUE short accepts this request",
     ),
     ({"QUEUE": "debug", "TIME": "1001"}, "", "TIME", "'1001' is above the Max of 1000", "1 to 1000"),
     (
@@ -115,7 +116,8 @@ REFUSED = [  # request, groups, the field, words of the message and of the hint
     ({"QUEUE": "gpu", "GPUS": "5"}, "", "GPUS", "for QUEUE gpu", "allowed: 1 to 4"),
     (
         {"QUEUE": "gpu"}, "users physics",
-        "QUEUE", "QUEUE gpu is for the groups ai|staff, and the user is in users, physics", "QUEUE debug accepts",
+        "QUEUE", "QUEUE gpu is for the groups ai|staff, and the user is in users, physics",
+        "QUEUE debug accepts",
     ),
     (
         {"QUEUE": "long"}, "students",

@@ -68,7 +68,8 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
         "f:4:21: error OSP104 <Template> has no attribute nome",
     ),
     "a name of a megabyte": (
-        lambda: document(f"<{'x' * 1_000_000}/>"), "f:4:1: error OSP102 not readable by libxml2: Name too long: ",
+        lambda: document(f"<{'x' * 1_000_000}/>"),
+        "f:4:1: error OSP102 not readable by libxml2: Name too long: ",
     ),
     "a field's name of a megabyte": (
         lambda: document(template("T", "", field("é" * 1_000_000))),

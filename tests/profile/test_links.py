@@ -56,7 +56,8 @@ BAD = {
         field("F", default(""), 'ext:when="FLAG"'), "OSP213 field F has an ext:when, but is settable",
     ),
     "when without a Value": (
-        field("F", default(""), f'{UNSET} ext:when="FLAG"'), "OSP213 field F has an ext:when, but has no Value",
+        field("F", default(""), f'{UNSET} ext:when="FLAG"'),
+        "OSP213 field F has an ext:when, but has no Value",
     ),
     "when of an unknown field": (
         field("F", fixed("x"), f'{UNSET} ext:when="FLAK"'),
@@ -67,7 +68,8 @@ BAD = {
         "OSP213 field F depends, by ext:when, on '', which is no field of profile p",
     ),
     "when of itself": (
-        field("F", fixed("x"), f'{UNSET} ext:when="F"'), "OSP213 field F depends on itself: its ext:when names 'F'",
+        field("F", fixed("x"), f'{UNSET} ext:when="F"'),
+        "OSP213 field F depends on itself: its ext:when names 'F'",
     ),
     "when in a circle": (
         field("F", fixed("x"), f'{UNSET} ext:when="G"') + field("G", fixed("x"), f'{UNSET} ext:when="F"'),
@@ -78,7 +80,8 @@ BAD = {
         "OSP214 field F has an ext:requires, but is not settable",
     ),
     "requires of a fixed field": (
-        field("F", fixed("x"), 'ext:requires="FLAG"'), "OSP214 field F has an ext:requires, but has a fixed Value",
+        field("F", fixed("x"), 'ext:requires="FLAG"'),
+        "OSP214 field F has an ext:requires, but has a fixed Value",
     ),
     "requires of an unknown field": (
         field("F", default(""), 'ext:requires="FLAK"'),

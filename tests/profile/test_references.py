@@ -192,10 +192,12 @@ BAD_REMOVALS = {  # the child, its parent being BASE, and the beginning of the m
         "OSP210", "profile d0 removes storage 'C', which it does not inherit",
     ),
     "application by its request name": (
-        '<osp:Application name="ONE" ext:absent="true"/>', "OSP210", "profile d0 removes application 'ONE', which",
+        '<osp:Application name="ONE" ext:absent="true"/>',
+        "OSP210", "profile d0 removes application 'ONE', which",
     ),
     "global fields": (
-        '<idb:Template ext:absent="true"/>', "OSP210", "this Template removes the inherited one, but has no name",
+        '<idb:Template ext:absent="true"/>',
+        "OSP210", "this Template removes the inherited one, but has no name",
     ),
     "a body": (
         template("A", "x").replace("<idb:Template", '<idb:Template ext:absent="true"'),
