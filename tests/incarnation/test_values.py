@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import subprocess
 from decimal import Decimal
 from itertools import product
@@ -149,7 +148,11 @@ NO_NUMBERS = [
 NOT_FINITE = ["1e309", "-1e309", "1e400", "9" * 400, "1e99999999999999999999"]
 INTEGERS = ["0", "1", "10", "9223372036854775807", "999999999999999999"]
 NO_INTEGERS = [
-    "-1", "+1", "01", "00", "007", "1.0", "1e3", " 1", "1 ", "1\n", "0x10", "1_000", "\u0661", "\uff11", "\u00b2", "a",
+    ("-1", "is negative"),
+    *((value, "begins with 0") for value in ("01", "00", "007")),  # `$((010))` is 8
+    *((value, "is not an integer") for value in (
+        "+1", "1.0", "1e3", " 1", "1 ", "1\n", "0x10", "1_000", "\u0661", "\uff11", "\u00b2", "a",
+    )),
 ]  # fmt: skip
 
 
@@ -182,18 +185,11 @@ def test_integers(value: str) -> None:
     assert text_of("", 'ext:type="integer"', request=value) == value
 
 
-def describe_fault(value: str) -> str:
-    if value.isascii() and value.isdigit():
-        return "begins with 0"
-    return "is negative" if re.fullmatch("-[0-9]+", value) else "is not an integer"
-
-
-@pytest.mark.parametrize("value", NO_INTEGERS)
-def test_no_integers(value: str) -> None:
-    # A leading zero is refused, too: `$((010))` is 8.
+@pytest.mark.parametrize(("value", "fault"), NO_INTEGERS)
+def test_no_integers(value: str, fault: str) -> None:
     with pytest.raises(ValueRefusedError) as caught:
         text_of("", 'ext:type="integer"', request=value)
-    assert caught.value.message == f"field F: {value!r} {describe_fault(value)}"
+    assert caught.value.message == f"field F: {value!r} {fault}"
 
 
 @pytest.mark.parametrize("value", ["9223372036854775808", "1" + "0" * 19, "9" * 5000])

@@ -144,15 +144,14 @@ def test_an_installed_package_brings_profiles(tmp_path: Path) -> None:
     points = "[console_scripts]\nx = y:z\n\n[osprofile.profiles]\nmine = site_profiles.data\n"
     site = installed(tmp_path, "mine", points)
     path = write(site / "site_profiles" / "data", "mine")
-    for parent in (site / "site_profiles", site / "site_profiles" / "data"):
-        (parent / "__init__.py").write_text("")
+    (site / "site_profiles" / "__init__.py").touch()
+    (site / "site_profiles" / "data" / "__init__.py").touch()
     assert found_in_a_process(site, "mine") == str(path)
 
 
-def test_a_single_module_package_brings_profiles(tmp_path: Path) -> None:
+def test_a_single_module_package_brings_profiles_without_being_run(tmp_path: Path) -> None:
     site = installed(tmp_path, "mine", "[osprofile.profiles]\nmine = site_profiles\n")
     path = write(site / "site_profiles", "mine")
-    # It is found without being run.
     (site / "site_profiles" / "__init__.py").write_text("raise RuntimeError\n")
     assert found_in_a_process(site, "mine") == str(path)
 
@@ -162,11 +161,10 @@ def test_a_single_module_package_brings_profiles(tmp_path: Path) -> None:
     "point", ["gone", "gone.data", "broken.data", "module_only", "not a module", ":", "..x"]
 )
 def test_a_bad_entry_point_is_passed_over(point: str, tmp_path: Path) -> None:
-    points = f"[osprofile.profiles]\na = {point}\nb = good\n"
-    site = installed(tmp_path, "mine", points)
+    site = installed(tmp_path, "mine", f"[osprofile.profiles]\na = {point}\nb = good\n")
     path = write(site / "good", "mine")
-    (site / "good" / "__init__.py").write_text("")
-    (site / "module_only.py").write_text("")
+    (site / "good" / "__init__.py").touch()
+    (site / "module_only.py").touch()
     (site / "broken").mkdir()
     (site / "broken" / "__init__.py").write_text("1 / 0\n")
     assert found_in_a_process(site, "mine") == str(path)
@@ -371,6 +369,7 @@ def test_the_same_directory_twice_on_the_search_path(tmp_path: Path) -> None:
 def test_depth(depth: int, tmp_path: Path) -> None:
     for level in range(depth):
         content = template(f"T{level}", str(level)) + template("T", str(level))
+        # An empty `extends` is none.
         write(tmp_path, f"p{level}", content, extends=f"p{level + 1}" if level + 1 < depth else "")
     found = alone(tmp_path).load("p0")
     assert len(found.documents) == depth
@@ -448,11 +447,6 @@ def test_a_parent_that_is_broken_is_told_at_its_place(tmp_path: Path) -> None:
     with pytest.raises(InvalidProfileError) as caught:
         alone(tmp_path).load("a")
     assert str(caught.value).startswith(f"{path}:4:1: error OSP104 <Feild> is not expected here")
-
-
-def test_an_empty_extends_is_none(tmp_path: Path) -> None:
-    write(tmp_path, "a", extends="")
-    assert len(alone(tmp_path).load("a").documents) == 1
 
 
 def test_entities_may_name_templates_of_parents_and_children(tmp_path: Path) -> None:

@@ -92,12 +92,6 @@ def test_line_ends_are_those_that_xml_reads(tmp_path: Path, data: bytes, value: 
     assert (found.fields["F"].value, str(found.invocations[""].body)) == (value, body)
 
 
-def test_white_space_in_the_element_is_no_text(tmp_path: Path) -> None:
-    (tmp_path / "a.sh").write_text("true\n")
-    found = load(tmp_path, template_of("T", body_in("a.sh", "\n  <!-- a comment -->\n")))
-    assert incarnate(found, "T").text == "true\n"
-
-
 def test_each_character_has_its_location_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_bytes("\ufeffé&lt;\r\n\rb<F>\n".encode())
     body = load(tmp_path, template_of("T", body_in("a.sh"), field("F", "<idb:Default/>"))).templates["T"]
@@ -119,8 +113,10 @@ def test_other_names_are_refused(tmp_path: Path, src: str) -> None:
     assert "is not the name of a file in the profile's folder" in refuse_body(tmp_path, src)
 
 
-def test_a_text_beside_the_file_is_refused(tmp_path: Path) -> None:
+def test_only_white_space_may_stand_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("true\n")
+    found = load(tmp_path, template_of("T", body_in("a.sh", "\n  <!-- a comment -->\n")))
+    assert incarnate(found, "T").text == "true\n"
     assert "<Body> has a text of its own beside" in refuse_body(tmp_path, content="<![CDATA[x]]>")
 
 
