@@ -141,8 +141,7 @@ FULL = document(
 
 def renamed(text: str, **prefixes: str) -> str:
     """Return a document with other prefixes for the same namespaces."""
-    pattern = rf"(xmlns:)?\b({'|'.join(prefixes)})(?=[:=])"
-    return re.sub(pattern, lambda m: f"{m[1] or ''}{prefixes[m[2]]}", text)
+    return re.sub(rf"\b({'|'.join(prefixes)})(?=[:=])", lambda match: prefixes[match[1]], text)
 
 
 # The same document, its namespaces written differently.
