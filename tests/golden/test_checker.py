@@ -10,13 +10,13 @@ from osprofile.errors import CasesError, InvalidProfileError, ValueRefusedError
 from osprofile.golden.cases import CaseSuite, load_cases, parse_cases
 from osprofile.golden.checker import CaseOutcome, check_cases, incarnate_case
 from osprofile.golden.writer import update_files
-from osprofile.profile.repository import Repository
-from tests.strategies import document, invocation
+from tests.strategies import default, field, fixed, profile, template
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
-    from osprofile.golden.checker import CaseOutput
+    from osprofile.golden.checker import CaseOutput, CaseResult
     from osprofile.profile.model import Profile
 
 PLAIN = """\
@@ -56,18 +56,19 @@ def test_nothing_of_the_machine_goes_in(small: Profile) -> None:
     assert error.message == "field USER_NAME has no value: template GREET, variation PLAIN uses it"
 
 
-def test_a_case_that_is_refused_gives_the_words_without_a_place(small: Profile) -> None:
-    found = made(small, "refused = true\nfields = { NAME = 'abc', TIMES = '6' }")
-    assert found.data == b"field TIMES: '6' is above the Max of 5\n    hint: allowed: 2 to 5\n"
-    assert found.error is None
-    assert not found.wrongly_accepted
+# The words without a place; a request is judged strictly.
+REFUSED = {
+    "TIMES = '6'": "field TIMES: '6' is above the Max of 5\n    hint: allowed: 2 to 5\n",
+    "NMAE = '6'": "field NMAE is not used by template GREET of profile small\n    hint: did you mean NAME?\n",
+}
 
 
-def test_a_request_is_judged_strictly(small: Profile) -> None:
-    found = made(small, "refused = true\nfields = { NAME = 'abc', NMAE = '6' }")
-    assert found.data == (
-        b"field NMAE is not used by template GREET of profile small\n    hint: did you mean NAME?\n"
-    )
+@pytest.mark.parametrize(("field", "told"), REFUSED.items())
+def test_a_case_that_is_refused_gives_the_words_without_a_place(
+    small: Profile, field: str, told: str
+) -> None:
+    found = made(small, f"refused = true\nfields = {{ NAME = 'abc', {field} }}")
+    assert (found.data.decode(), found.error, found.wrongly_accepted) == (told, None, False)
 
 
 def test_a_case_that_is_not_to_be_refused(small: Profile) -> None:
@@ -76,44 +77,36 @@ def test_a_case_that_is_not_to_be_refused(small: Profile) -> None:
     assert found.data == b""
 
 
+def outcomes(results: Iterable[CaseResult]) -> dict[str, CaseOutcome]:
+    return {result.name: result.outcome for result in results}
+
+
 def test_the_fate_of_cases(small: Profile, folder: Path) -> None:
     cases = written(folder, PLAIN)
     first = check_cases(small, cases)
-    assert [(r.name, r.outcome) for r in first] == [
-        ("plain", CaseOutcome.MISSING),
-        ("bad", CaseOutcome.MISSING),
-    ]
+    assert outcomes(first) == {"plain": CaseOutcome.MISSING, "bad": CaseOutcome.MISSING}
     assert update_files(first) == first
     assert (folder / "golden/plain.txt").read_text() == "echo alice in /w"
-    assert {r.outcome for r in check_cases(small, cases)} == {CaseOutcome.SAME}
+    same = {"plain": CaseOutcome.SAME, "bad": CaseOutcome.SAME}
+    assert outcomes(check_cases(small, cases)) == same
     assert update_files(check_cases(small, cases)) == []
     (folder / "golden/plain.txt").write_text("echo alice in /w\n")  # one line end is a difference
-    (folder / "golden/old.txt").write_text("")
-    (folder / "golden/no case's.txt").write_text("")
-    (folder / "golden/notes").write_text("")
+    for name in ("old.txt", "no case's.txt", "notes"):
+        (folder / "golden" / name).write_text("")
     second = check_cases(small, cases)
-    assert {r.name: r.outcome for r in second} == {
-        "plain": CaseOutcome.DIFFERENT,
-        "bad": CaseOutcome.SAME,
-        "old": CaseOutcome.STALE,
-    }
+    assert outcomes(second) == {
+        "plain": CaseOutcome.DIFFERENT, "bad": CaseOutcome.SAME, "old": CaseOutcome.STALE,
+    }  # fmt: skip
     update_files(second)
-    assert {r.outcome for r in check_cases(small, cases)} == {CaseOutcome.SAME}
-    assert sorted(p.name for p in (folder / "golden").iterdir()) == [
-        "bad.txt",
-        "cases.toml",
-        "no case's.txt",
-        "notes",
-        "plain.txt",
-    ]
+    assert outcomes(check_cases(small, cases)) == same
+    left = sorted(p.name for p in (folder / "golden").iterdir())
+    assert left == ["bad.txt", "cases.toml", "no case's.txt", "notes", "plain.txt"]
 
 
 def test_what_people_have_to_judge_is_not_written(small: Profile, folder: Path) -> None:
-    text = PLAIN.replace("refused = true", "").replace("PLAIN", "PLAIN'").replace("'", "")
-    text = text.replace('"ABC"', '"ABC"').replace("[case.plain]", "[case.plain]\nrefused = true")
-    cases = written(folder, text)
-    results = check_cases(small, cases)
-    assert {r.name: r.outcome for r in results} == {"plain": CaseOutcome.ACCEPTED, "bad": CaseOutcome.REFUSED}
+    text = PLAIN.replace("refused = true\n", "").replace("[case.plain]", "[case.plain]\nrefused = true")
+    results = check_cases(small, written(folder, text))
+    assert outcomes(results) == {"plain": CaseOutcome.ACCEPTED, "bad": CaseOutcome.REFUSED}
     assert update_files(results) == []
     assert [p.name for p in (folder / "golden").iterdir()] == ["cases.toml"]
 
@@ -123,10 +116,7 @@ def test_some_cases(small: Profile, folder: Path) -> None:
     (folder / "golden/pold.txt").write_text("")
     (folder / "golden/old.txt").write_text("")
     found = check_cases(small, cases, lambda name: name.startswith("p"))
-    assert [(r.name, r.outcome) for r in found] == [
-        ("plain", CaseOutcome.MISSING),
-        ("pold", CaseOutcome.STALE),
-    ]
+    assert outcomes(found) == {"plain": CaseOutcome.MISSING, "pold": CaseOutcome.STALE}
 
 
 def test_what_the_profile_lacks_is_all_told(small: Profile, folder: Path) -> None:
@@ -156,23 +146,14 @@ fields.NAME = "abc"
 
 
 def test_a_fault_in_a_body(folder: Path) -> None:
-    body = invocation("<A/(/>")
-    text = document(
-        f'<idb:Template name="T">{body}<idb:Field name="A"><idb:Default/></idb:Field></idb:Template>'
-    )
-    profile = Repository(use_standard_path=False).load_bytes(text.encode())
+    made = profile(template("T", "<A/(/>", field("A", default(""))))
     cases = written(folder, '[case.a]\ntemplate = "T"')
     with pytest.raises(InvalidProfileError, match="OSP401"):
-        check_cases(profile, cases)
+        check_cases(made, cases)
 
 
 def test_a_fixed_value_gives_a_warning(folder: Path) -> None:
-    text = document(
-        f'<idb:Template name="T">{invocation("<A>")}'
-        '<idb:Field name="A"><idb:Value>1</idb:Value></idb:Field></idb:Template>'
-    )
-    profile = Repository(use_standard_path=False).load_bytes(text.encode())
-    cases = written(folder, '[case.a]\ntemplate = "T"\nfields.A = "2"')
-    (result,) = check_cases(profile, cases)
+    made = profile(template("T", "<A>", field("A", fixed("1"))))
+    (result,) = check_cases(made, written(folder, '[case.a]\ntemplate = "T"\nfields.A = "2"'))
     assert result.output.data == b"1"
     assert "which overrides the request" in result.output.warnings[0]

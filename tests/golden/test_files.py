@@ -17,20 +17,18 @@ if TYPE_CHECKING:
 
 
 def test_the_folder(tmp_path: Path) -> None:
-    assert files.locate_folder(str(tmp_path)) == str(tmp_path / "golden")
+    golden = tmp_path / "golden"
     assert files.locate_folder(".") == "golden"
-    (tmp_path / "golden").mkdir()
-    assert files.locate_folder(str(tmp_path)) == str(tmp_path / "golden")
-
-
-def test_no_folder_elsewhere(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / "golden").symlink_to(elsewhere)
+    assert files.locate_folder(str(tmp_path)) == str(golden)
+    golden.mkdir()
+    assert files.locate_folder(str(tmp_path)) == str(golden)
+    golden.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    golden.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(CasesError, match="golden is a symbolic link"):
         files.locate_folder(str(tmp_path))
-    (tmp_path / "golden").unlink()
-    (tmp_path / "golden").write_text("")
+    golden.unlink()
+    golden.write_text("")
     with pytest.raises(CasesError, match="golden is not a folder"):
         files.locate_folder(str(tmp_path))
 

@@ -14,8 +14,7 @@ from osprofile.golden.cases import CASE_NAME, Case, CaseSuite, load_cases, parse
 from osprofile.golden.checker import CaseOutcome, check_cases
 from osprofile.golden.generator import HOSTILE_VALUES, GeneratedCases, generate_cases
 from osprofile.golden.writer import add_cases, format_cases_file
-from osprofile.profile.repository import Repository
-from tests import strategies
+from tests.strategies import default, field, fixed, invocation, profile, template, template_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,12 +33,9 @@ def test_what_is_made(small: Profile) -> None:
     made = by_name(generated)
     assert list(made) == [
         "GREET.PLAIN.default",
-        "BIN.default",
-        "BIN.STATIC_SCRIPT.default",
-        "BIN.RUN_STATIC_SCRIPT.default",
-        "COUNT.default",
-        "COUNT.hostile",
-    ]
+        "BIN.default", "BIN.STATIC_SCRIPT.default", "BIN.RUN_STATIC_SCRIPT.default",
+        "COUNT.default", "COUNT.hostile",
+    ]  # fmt: skip
     assert generated.context == {
         "USER_NAME": "alice",
         "WORKING_DIRECTORY": "/u/alice/20261121-094512-0011223344556677",
@@ -53,54 +49,38 @@ def test_what_is_made(small: Profile) -> None:
 
 def test_what_cannot_be_made_is_told(small: Profile) -> None:
     message = "field NAME has no value: template GREET uses it"
-    assert generate_cases(small, NONE).skipped == {"GREET.default": message, "GREET.hostile": message}
-    assert generate_cases(small, NONE).select_cases(lambda n: n == "GREET.hostile") == GeneratedCases(
-        (), generate_cases(small, NONE).context, {"GREET.hostile": message}
-    )
-
-
-def profile_of(content: str) -> Profile:
-    return Repository(use_standard_path=False).load_bytes(strategies.document(content).encode())
-
-
-def template(name: str, body: str, *fields: str, variation: str = "") -> str:
-    inside = strategies.invocation(body, variation) + "".join(fields)
-    return f"<idb:Template name={name!r}>{inside}</idb:Template>"
-
-
-field = strategies.field
+    generated = generate_cases(small, NONE)
+    assert generated.skipped == {"GREET.default": message, "GREET.hostile": message}
+    selected = generated.select_cases(lambda n: n == "GREET.hostile")
+    assert selected == GeneratedCases((), generated.context, {"GREET.hostile": message})
 
 
 def test_values() -> None:
     """The most hostile value that each field takes; the required ones have an ordinary one."""
-    profile = profile_of(
+    resolved = profile(
         template(
             "T",
             "<TEXT><NUMBER><SMALL><WORD><JOB_ID><FIXED><HIDDEN><TIMED:HMS><NEEDED>",
-            field("TEXT", "<idb:Default/>"),
-            field("NUMBER", "<idb:Default>1</idb:Default>", 'ext:type="integer"'),
+            field("TEXT", default("")),
+            field("NUMBER", default("1"), 'ext:type="integer"'),
             field("SMALL", "<idb:Min>2</idb:Min><idb:Max>5</idb:Max><idb:Default>3</idb:Default>"),
-            field("WORD", "<idb:Default/>", 'ext:pattern="[a-z.]*"'),
+            field("WORD", default(""), 'ext:pattern="[a-z.]*"'),
             field("JOB_ID", attributes='ext:pattern="[0-9]+-[0-9]+-[0-9a-f]{8}"'),
-            field("FIXED", "<idb:Value>f</idb:Value>"),
-            field("HIDDEN", "<idb:Default>h</idb:Default>", 'isSettable="false"'),
-            field("TIMED", "<idb:Default>60</idb:Default>", 'ext:type="integer"'),
+            field("FIXED", fixed("f")),
+            field("HIDDEN", default("h"), 'isSettable="false"'),
+            field("TIMED", default("60"), 'ext:type="integer"'),
             field("NEEDED", "<idb:Min>70</idb:Min><idb:Max>80</idb:Max>"),
         )
     )
-    made = by_name(generate_cases(profile, NONE))
+    made = by_name(generate_cases(resolved, NONE))
     needed = {"JOB_ID": "4711-304973-7d90afd1", "NEEDED": "70"}
     assert made["T.default"].fields == needed
-    assert made["T.hostile"].fields == {
-        **needed,
-        "TEXT": HOSTILE_VALUES[0],
-        "NUMBER": "999999",
-        "TIMED": "999999",
-    }
+    hostile = {"TEXT": HOSTILE_VALUES[0], "NUMBER": "999999", "TIMED": "999999"}
+    assert made["T.hostile"].fields == needed | hostile
 
 
 def test_the_context_that_a_profile_wants() -> None:
-    profile = profile_of(
+    resolved = profile(
         template(
             "T",
             "<SECRET><TargetSystemInfo:Queue><QUEUE_KIND><SSH:HOST>",
@@ -108,7 +88,7 @@ def test_the_context_that_a_profile_wants() -> None:
             field("QUEUE_KIND", attributes='isSettable="false" ext:pattern="[0-9]"'),
         )
     )
-    (case,) = generate_cases(profile, NONE).cases
+    (case,) = generate_cases(resolved, NONE).cases
     assert {n: v for n, v in case.context.items() if v != "alice" and "/" not in v} == {
         "SECRET": "of.SECRET",
         "QUEUE_KIND": "1",
@@ -131,17 +111,14 @@ def test_the_context_that_a_profile_wants() -> None:
     ],
 )  # fmt: skip
 def test_what_there_is_is_not_made_again(have: str, missing: list[str]) -> None:
-    profile = profile_of(
-        f'<idb:Template name="T">{strategies.invocation("a")}{strategies.invocation("b", "V")}'
-        f"</idb:Template>{template('U', 'c')}"
-    )
-    generated = generate_cases(profile, parse_cases("golden/cases.toml", have.encode()))
+    resolved = profile(template_of("T", invocation("a"), invocation("b", "V")), template("U", "c"))
+    generated = generate_cases(resolved, parse_cases("golden/cases.toml", have.encode()))
     assert [case.name for case in generated.cases] == missing
 
 
 def test_odd_names() -> None:
-    profile = profile_of("".join(template(n, "x") for n in ("../a", ".b", "c d", "é", "C D", "-", "t" * 300)))
-    names = [case.name for case in generate_cases(profile, NONE).cases]
+    odd = profile(*(template(n, "x") for n in ("../a", ".b", "c d", "é", "C D", "-", "t" * 300)))
+    names = [case.name for case in generate_cases(odd, NONE).cases]
     assert names == [
         "_a.default", "b.default", "c_d.default", "_.default", "C_D-2.default", "_-2.default",
         "t" * 150 + ".default",
@@ -150,8 +127,8 @@ def test_odd_names() -> None:
 
 
 def test_a_profile_without_the_default_application() -> None:
-    profile = profile_of(template("START", "<JOB_SCRIPT>") + template("T", "x"))
-    generated = generate_cases(profile, NONE)
+    resolved = profile(template("START", "<JOB_SCRIPT>"), template("T", "x"))
+    generated = generate_cases(resolved, NONE)
     assert list(by_name(generated)) == ["T.default"]
     assert "no application 'Executable'" in generated.skipped["START.default"]
 
@@ -159,9 +136,9 @@ def test_a_profile_without_the_default_application() -> None:
 # Writing
 
 
-def added(profile: Profile, folder: Path) -> CaseSuite:
+def added(small: Profile, folder: Path) -> CaseSuite:
     have = load_cases(str(folder), allow_missing=True)
-    return add_cases(profile, have, generate_cases(profile, have))
+    return add_cases(small, have, generate_cases(small, have))
 
 
 def test_a_new_file_is_read_back(small: Profile, folder: Path) -> None:
@@ -232,7 +209,7 @@ def test_whatever_is_written_is_read_back(
     cases = tuple(
         Case(n, t, v, None, f, context | c, False, None) for n in names for t, v, f, c in [content[n]]
     )
-    text = format_cases_file(profile_of(""), GeneratedCases(cases, context, {}))
+    text = format_cases_file(profile(), GeneratedCases(cases, context, {}))
     found = parse_cases("golden/cases.toml", text.encode())
     assert [c._replace(location=None) for c in found.cases.values()] == [*cases]
     assert found.context == context == tomllib.loads(text)["context"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from osprofile.errors import InvalidProfileError
 from osprofile.incarnation import body
-from osprofile.incarnation.body import Replacement, compile_replacement, parse_body
+from osprofile.incarnation.body import compile_replacement, parse_body
 from osprofile.profile.reader import load_document
 from osprofile.source import Source, SourceText
 from tests.strategies import bodies, document, invocation, static, template, template_of
@@ -231,14 +231,10 @@ def test_place_in_a_body(between: str, expected: list[str]) -> None:
     assert found == [f"f:{place}" for place in expected]
 
 
-def test_places_of_a_document_with_cr_lf() -> None:
+def test_places_of_a_whole_document_in_other_bytes() -> None:
     text = in_body("<![CDATA[<A>\n<A>]]>")
     assert places(load_document("f", text.replace("\n", "\r\n").encode())) == ["f:5:20", "f:6:1"]
-
-
-def test_places_behind_a_byte_order_mark() -> None:
-    text = template_of("T", invocation("<A>"))
-    one_line = document(text).replace("\n", "")
+    one_line = document(template_of("T", invocation("<A>"))).replace("\n", "")
     column = one_line.index("<A>") + 1
     assert places(load_document("f", b"\xef\xbb\xbf" + one_line.encode())) == [f"f:1:{column}"]
 
@@ -297,17 +293,16 @@ def test_a_replacement_does_what_java_does(text: str, value: str, result: str) -
     assert compile_replacement(parsed, found)(value) == result
 
 
-def test_literal_replacements_need_no_engine() -> None:
-    def literal(text: str) -> tuple[str, str] | None:
-        (found,) = parse_body(source_text(text)).replacements
-        return body.get_literal_pair(found)
+LITERAL = {
+    r"<A/'/'\\''>": ("'", r"'\''"), r"<A/\.log/>": (".log", ""),
+    "<A/./>": None, "<A/x/$0>": None, "<A//x>": None, "<A>": None,
+}  # fmt: skip
 
-    assert literal(r"<A/'/'\\''>") == ("'", r"'\''")
-    assert literal(r"<A/\.log/>") == (".log", "")
-    assert literal("<A/./>") is None
-    assert literal("<A/x/$0>") is None
-    assert literal("<A//x>") is None
-    assert literal("<A>") is None
+
+@pytest.mark.parametrize(("text", "pair"), LITERAL.items())
+def test_literal_replacements_need_no_engine(text: str, pair: tuple[str, str] | None) -> None:
+    (found,) = parse_body(source_text(text)).replacements
+    assert body.get_literal_pair(found) == pair
 
 
 def test_a_bad_regular_expression_is_told_at_its_character() -> None:
@@ -339,9 +334,3 @@ def test_a_bad_java_replacement_is_told_at_its_character() -> None:
 def test_a_text_without_angle_brackets_is_its_own_segment(text: str) -> None:
     literal = text.replace("<", "")
     assert segments(literal) == ([literal] if literal else [])
-
-
-def test_a_replacement_knows_its_span() -> None:
-    (found,) = parse_body(source_text("ab<X/f/t>")).replacements
-    assert found == Replacement("X", "f", "t", 2, 9)
-    assert (found.pattern_start, found.replacement_start) == (5, 7)

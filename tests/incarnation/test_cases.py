@@ -104,39 +104,28 @@ def start(request_fields: dict[str, str], groups: str = "") -> Incarnation:
 
 REFUSED = [  # request, groups, the field, words of the message and of the hint
     (
-        {"QUEUE": "debug", "TIME": "31"},
-        "",
-        "TIME",
-        "'31' is above the Max of 30 for QUEUE debug",
+        {"QUEUE": "debug", "TIME": "31"}, "",
+        "TIME", "'31' is above the Max of 30 for QUEUE debug",
         "allowed: at most 30; QUEUE short accepts this request",
     ),
     ({"QUEUE": "debug", "TIME": "1001"}, "", "TIME", "'1001' is above the Max of 1000", "1 to 1000"),
     (
-        {"QUEUE": "gpu", "GPUS": "0"},
-        "",
-        "GPUS",
-        "'0' is below the Min of 1 for QUEUE gpu",
-        "allowed: 1 to 4; QUEUE debug accepts",
+        {"QUEUE": "gpu", "GPUS": "0"}, "",
+        "GPUS", "'0' is below the Min of 1 for QUEUE gpu", "allowed: 1 to 4; QUEUE debug accepts",
     ),
     ({"QUEUE": "gpu", "GPUS": "5"}, "", "GPUS", "for QUEUE gpu", "allowed: 1 to 4"),
     (
-        {"QUEUE": "gpu"},
-        "users physics",
-        "QUEUE",
-        "QUEUE gpu is for the groups ai|staff, and the user is in users, physics",
+        {"QUEUE": "gpu"}, "users physics",
+        "QUEUE", "QUEUE gpu is for the groups ai|staff, and the user is in users, physics",
         "QUEUE debug accepts",
     ),
     (
-        {"QUEUE": "long"},
-        "students",
-        "QUEUE",
-        "'long' does not match the pattern debug|short for USER_GROUPS students",
-        "",
+        {"QUEUE": "long"}, "students",
+        "QUEUE", "'long' does not match the pattern debug|short for USER_GROUPS students", "",
     ),
     ({"QUEUE": "short,long", "TIME": "241"}, "", "TIME", "for QUEUE short", "QUEUE long accepts"),
     (
-        {"QUEUE": "auto", "NODES": "11", "TIME": "900", "GPUS": "0"},
-        "",
+        {"QUEUE": "auto", "NODES": "11", "TIME": "900", "GPUS": "0"}, "",
         "QUEUE",
         (
             "none of debug (TIME: '900' is above the Max of 30), short (TIME: '900' is above the Max of 240), "
@@ -146,14 +135,11 @@ REFUSED = [  # request, groups, the field, words of the message and of the hint
     ),
     ({"QUEUE": "auto", "NODES": "many"}, "", "NODES", "'many' is not an integer", "digits only"),
     (
-        {"QUEUE": "auto", "GPUS": "2"},
-        "physics",
-        "QUEUE",
-        "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)",
-        "",
+        {"QUEUE": "auto", "GPUS": "2"}, "physics",
+        "QUEUE", "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)", "",
     ),
     ({"QUEUE": "auto", "GPUS": "9"}, "", "GPUS", "'9' is above the Max of 8", ""),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("request_fields", "groups", "name", "words", "hint"), REFUSED)
@@ -190,21 +176,16 @@ def test_a_template_without_the_deciding_field_has_no_cases() -> None:
 
 
 def test_auto_is_a_usual_value_where_the_site_has_one() -> None:
-    queue = field("QUEUE", default(""))
-    time = field("TIME", default(""), NUMBER)
-    own = profile(
-        template_of("", queue, time, case("TIME", "QUEUE=auto", limit(high=5))),
-        template("T", "<QUEUE> <TIME>"),
-    )
+    queue, time = field("QUEUE", default("")), field("TIME", default(""), NUMBER)
+    body = template("T", "<QUEUE> <TIME>")
+    own = profile(template_of("", queue, time, case("TIME", "QUEUE=auto", limit(high=5))), body)
     with pytest.raises(ValueRefusedError, match="for QUEUE auto"):
         incarnate(own, "T", fields={"QUEUE": "auto", "TIME": "6"})
-    tagged = profile(
-        template_of("", field("QUEUE", tag("auto", "any") + default("")), time, case("TIME", "QUEUE=any", limit(high=5))),
-        template("T", "<QUEUE> <TIME>"),
-    )  # fmt: skip
-    assert incarnate(tagged, "T", fields={"QUEUE": "auto", "TIME": "5"}).text == "any 5"
-    without = profile(template_of("", queue), template("T", "<QUEUE>"))
-    assert incarnate(without, "T", fields={"QUEUE": "auto"}).text == "auto"
+    tagged = field("QUEUE", tag("auto", "any") + default(""))
+    other = profile(template_of("", tagged, time, case("TIME", "QUEUE=any", limit(high=5))), body)
+    assert incarnate(other, "T", fields={"QUEUE": "auto", "TIME": "5"}).text == "any 5"
+    without = profile(template_of("", queue, time), body)
+    assert incarnate(without, "T", fields={"QUEUE": "auto"}).text == "auto "
 
 
 def test_where_a_value_comes_from() -> None:
@@ -223,19 +204,16 @@ def test_where_a_value_comes_from() -> None:
 
 def test_a_child_changes_one_case_and_keeps_the_others(tmp_path: Path) -> None:
     own = [case("TIME", "QUEUE=debug", limit(high=60)), case("NODES", "QUEUE=debug")]
-    (tmp_path / "parent.xml").write_text(
-        document(template_of("", *FIELDS, *CASES) + template("T", BODY), name="parent")
-    )
+    parent = template_of("", *FIELDS, *CASES) + template("T", BODY)
+    (tmp_path / "parent.xml").write_text(document(parent, name="parent"))
     (tmp_path / "child.xml").write_text(document(template_of("", *own), name="child", extends="parent"))
     child = Repository([tmp_path], use_standard_path=False).load("child")
     assert len(child.cases) == len(CASES)
     for request, text in (
         ({"QUEUE": "debug", "TIME": "60"}, "q=debug t=60 n=1 g= a=''"),
-        (
-            {"QUEUE": "debug", "NODES": "50"},
-            "q=debug t= n=50 g= a=''",
-        ),  # the empty case has no limit, and no Default
         ({"QUEUE": "auto", "TIME": "61"}, "q=short t=61 n=1 g= a=''"),
+        # the empty case has no limit, and no Default
+        ({"QUEUE": "debug", "NODES": "50"}, "q=debug t= n=50 g= a=''"),
     ):
         assert incarnate(child, "T", fields=request).text == text
 
@@ -253,6 +231,11 @@ BAD = [  # what is wrong, the words
 ]
 
 
+def test_a_case_in_a_template() -> None:
+    with pytest.raises(InvalidProfileError, match="belongs to template T"):
+        profile(template_of("", *FIELDS), template("T", BODY, case("NODES", "QUEUE=debug", limit(high=2))))
+
+
 @pytest.mark.parametrize(("declared", "words"), BAD)
 def test_cases_that_are_no_cases(declared: str, words: str) -> None:
     with pytest.raises(InvalidProfileError) as caught:
@@ -261,11 +244,6 @@ def test_cases_that_are_no_cases(declared: str, words: str) -> None:
     assert problem.code == "OSP215"
     assert problem.location is not None
     assert problem.hint
-
-
-def test_a_case_in_a_template() -> None:
-    with pytest.raises(InvalidProfileError, match="belongs to template T"):
-        profile(template_of("", *FIELDS), template("T", BODY, case("NODES", "QUEUE=debug", limit(high=2))))
 
 
 def test_a_flattened_profile_has_the_same_cases() -> None:
@@ -307,12 +285,12 @@ def test_a_required_field_is_told_before_the_queues() -> None:
 
 
 def test_a_case_that_refuses_the_default_and_a_misspelt_value() -> None:
-    queue = field("QUEUE", "<idb:Default/>", 'ext:pattern="debug|short"')
-    time = field("TIME", "<idb:Default>300</idb:Default>", 'ext:type="integer"')
+    queue = field("QUEUE", default(""), 'ext:pattern="debug|short"')
+    time = field("TIME", default("300"), NUMBER)
     cases = [
-        field("TIME", "<idb:Max>100</idb:Max>", 'ext:for="QUEUE=debug"'),
-        field("TIME", "<idb:Max>600</idb:Max>", 'ext:for="QUEUE=shrot"'),
-        field("TIME", "<idb:Max>200</idb:Max><idb:Default>60</idb:Default>", 'ext:for="QUEUE=short"'),
+        case("TIME", "QUEUE=debug", limit(high=100)),
+        case("TIME", "QUEUE=shrot", limit(high=600)),
+        case("TIME", "QUEUE=short", limit(high=200) + default("60")),
     ]
     made = profile(template_of("", queue, time, *cases), template("T", "<QUEUE> <TIME>"))
     found = [(p.message, p.hint) for p in lint_profile(made) if p.code == "OSP317"]

@@ -13,34 +13,23 @@ from osprofile.incarnation.comparison import (
     compare_scripts,
     find_common_variations,
 )
-from tests.strategies import application, default, field, invocation, profile, static, template, template_of
+from tests.incarnation.parts import EXECUTABLE, bin_template
+from tests.strategies import default, field, profile, static, template, template_of
 
 BASE = (template("START", "<JOB_SCRIPT>"), template("JOB_EPILOGUE", "e"))
 
 
 def started(prologue: str, run: str = "r", more: str = "") -> Profile:
-    return profile(
-        *BASE,
-        template("JOB_PROLOGUE", prologue, field("Q", default("q"))),
-        template("RUN", run),
-        more,
-        application("exe", "Executable", "1", "RUN"),
-    )
+    parts = template("JOB_PROLOGUE", prologue, field("Q", default("q"))), template("RUN", run)
+    return profile(*BASE, *parts, more, EXECUTABLE)
 
 
 def compared(
     old: Profile, new: Profile, template_: str | None = None, application_: str | None = None, **fields: str
 ) -> list[ScriptPair]:
     wanted = find_common_variations(old, new, template_, None)
-    context = {"USER_NAME": "u"}
-    return list(
-        compare_scripts(
-            ProfileInContext(old, context),
-            ProfileInContext(new, context),
-            wanted,
-            ComparisonRequest(fields, application_),
-        )
-    )
+    sides = (ProfileInContext(side, {"USER_NAME": "u"}) for side in (old, new))
+    return list(compare_scripts(*sides, wanted, ComparisonRequest(fields, application_)))
 
 
 def test_the_parts_of_start_are_told_with_start() -> None:
@@ -50,10 +39,7 @@ def test_the_parts_of_start_are_told_with_start() -> None:
 
 
 def test_the_parts_are_told_by_themselves_where_start_is_not() -> None:
-    old, new = (
-        started("p <N>", more=template_of("", field("N"))),
-        started("q <N>", more=template_of("", field("N"))),
-    )
+    old, new = (started(body, more=template_of("", field("N"))) for body in ("p <N>", "q <N>"))
     pairs = compared(old, new)
     assert [(p.template, p.differs, p.both_failed) for p in pairs] == [
         ("START", False, True), ("JOB_EPILOGUE", False, False), ("JOB_PROLOGUE", False, True), ("RUN", False, False),
@@ -71,13 +57,7 @@ def test_one_side_alone_that_refuses_is_a_difference() -> None:
 
 
 def test_static_scripts_count() -> None:
-    bin_ = template_of(
-        "BIN",
-        invocation("/b"),
-        invocation("/b/<FILE_NAME>", "STATIC_SCRIPT"),
-        invocation("<TARGET>", "RUN_STATIC_SCRIPT"),
-    )
-    old, new = (profile(template_of("T", static(body)), bin_) for body in "ab")
+    old, new = (profile(template_of("T", static(body)), bin_template()) for body in "ab")
     pairs = compared(old, new)
     assert [(p.template, p.variation, p.differs) for p in pairs] == [("T", "", True), ("BIN", "", False)]
 

@@ -9,25 +9,21 @@ import pytest
 from osprofile import InvalidProfileError, Profile, Repository, ValueRefusedError, incarnate
 from osprofile.incarnation.trace import trace_fields
 from osprofile.profile.writer import profile_to_xml
-from tests.strategies import application, default, document, field, profile, template, template_of
+from tests.incarnation.parts import job_parts
+from tests.strategies import default, document, field, profile, template, template_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-PARTS = (
-    template("START", "<JOB_SCRIPT>"),
-    template("JOB_PROLOGUE", "("),
-    template("RUN", "run"),
-    template("JOB_EPILOGUE", ")"),
-)
-APPLICATION = application("E", "Executable", "1", "RUN")
 LICENSES = field("LICENSES", default(""), 'ext:pattern="[a-z]+(:[0-9]+)?" ext:directive="#S -l $1"')
 
 
+def parts(*more: str) -> str:
+    return job_parts(*more, prologue="(", run="run", epilogue=")")
+
+
 def batch_system(*global_fields: str, directives: str = "#!/bin/sh\n#S -q\nid=7\n") -> Profile:
-    return profile(
-        *PARTS, template("JOB_DIRECTIVES", directives), template_of("", *global_fields), APPLICATION
-    )
+    return profile(parts(template("JOB_DIRECTIVES", directives), template_of("", *global_fields)))
 
 
 def render_directives(made: Profile, **fields: str) -> list[str]:
@@ -52,15 +48,13 @@ def test_job_directives_of_one_line(directives: str) -> None:
 
 def test_several_fields_in_the_order_of_their_declarations() -> None:
     other = field("GPUS", default("1"), 'ext:type="integer" ext:directive="#S -g gpu:$1 \\&gt; \\$1"')
-    assert render_directives(batch_system(other, LICENSES), LICENSES="a")[1:3] == [
-        "#S -g gpu:1 > $1",
-        "#S -l a",
-    ]
+    lines = render_directives(batch_system(other, LICENSES), LICENSES="a")
+    assert lines[1:3] == ["#S -g gpu:1 > $1", "#S -l a"]
 
 
 def test_a_child_adds_a_directive_and_its_child_removes_it(tmp_path: Path) -> None:
     chain = {
-        "system": (None, "\n".join([*PARTS, template("JOB_DIRECTIVES", "#!/bin/sh\n#S -q\n"), APPLICATION])),
+        "system": (None, parts(template("JOB_DIRECTIVES", "#!/bin/sh\n#S -q\n"))),
         "site": ("system", template_of("", LICENSES)),
         "other": ("site", template_of("", field("LICENSES", default("")))),
     }
@@ -73,10 +67,8 @@ def test_a_child_adds_a_directive_and_its_child_removes_it(tmp_path: Path) -> No
 
 def test_its_trace_and_its_errors_are_at_the_attribute() -> None:
     made = batch_system(LICENSES)
-    (found,) = [
-        t for t in trace_fields(incarnate(made, "START", fields={"LICENSES": "a"})) if t.name == "LICENSES"
-    ]
-    (use,) = found.uses
+    found = {t.name: t for t in trace_fields(incarnate(made, "START", fields={"LICENSES": "a"}))}
+    (use,) = found["LICENSES"].uses
     attribute = made.global_fields["LICENSES"].element.locate_attribute("urn:osprofile:extension}directive")
     assert use.location == attribute
     assert (use.after, use.position.script_position) == ("#S -l a", (2, 1))
@@ -106,17 +98,17 @@ def test_a_flat_document_has_the_same_line() -> None:
     assert render_directives(flat, LICENSES="a:2") == ["#!/bin/sh", "#S -l a:2", "#S -q", "id=7"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (template("RUN", "<LICENSES>", LICENSES), "belongs to template RUN"),
-        (template_of("", field("X", default(""), 'ext:directive=""')), "is not one line"),
-        (template_of("", field("X", default(""), 'ext:directive="#S &lt;$1> x"')), "is not one line"),
-        (template_of("", field("X", default(""), 'ext:directive="#S $1&#10;rm"')), "is not one line"),
-        (template_of("", field("X", default(""), 'ext:directive="#S $1\\"')), "is not one line"),
-    ],
-)
-def test_what_is_no_directive(content: str, message: str) -> None:
+@pytest.mark.parametrize("directive", ["", "#S &lt;$1> x", "#S $1&#10;rm", "#S $1\\"])
+def test_what_is_no_directive(directive: str) -> None:
+    declared = field("X", default(""), f'ext:directive="{directive}"')
+    refuse(template_of("", declared), "is not one line")
+
+
+def test_a_directive_in_a_template() -> None:
+    refuse(template("RUN", "<LICENSES>", LICENSES), "belongs to template RUN")
+
+
+def refuse(content: str, message: str) -> None:
     with pytest.raises(InvalidProfileError, match=message) as caught:
         profile(content)
     assert "OSP212" in {problem.code for problem in caught.value.problems}

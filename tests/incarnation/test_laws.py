@@ -23,6 +23,7 @@ from osprofile import (
     javaregex,
     load,
 )
+from tests.incarnation.parts import bin_template
 from tests.strategies import (
     bodies,
     default,
@@ -181,24 +182,19 @@ def test_random_names(name: str, variation: str, application: str | None) -> Non
         told(error)
 
 
-@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
-@given(
-    request=st.dictionaries(
-        st.sampled_from(
-            ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "QUEUE", "NODES", "WALLTIME", "STDIN", "JOB_NAME"]
-        ),
-        values | st.sampled_from(["1", "60", "'a b'", "export A='b'\n", "/bin/date"]),
-    )
-)
+BUNDLED = {name: load(name) for name in ("linux", "pbs", "torque", "slurm", "sge", "lsf")}
+SETTABLE = ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "QUEUE", "NODES", "WALLTIME", "STDIN", "JOB_NAME"]
+ordinary = st.sampled_from(["1", "60", "'a b'", "export A='b'\n", "/bin/date"])
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+@given(request=st.dictionaries(st.sampled_from(SETTABLE), values | ordinary))
 def test_random_requests_to_the_bundled_profiles(name: str, request: dict[str, str]) -> None:
     context = {"USER_NAME": "u", "WORKING_DIRECTORY": "/w"}
     try:
         incarnate(BUNDLED[name], "START", fields=request, context=context)
     except OSProfileError as error:
         told(error)
-
-
-BUNDLED = {name: load(name) for name in ("linux", "pbs", "torque", "slurm", "sge", "lsf")}
 
 
 # What takes too long is refused, and so is what Java refuses
@@ -285,18 +281,11 @@ print(json.dumps(told))
 
 def test_incarnate_does_nothing_but_compute() -> None:
     """No file, socket, process, clock or random source: nothing that Python audits."""
-    content = template_of(
-        "T",
-        static("x", "x.sh", "'<A/'/'\\\\''>' <B/(.)/$1$1> <N:HMS> <USER_NAME>"),
-        field("A", "", 'ext:pattern="[^-]*"'),
-        field("B"),
-        field("N", default("60"), 'ext:type="integer"'),
-    ) + template_of(
-        "BIN",
-        '<idb:Invocation><idb:Body>/b</idb:Body></idb:Invocation>'
-        '<idb:Invocation name="STATIC_SCRIPT"><idb:Body>/b/&lt;FILE_NAME></idb:Body></idb:Invocation>'
-        '<idb:Invocation name="RUN_STATIC_SCRIPT"><idb:Body>&lt;TARGET> &lt;ARGUMENTS></idb:Body></idb:Invocation>',
-    )  # fmt: skip
+    script = static("x", "x.sh", "'<A/'/'\\\\''>' <B/(.)/$1$1> <N:HMS> <USER_NAME>")
+    number = field("N", default("60"), 'ext:type="integer"')
+    content = (
+        template_of("T", script, field("A", "", 'ext:pattern="[^-]*"'), field("B"), number) + bin_template()
+    )
     done = subprocess.run(
         [sys.executable, "-c", WATCHED], input=document(content), capture_output=True, text=True, check=True
     )  # fmt: skip
@@ -305,15 +294,7 @@ def test_incarnate_does_nothing_but_compute() -> None:
 
 @given(st.lists(xml_texts, max_size=3))
 def test_a_deployment_is_a_function_of_its_scripts(texts: list[str]) -> None:
-    made = profile(
-        *(template_of(f"T{i}", static(text, f"f{i}")) for i, text in enumerate(texts)),
-        template_of("BIN", *BIN_BODIES),
-    )
+    templates = [template_of(f"T{i}", static(text, f"f{i}")) for i, text in enumerate(texts)]
+    made = profile(*templates, bin_template())
     scripts = [s for i in range(len(texts)) for s in incarnate(made, f"T{i}").static_scripts]
     assert deployment_script(scripts) == deployment_script(copy.deepcopy(scripts))
-
-
-BIN_BODIES = [
-    f'<idb:Invocation name="{name}"><idb:Body>{body}</idb:Body></idb:Invocation>'
-    for name, body in {"": "/b", "STATIC_SCRIPT": "/b/&lt;FILE_NAME>", "RUN_STATIC_SCRIPT": "&lt;TARGET>"}.items()
-]  # fmt: skip

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from osprofile import (
-    MissingValueError,
-    NotSettableError,
-    UnknownFieldError,
-    ValueRefusedError,
-    incarnate,
-)
+from osprofile import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError, incarnate
 from osprofile.incarnation.comparison import collect_scope
 from osprofile.incarnation.plan import get_plan
 from osprofile.incarnation.trace import FieldTrace, trace_fields
-from tests.strategies import application, default, field, fixed, profile, tag, template, template_of
+from tests.incarnation.parts import EXECUTABLE, job_parts
+from tests.strategies import default, field, fixed, profile, tag, template, template_of
 
 
 def piece(name: str, text: str, when: str, more: str = "") -> str:
@@ -45,8 +40,7 @@ def test_a_value_applies_on_its_condition(
 ) -> None:
     found = incarnate(MADE, "T", fields=request_fields, context=context, strict=True)
     assert found.text == text
-    assert found.fields["PIECE"].value == text[1:-1]
-    assert found.fields["PIECE"].origin == "fixed"
+    assert (found.fields["PIECE"].value, found.fields["PIECE"].origin) == (text[1:-1], "fixed")
     assert set(found.fields) == {"PIECE", "FLAG"}
 
 
@@ -68,18 +62,11 @@ def test_a_template_without_the_piece_does_not_use_the_named_field() -> None:
 
 
 def test_a_condition_without_default_need_not_have_a_value() -> None:
+    kind = field("KIND", "", 'ext:requires="MORE"')
     made = profile(
-        template_of(
-            "",
-            piece("PIECE", "p", "FLAG"),
-            field("FLAG"),
-            field("KIND", "", 'ext:requires="MORE"'),
-            field("MORE"),
-        ),
-        template("T", "[<PIECE>]"),
-        template("BOTH", "[<PIECE><FLAG>]"),
-        template("KINDS", "[<KIND>]"),
-    )
+        template_of("", piece("PIECE", "p", "FLAG"), field("FLAG"), kind, field("MORE")),
+        template("T", "[<PIECE>]"), template("BOTH", "[<PIECE><FLAG>]"), template("KINDS", "[<KIND>]"),
+    )  # fmt: skip
     assert incarnate(made, "T").text == "[]"
     assert incarnate(made, "T", fields={"FLAG": "x"}).text == "[p]"
     assert incarnate(made, "BOTH", fields={"FLAG": "x"}).text == "[px]"
@@ -114,7 +101,7 @@ def test_fields_of_other_parts_of_the_job_script() -> None:
         template("JOB_PROLOGUE", "<PIECE>\n<MINE>\np"),
         template("RUN", "run", field("DEPENDENCY", default("")), field("LEVEL", default("1"))),
         template("JOB_EPILOGUE", "e"),
-        application("e", "Executable", "1", "RUN"),
+        EXECUTABLE,
     )
     assert incarnate(made, "START").text == "'mine\np\nrun\ne'"
     assert incarnate(made, "START", fields={"DEPENDENCY": "x", "LEVEL": ""}).text == "'piece\np\nrun\ne'"
@@ -203,18 +190,13 @@ def test_the_trace_says_why_a_field_is_empty() -> None:
 
 def test_a_part_of_the_job_script_decides_about_a_piece_of_another() -> None:
     """Without the part's own declaration, the piece is off, and a request with the field is refused."""
-    shared = [
-        template_of("", FLAG, field("HAS", fixed(""), 'isSettable="false"'), piece("PIECE", "piece", "HAS")),
-        template("START", "<JOB_SCRIPT>"),
-        template("JOB_PROLOGUE", "<PIECE>\np"),
-        template("RUN", "run"),
-        template("JOB_EPILOGUE", "e"),
-    ]
-    executable = application("e", "Executable", "1", "RUN")
-    can = profile(*shared, template("JOB_DIRECTIVES", "<HAS>\nd", piece("HAS", "has", "FLAG")), executable)
-    assert incarnate(can, "START").text == "d\np\nrun\ne"
-    assert incarnate(can, "START", fields={"FLAG": "x"}, strict=True).text == "has\nd\npiece\np\nrun\ne"
-    cannot = profile(*shared, template("JOB_DIRECTIVES", "d"), executable)
-    assert incarnate(cannot, "START").text == "d\np\nrun\ne"
+    has = field("HAS", fixed(""), 'isSettable="false"')
+    shared = template_of("", FLAG, has, piece("PIECE", "piece", "HAS"))
+    own = template("JOB_DIRECTIVES", "<HAS>\nd", piece("HAS", "has", "FLAG"))
+    can = profile(job_parts(shared, own, prologue="<PIECE>\np"))
+    assert incarnate(can, "START").text == "d\np\nr\ne"
+    assert incarnate(can, "START", fields={"FLAG": "x"}, strict=True).text == "has\nd\npiece\np\nr\ne"
+    cannot = profile(job_parts(shared, template("JOB_DIRECTIVES", "d"), prologue="<PIECE>\np"))
+    assert incarnate(cannot, "START").text == "d\np\nr\ne"
     with pytest.raises(UnknownFieldError, match="field FLAG is not used by template START of profile p"):
         incarnate(cannot, "START", fields={"FLAG": "x"}, strict=True)

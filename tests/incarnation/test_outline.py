@@ -16,22 +16,22 @@ from osprofile.incarnation.outline import (
 )
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
+from tests.strategies import document, field, fixed, template
 
 if TYPE_CHECKING:
     from osprofile import Profile
 
-HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
- xmlns:ext="urn:osprofile:extension" name="p" extends="linux">
-<osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>{}</osp:Profile>"""
-PREFIX = '<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>{}</idb:Value></idb:Field>'
 BUNDLED = [path.parent.name for path in sorted(Path(get_bundled_directory()).glob("*/profile.xml"))]
 
 
-def load(body: str, prefix: str = "#$") -> Profile:
+def load(body: str, prefix: str = "#$", *fields: str) -> Profile:
     """Load a profile whose job script begins with `body`."""
-    invocation = f"<idb:Invocation><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>"
-    template = f'<idb:Template name="JOB_PROLOGUE">{invocation}{PREFIX.format(prefix)}</idb:Template>'
-    return Repository([]).load_bytes(HEAD.format(template).encode(), "p.xml")
+    declared = field("DIRECTIVE_PREFIX", fixed(prefix), 'isSettable="false"')
+    return read_document(template("JOB_PROLOGUE", body, declared, *fields), "linux")
+
+
+def read_document(content: str, parent: str) -> Profile:
+    return Repository([]).load_bytes(document(content, extends=parent).encode(), "p.xml")
 
 
 def read(profile: Profile) -> list[str]:
@@ -58,16 +58,9 @@ def test_how_a_directive_reads(line: str, text: str) -> None:
 
 
 def test_a_directive_on_a_condition() -> None:
-    body = "#!/bin/sh\n<WHOLE>\n#$ -l x=<PART>\n"
-    fields = [
-        f'<idb:Field name="{name}" isSettable="false" ext:when="QUEUE"><idb:Value>{value}</idb:Value></idb:Field>'
-        for name, value in (("WHOLE", "#$ -l whole"), ("PART", "p"))
-    ]
-    invocation = f"<idb:Invocation><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>"
-    template = (
-        f'<idb:Template name="JOB_PROLOGUE">{invocation}{PREFIX.format("#$")}{"".join(fields)}</idb:Template>'
-    )
-    made = Repository([]).load_bytes(HEAD.format(template).encode(), "p.xml")
+    attributes = 'isSettable="false" ext:when="QUEUE"'
+    fields = field("WHOLE", fixed("#$ -l whole"), attributes), field("PART", fixed("p"), attributes)
+    made = load("#!/bin/sh\n<WHOLE>\n#$ -l x=<PART>\n", "#$", *fields)
     assert read(made) == ["#$ -l whole (when QUEUE has a value)", "#$ -l x=<PART>"]
 
 
@@ -78,9 +71,7 @@ def test_directives_end_at_the_first_command() -> None:
     assert [d.location.source.get_line_text(d.location.line) for d in directives] == ["#$ -q a", "#$ -P b"]
 
 
-SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
- xmlns:ext="urn:osprofile:extension" name="site" extends="slurm">
-<osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter><idb:Template>
+SITE = """<idb:Template>
 <idb:Field name="PROJECT" isSettable="false"><idb:Value>phys</idb:Value></idb:Field>
 <idb:Field name="QUEUE" isSettable="false"><idb:Value/></idb:Field>
 <idb:Field name="WALLTIME" isSettable="false"><idb:Value>90</idb:Value></idb:Field>
@@ -89,14 +80,11 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb=
 <idb:Field name="EXTRA_DIRECTIVES" isSettable="false"><idb:Value>#SBATCH --mail-type=NONE
 # not a directive
 #SBATCH --exclusive{}</idb:Value></idb:Field>
-</idb:Template></osp:Profile>"""
+</idb:Template>"""
 
 
 def test_what_the_profile_fixes_is_shown_with_its_location() -> None:
-    found = {
-        d.text: d.location
-        for d in list_directives(Repository([]).load_bytes(SITE.format("").encode(), "s.xml"))
-    }
+    found = {d.text: d.location for d in list_directives(read_document(SITE.format(""), "slurm"))}
     assert [t for t in found if "<" not in t] == [
         "#SBATCH --wckey=low",
         "#SBATCH --output=/dev/null",
@@ -105,21 +93,21 @@ def test_what_the_profile_fixes_is_shown_with_its_location() -> None:
         "#SBATCH --mail-type=NONE",
         "#SBATCH --exclusive",
     ]
-    assert str(found["#SBATCH --licenses=<LICENSES>"]).startswith("s.xml:7:")
-    assert str(found["#SBATCH --wckey=low"]).startswith("s.xml:8:")
-    assert str(found["#SBATCH --mail-type=NONE"]) == "s.xml:9:66"
-    assert str(found["#SBATCH --exclusive"]) == "s.xml:11:1"
+    assert str(found["#SBATCH --licenses=<LICENSES>"]).startswith("p.xml:8:")
+    assert str(found["#SBATCH --wckey=low"]).startswith("p.xml:9:")
+    assert str(found["#SBATCH --mail-type=NONE"]) == "p.xml:10:66"
+    assert str(found["#SBATCH --exclusive"]) == "p.xml:12:1"
     assert not {"QUEUE", "PROJECT", "EXTRA_DIRECTIVES"} & {t.strip(">").partition("<")[2] for t in found}
 
 
 def test_a_fixed_command_ends_the_directives() -> None:
-    profile = Repository([]).load_bytes(SITE.format("\numask 077\n#SBATCH --late").encode(), "s.xml")
+    profile = read_document(SITE.format("\numask 077\n#SBATCH --late"), "slurm")
     assert read(profile)[-1] == "#SBATCH --exclusive"
 
 
 def test_a_fixed_value_that_cannot_be_filled_in_is_shown_as_without_it() -> None:
     text = SITE.format("").replace(">90<", ">x<")
-    assert "#SBATCH --time=<WALLTIME:MINUTES>" in read(Repository([]).load_bytes(text.encode(), "s.xml"))
+    assert "#SBATCH --time=<WALLTIME:MINUTES>" in read(read_document(text, "slurm"))
 
 
 def test_no_prefix_no_directives() -> None:

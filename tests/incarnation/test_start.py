@@ -27,6 +27,7 @@ from osprofile.incarnation import context as contexts
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import plan as plans
 from osprofile.incarnation.static_scripts import get_deployed_name
+from tests.incarnation.parts import bin_template, job_parts
 from tests.strategies import (
     application,
     default,
@@ -92,8 +93,18 @@ def test_the_end_word_is_no_line_of_the_text() -> None:
         assert rules.choose_end_word(f"\t\tEND_OF_JOB_{first[:12]}") == f"END_OF_JOB_{'1' * 12}"
 
 
-def test_the_job_script() -> None:  # JOB_PROLOGUE, the application, JOB_EPILOGUE: each its lines
-    assert incarnate(MADE, "START").text == "run 'cd /d\nhostname\nexit $?' q"
+# JOB_PROLOGUE, the application, JOB_EPILOGUE: each its lines; a replacement applies to all of them.
+@pytest.mark.parametrize(
+    ("executable", "job_script", "text"),
+    [
+        ("hostname", "cd /d\nhostname\nexit $?", "run 'cd /d\nhostname\nexit $?' q"),
+        ("it's", "cd /d\nit's\nexit $?", "run 'cd /d\nit'\\''s\nexit $?' q"),
+    ],
+)
+def test_the_job_script(executable: str, job_script: str, text: str) -> None:
+    found = incarnate(MADE, "START", fields={"EXE": executable})
+    assert (found.job_script, found.text) == (job_script, text)
+    assert incarnate(MADE, "RUN", context={"JOB_SCRIPT": "x"}).job_script is None
 
 
 # JOB_DIRECTIVES, an optional first part; the text of the job script without prologue and payload.
@@ -122,28 +133,13 @@ def test_directives(body: str, text: str) -> None:
 def test_empty_lines_of_other_parts() -> None:
     """Those of START, JOB_PROLOGUE and JOB_EPILOGUE are left out; an application's stay."""
     empty = template_of("", field("Q", default("")), field("V", default("v")))
-    made = profile(
-        empty,
-        template("START", "<Q>\nrun '\n<JOB_SCRIPT/'/'\\''>'\n<Q><V>\n<Q> \n\n<Q>\n"),
-        template("JOB_PROLOGUE", "<Q>\np\n<Q>\n"),
-        template("RUN", "<Q>\nhostname"),
-        template("JOB_EPILOGUE", "<Q>\n<V>\n<Q>"),
-        application("default", "Executable", "1", "RUN"),
-    )
+    start = "<Q>\nrun '\n<JOB_SCRIPT/'/'\\''>'\n<Q><V>\n<Q> \n\n<Q>\n"
+    parts = {"prologue": "<Q>\np\n<Q>\n", "run": "<Q>\nhostname", "epilogue": "<Q>\n<V>\n<Q>"}
+    made = profile(job_parts(empty, start=start, **parts))
     found = incarnate(made, "START")
     assert found.job_script == "p\n\nhostname\nv"
     assert found.text == "run '\np\n\nhostname\nv'\nv\n \n\n"
     assert incarnate(made, "START", fields={"Q": "q"}).job_script == "q\np\nq\nq\nhostname\nq\nv\nq"
-
-
-def test_a_replacement_applies_to_the_whole_job_script() -> None:
-    found = incarnate(MADE, "START", fields={"EXE": "it's"})
-    assert found.text == "run 'cd /d\nit'\\''s\nexit $?' q"
-
-
-def test_the_job_script_alone() -> None:
-    assert incarnate(MADE, "START").job_script == "cd /d\nhostname\nexit $?"
-    assert incarnate(MADE, "RUN", context={"JOB_SCRIPT": "x"}).job_script is None
 
 
 def test_values_inside_the_job_script_are_not_scanned() -> None:
@@ -242,10 +238,7 @@ def test_the_parts_use_their_default_variation() -> None:
 
 @pytest.mark.parametrize("ends", ["", "\n", "\n\n"])
 def test_each_part_ends_its_line_once(ends: str) -> None:
-    made = profile(
-        template("START", "<JOB_SCRIPT>"), template("JOB_PROLOGUE", "p" + ends),
-        template("RUN", "r" + ends), template("JOB_EPILOGUE", "e" + ends), OTHERS, APPLICATIONS,
-    )  # fmt: skip
+    made = profile(job_parts(prologue="p" + ends, run="r" + ends, epilogue="e" + ends))
     rest = ends[1:]  # all line ends but the last are the part's own
     assert incarnate(made, "START").text == f"p{rest}\nr{rest}\ne{rest}"
 
@@ -260,14 +253,8 @@ def test_job_script_elsewhere_is_an_undeclared_field() -> None:
 
 
 def test_a_static_script_gets_the_job_script_as_an_argument() -> None:
-    bin_ = template_of(
-        "BIN",
-        invocation("/b"),
-        invocation("/b/<FILE_NAME>", "STATIC_SCRIPT"),
-        invocation("<TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
-    )
     start = template_of("START", static("submit", "start.sh", "'<JOB_SCRIPT/'/'\\\\''>'"))
-    made = profile(start, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, bin_, APPLICATIONS)
+    made = profile(start, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, bin_template(), APPLICATIONS)
     found = incarnate(made, "START", fields={"EXE": "it's"})
     name = get_deployed_name("start.sh", found.static_scripts[0].body)
     assert found.text == f"/b/{name} 'cd /d\nit'\\''s\nexit $?'"
@@ -378,34 +365,24 @@ def test_where_the_limit_stands_that_an_application_sets() -> None:
         template("JOB_PROLOGUE", "cd <N>\n"),
         template("RUN", "x", "\n" + field("N", "\n" + limits(2, 10))), APPLICATIONS,
     )  # fmt: skip
-    told = {}
-    for value in ("1", "11", "x"):
+    for value, line, message, hint in (
+        ("1", 13, "field N: '1' is below the Min of 2", "allowed: 2 to 10"),
+        ("11", 13, "field N: '11' is above the Max of 10", "allowed: 2 to 10"),
+        ("x", 4, "field N: 'x' is not an integer", "digits only"),
+    ):
         with pytest.raises(ValueRefusedError) as caught:
             incarnate(made, "START", fields={"N": value})
-        told[value] = (caught.value.message, caught.value.location and caught.value.location.line)
-        assert caught.value.hint in {
-            "allowed: 2 to 10",
-            "digits only",
-        }
-    assert told == {
-        "1": ("field N: '1' is below the Min of 2", 13),
-        "11": ("field N: '11' is above the Max of 10", 13),
-        "x": ("field N: 'x' is not an integer", 4),
-    }
+        assert (caught.value.message, caught.value.hint) == (message, hint)
+        assert caught.value.location is not None
+        assert caught.value.location.line == line
     assert incarnate(made, "START", application="BLAST", fields={"N": "11"})
 
 
-DERIVED_AND_DECLARED = [
-    (template("JOB_PROLOGUE", "<W:HMS>", field("W", default("60"))),
-     template("RUN", "<W:HMS>", field("W:HMS", default("own")))),
-    (template("JOB_PROLOGUE", "<W:HMS>", field("W:HMS", default("own"))),
-     template("RUN", "<W:HMS>", field("W", default("60")))),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("prologue", "runs"), DERIVED_AND_DECLARED)
-def test_a_field_derived_in_one_and_declared_in_another(prologue: str, runs: str) -> None:
-    made = profile(START, prologue, runs, OTHERS, EPILOGUE, APPLICATIONS)
+@pytest.mark.parametrize("names", [("JOB_PROLOGUE", "RUN"), ("RUN", "JOB_PROLOGUE")])
+def test_a_field_derived_in_one_and_declared_in_another(names: tuple[str, str]) -> None:
+    derived = template(names[0], "<W:HMS>", field("W", default("60")))
+    declared = template(names[1], "<W:HMS>", field("W:HMS", default("own")))
+    made = profile(START, derived, declared, OTHERS, EPILOGUE, APPLICATIONS)
     with pytest.raises(InvalidProfileError) as caught:
         incarnate(made, "START")
     assert [p.code for p in caught.value.problems] == ["OSP304"]

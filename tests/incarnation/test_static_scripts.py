@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile import (
-    Incarnation,
     InvalidProfileError,
     MissingValueError,
     NotSettableError,
@@ -27,17 +26,13 @@ from osprofile import (
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.profile import model
+from tests.incarnation.parts import bin_template
 from tests.strategies import XML_CHARACTERS, default, field, invocation, profile, static, template_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-BIN = template_of(
-    "BIN",
-    invocation('"$HOME"/.gpe/bin'),
-    invocation('"$HOME"/.gpe/bin/<FILE_NAME>', "STATIC_SCRIPT"),
-    invocation("sh <TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
-)
+BIN = bin_template('"$HOME"/.gpe/bin', '"$HOME"/.gpe/bin/<FILE_NAME>', "sh <TARGET> <ARGUMENTS>")
 LISTING = '#!/bin/sh\nls -- "$@" # <PATH>\n'
 LS = "ls.6a9a3d9a3777a8c4.sh"
 """The name of the file that it is written to."""
@@ -60,62 +55,40 @@ def test_a_static_script_is_run_with_its_arguments() -> None:
     assert list(found.fields) == ["PATH"]
 
 
-def test_a_body_names_the_paths_of_several_static_scripts() -> None:
+def test_a_body_names_the_paths_of_static_scripts() -> None:
+    both = template_of("RUN", invocation("<BIN:ls.sh> <BIN:true.sh>"))
     other = template_of("OTHER", static("true\n", "true.sh"))
-    found = incarnate(
-        profile(template_of("RUN", invocation("<BIN:ls.sh> <BIN:true.sh>")), LIST, other, BIN), "RUN"
-    )
+    found = incarnate(profile(both, LIST, other, BIN), "RUN")
     paths = [script.path for script in found.static_scripts]
     assert found.text == " ".join(paths)
     assert ["ls." in paths[0], "true." in paths[1]] == [True, True]
 
 
-def test_a_body_names_the_path_of_a_static_script() -> None:
+def test_a_path_in_a_body_is_replaced_and_not_settable() -> None:
     runner = template_of("RUN", invocation("sh <BIN:ls.sh> -- /; cat <BIN:ls.sh/bin/BIN> # <BIN:ls.sh>"))
-    found = incarnate(profile(runner, LIST, BIN), "RUN")
+    made = profile(runner, LIST, BIN)
+    found = incarnate(made, "RUN")
     path = f'"$HOME"/.gpe/bin/{LS}'
     assert found.text == f"sh {path} -- /; cat {path.replace('bin', 'BIN')} # {path}"
     assert [script.path for script in found.static_scripts] == [path]
     assert list(found.fields) == []
-    with pytest.raises(
-        InvalidProfileError, match=r"<BIN:sl\.sh> names a static script that profile p does not have"
-    ):
+    unknown = r"<BIN:sl\.sh> names a static script that profile p does not have"
+    with pytest.raises(InvalidProfileError, match=unknown):
         incarnate(profile(runner.replace("ls.sh", "sl.sh"), LIST, BIN), "RUN")
     with pytest.raises(NotSettableError, match="BIN:ls"):
-        incarnate(profile(runner, LIST, BIN), "RUN", fields={"BIN:ls.sh": "/tmp/x"})
-    assert incarnate(profile(runner, LIST, BIN), "RUN", context={"BIN:ls.sh": "/tmp/x"}).text == found.text
-
-
-def test_what_has_no_static_script_has_none() -> None:
-    made = profile(template_of("T", invocation("x")), BIN)
-    assert incarnate(made, "T").static_scripts == ()
+        incarnate(made, "RUN", fields={"BIN:ls.sh": "/tmp/x"})
+    assert incarnate(made, "RUN", context={"BIN:ls.sh": "/tmp/x"}).text == found.text
 
 
 def test_bodies_of_bin_may_end_their_line() -> None:
-    made = profile(
-        LIST,
-        template_of(
-            "BIN",
-            invocation("/b\n"),
-            invocation("/b/<FILE_NAME>\n", "STATIC_SCRIPT"),
-            invocation("<TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
-        ),
-    )
-    found = incarnate(made, "LIST")
+    found = incarnate(profile(LIST, bin_template("/b\n", "/b/<FILE_NAME>\n")), "LIST")
     assert found.text == f"/b/{LS} -- '.'"
     assert (found.static_scripts[0].path, found.static_scripts[0].directory) == (f"/b/{LS}", "/b")
 
 
 def test_replacements_apply_to_what_the_engine_supplies() -> None:
-    made = profile(
-        LIST,
-        template_of(
-            "BIN",
-            invocation("/b"),
-            invocation("/b/<FILE_NAME/\\.sh/>-<USER_NAME>", "STATIC_SCRIPT"),
-            invocation("run <TARGET/\\//:> (<ARGUMENTS/-- />)", "RUN_STATIC_SCRIPT"),
-        ),
-    )
+    path, run = "/b/<FILE_NAME/\\.sh/>-<USER_NAME>", "run <TARGET/\\//:> (<ARGUMENTS/-- />)"
+    made = profile(LIST, bin_template("/b", path, run))
     found = incarnate(made, "LIST", context={"USER_NAME": "u"})
     assert found.text == f"run :b:{LS.removesuffix('.sh')}-u ('.')"
     with pytest.raises(MissingValueError, match="template BIN, variation STATIC_SCRIPT uses it"):
@@ -133,14 +106,12 @@ def test_arguments_are_values(value: str) -> None:
 
 @pytest.mark.parametrize("name", ["TARGET", "ARGUMENTS", "FILE_NAME"])
 def test_what_the_engine_supplies_to_bin_is_nobody_elses(name: str) -> None:
-    declared = template_of(
-        "BIN",
-        invocation("/b"),
-        invocation("/b/<FILE_NAME>", "STATIC_SCRIPT"),
-        invocation("<TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
-        *(field(n, default("x")) for n in ("TARGET", "ARGUMENTS", "FILE_NAME")),
+    declared = (
+        field("TARGET", default("x")),
+        field("ARGUMENTS", default("x")),
+        field("FILE_NAME", default("x")),
     )
-    made = profile(LIST, declared)
+    made = profile(LIST, bin_template("/b", "/b/<FILE_NAME>", "<TARGET> <ARGUMENTS>", *declared))
     assert incarnate(made, "LIST", fields={name: "evil"}, strict=False).text == f"/b/{LS} -- '.'"
     for variation in ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"):
         with pytest.raises(NotSettableError):
@@ -148,10 +119,8 @@ def test_what_the_engine_supplies_to_bin_is_nobody_elses(name: str) -> None:
 
 
 def test_a_template_may_have_a_field_of_the_same_name() -> None:
-    made = profile(
-        template_of("RUN", static("x", "x.sh", "<ARGUMENTS> <TARGET>"), field("ARGUMENTS"), field("TARGET")),
-        BIN,
-    )  # fmt: skip
+    script = static("x", "x.sh", "<ARGUMENTS> <TARGET>")
+    made = profile(template_of("RUN", script, field("ARGUMENTS"), field("TARGET")), BIN)
     found = incarnate(made, "RUN", fields={"ARGUMENTS": "a", "TARGET": "t"}, strict=True)
     assert found.text == f'sh "$HOME"/.gpe/bin/{get_deployed_name("x.sh", "x")} a t'
 
@@ -187,13 +156,11 @@ def test_all_static_scripts_of_a_profile() -> None:
         (LS, LISTING), (get_deployed_name("s.sh", "a"), "a"), (get_deployed_name("b.sh", "b"), "b"),
     ]  # fmt: skip
     assert static_scripts(profile(BIN)) == ()
+    assert incarnate(profile(template_of("T", invocation("x")), BIN), "T").static_scripts == ()
 
 
 def test_all_static_scripts_need_what_their_paths_need() -> None:
-    per_user = template_of(
-        "BIN", invocation("/b/<USER_NAME>"), invocation("/b/<USER_NAME>/<FILE_NAME>", "STATIC_SCRIPT")
-    )
-    made = profile(LIST, per_user)
+    made = profile(LIST, bin_template("/b/<USER_NAME>", "/b/<USER_NAME>/<FILE_NAME>"))
     assert static_scripts(made, {"USER_NAME": "u"})[0].path == f"/b/u/{LS}"
     with pytest.raises(MissingValueError, match="field USER_NAME has no value: template BIN"):
         static_scripts(made)
@@ -216,13 +183,12 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_name_of_the_file_tells_its_content(name: str) -> None:
-    named = {body: get_deployed_name(name, body) for body in ("a", "b", "a\n", "")}
-    assert len(set(named.values())) == len(named)
-    assert all(
-        re.fullmatch(NAMES[name], one) and model.FILE_SAFE_NAME_PATTERN.fullmatch(one)
-        for one in named.values()
-    )
-    assert named["a"] == get_deployed_name(name, "a")
+    named = {get_deployed_name(name, body) for body in ("a", "b", "a\n", "")}
+    assert len(named) == 4
+    for one in named:
+        assert re.fullmatch(NAMES[name], one)
+        assert model.FILE_SAFE_NAME_PATTERN.fullmatch(one)
+    assert get_deployed_name(name, "a") in named
 
 
 def test_digest() -> None:
@@ -240,20 +206,22 @@ def command(shell: str) -> list[str]:
     return [shell, "sh"] if shell == "busybox" else [shell]
 
 
+def run(
+    shell: str, script: str, home: Path | None, path: str = os.environ["PATH"]
+) -> subprocess.CompletedProcess[str]:
+    """Run a script as a remote shell gets it: on standard input."""
+    environment = {"PATH": path} | ({} if home is None else {"HOME": str(home)})
+    return subprocess.run(
+        command(shell), input=script, env=environment, capture_output=True, text=True, check=False
+    )
+
+
 def script_file(body: str, name: str = "s.sh", directory: str = '"$HOME"/bin') -> StaticScriptFile:
     return StaticScriptFile(f"{directory}/{name}", body, directory)
 
 
 def deploy(shell: str, home: Path, *scripts: StaticScriptFile) -> subprocess.CompletedProcess[str]:
-    """Run the deployment as a remote shell gets it: on standard input."""
-    return subprocess.run(
-        command(shell),
-        input=deployment_script(scripts),
-        env={"HOME": str(home), "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run(shell, deployment_script(scripts), home)
 
 
 def mode(path: Path) -> int:
@@ -409,12 +377,8 @@ def test_paths_with_blanks_and_dashes(shell: str, tmp_path: Path) -> None:
     home.mkdir()
     (path,) = deployed(shell, home, script_file("x"))
     assert path.read_text() == "x"
-    done = subprocess.run(
-        [*command(shell), "-c", deployment_script([script_file("x", directory="-d")])],
-        cwd=tmp_path,
-        check=False,
-    )
-    assert done.returncode == 0
+    script = deployment_script([script_file("x", directory="-d")])
+    subprocess.run([*command(shell), "-c", script], cwd=tmp_path, check=True)
     assert (tmp_path / "-d" / "s.sh").read_text() == "x"
 
 
@@ -429,21 +393,13 @@ def test_twenty_deployments_at_once(shell: str, tmp_path: Path) -> None:
 
 def test_two_profiles_whose_scripts_have_one_name_run_their_own(shell: str, tmp_path: Path) -> None:
     """Each deploys and runs at the same time, as two batch systems of one home do."""
-    made = [
-        incarnate(profile(template_of("A", static(f"echo {word}", "s.sh")), BIN), "A")
-        for word in ("one", "two")
-    ]
-
-    def run(found: Incarnation) -> str:
-        done = subprocess.run(
-            command(shell), input=f"({deployment_script(found.static_scripts)}) && {found.text}",
-            env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        return done.stdout + done.stderr
-
+    scripts = []
+    for word in ("one", "two"):
+        found = incarnate(profile(template_of("A", static(f"echo {word}", "s.sh")), BIN), "A")
+        scripts.append(f"({deployment_script(found.static_scripts)}) && {found.text}")
     with ThreadPoolExecutor(8) as pool:
-        said = list(pool.map(run, made * 40))
+        done = list(pool.map(lambda script: run(shell, script, tmp_path), scripts * 40))
+    said = [one.stdout + one.stderr for one in done]
     assert said == ["one\n", "two\n"] * 40
 
 
@@ -464,10 +420,7 @@ def test_a_deployment_of_nothing(shell: str, tmp_path: Path) -> None:
 
 
 def test_a_shell_without_a_home(shell: str) -> None:
-    done = subprocess.run(
-        command(shell), input=deployment_script([script_file("x")]), env={"PATH": os.environ["PATH"]},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run(shell, deployment_script([script_file("x")]), None)
     assert done.returncode != 0
     assert "HOME" in done.stderr
 
@@ -480,28 +433,18 @@ def test_a_killed_deployment_leaves_no_half_of_a_file(tmp_path: Path) -> None:
     (slow / "chmod").write_text('#!/bin/sh\nkill -TERM "$PPID"\n')
     (slow / "chmod").chmod(0o755)
     for name in SHELLS[:2]:
-        done = subprocess.run(
-            command(name),
-            input=deployment_script([script_file("new")]),
-            env={"HOME": str(tmp_path), "PATH": f"{slow}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        script = deployment_script([script_file("new")])
+        done = run(name, script, tmp_path, f"{slow}:{os.environ['PATH']}")
         assert done.returncode != 0
         assert [p.name for p in path.parent.iterdir()] == ["s.sh"]
         assert path.read_text() == "old"
 
 
 def test_the_incarnation_runs_what_was_deployed(shell: str, tmp_path: Path) -> None:
-    made = profile(
-        template_of("SHOW", static("printf '[%s]' \"$@\"\n", "show.sh", "'<A/'/'\\\\''>' x"), field("A")), BIN
-    )  # fmt: skip
+    show = static("printf '[%s]' \"$@\"\n", "show.sh", "'<A/'/'\\\\''>' x")
+    made = profile(template_of("SHOW", show, field("A")), BIN)
     value = "it's $HOME `id`\n* \\"
     found = incarnate(made, "SHOW", fields={"A": value})
     assert deploy(shell, tmp_path, *found.static_scripts).returncode == 0
-    told = subprocess.run(
-        command(shell), input=found.text, env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
-    assert told == f"[{value}][x]"
+    done = run(shell, found.text, tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"[{value}][x]")

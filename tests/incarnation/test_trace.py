@@ -15,13 +15,12 @@ from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.incarnation.trace import FieldTrace, trace_fields
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.source import Source, SourceText
+from tests.incarnation.parts import EXECUTABLE, bin_template, job_parts
 from tests.strategies import (
-    application,
     bodies,
     default,
     field,
     fixed,
-    invocation,
     profile,
     static,
     tag,
@@ -110,11 +109,7 @@ def test_a_tag() -> None:
     assert found.tag is not None
     assert (found.tag.name, found.tag.value) == ("best", "-O3")  # of two of one name, the first
     assert source_line(found.tag.location).startswith('<idb:Tag name="best">-O3')
-
-
-def test_a_tag_that_is_its_own_value_acted_too() -> None:
-    found = one("<F>", field("F", tag("a", "a")), F="a")
-    assert found.tag is not None
+    assert one("<F>", field("F", tag("a", "a")), F="a").tag is not None  # its own value, and it acted too
     assert one("<F>", field("F", tag("a", "a")), F="b").tag is None
 
 
@@ -148,17 +143,16 @@ def test_checks(case: str) -> None:
 )  # fmt: skip
 def test_the_checks_told_are_those_that_refuse(content: str, attributes: str, bad: str) -> None:
     made = one("<F>", field("F", content + default("1" if "pattern" not in attributes else "x"), attributes))
-    refusing = []
-    for check in made.checks:
-        try:
+
+    def enforce() -> None:
+        for check in made.checks:
             check.enforce(bad, "it")
-        except IncarnationError as error:
-            refusing.append(error.message)
-            break
-    made_profile = profile(template("T", "<F>", field("F", content, attributes)))
+
+    with pytest.raises(IncarnationError) as told:
+        enforce()
     with pytest.raises(IncarnationError) as refused:
-        incarnate(made_profile, "T", fields={"F": bad})
-    assert refusing[0].removeprefix("it") in refused.value.message
+        incarnate(profile(template("T", "<F>", field("F", content, attributes))), "T", fields={"F": bad})
+    assert refused.value.message.endswith(told.value.message.removeprefix("it"))
 
 
 # Replacements (OS Profile 0.3, 2.1) and derived fields
@@ -183,15 +177,8 @@ def test_uses(body: str) -> None:
     found = one(body, field("F"), F=value)
     (use,) = found.uses
     landing = use.position
-    assert (
-        use.source_form,
-        use.derived_value,
-        use.before,
-        use.after,
-        landing.line,
-        landing.column,
-        landing.line_text,
-    ) == expected
+    told = use.source_form, use.derived_value, use.before, use.after
+    assert (*told, landing.line, landing.column, landing.line_text) == expected
     assert source_line(use.location).startswith(use.source_form)
     assert (use.template, use.variation, landing.text) == ("T", "", "")
     assert landing.script_position == (landing.line, landing.column)
@@ -200,10 +187,8 @@ def test_uses(body: str) -> None:
 
 def test_each_use_is_told_in_the_order_of_the_script() -> None:
     found = traced("<A> <B> <A/x/y>", field("A"), field("B"), A="x", B="b")
-    assert [(t.name, [u.source_form for u in t.uses]) for t in found] == [
-        ("A", ["<A>", "<A/x/y>"]),
-        ("B", ["<B>"]),
-    ]
+    forms = {t.name: [u.source_form for u in t.uses] for t in found}
+    assert list(forms.items()) == [("A", ["<A>", "<A/x/y>"]), ("B", ["<B>"])]
     assert [u.position.column for u in found[0].uses] == [1, 5]
 
 
@@ -214,7 +199,7 @@ STARTED = profile(
     template("JOB_PROLOGUE", "#PBS <Q/^/-q >\n", field("Q", default("q"))),
     template("RUN", "'<EXE/'/'\\\\''>' <EXE>\n", field("EXE")),
     template("JOB_EPILOGUE", "exit\n"),
-    application("exe", "Executable", "1", "RUN"),
+    EXECUTABLE,
 )
 
 
@@ -234,19 +219,9 @@ def test_what_is_nested_in_the_job_script() -> None:
 
 
 def test_directives_that_are_not_given() -> None:
-    made = profile(
-        template("START", "<JOB_SCRIPT>"),
-        template(
-            "JOB_DIRECTIVES",
-            "#!\n<A/^(.+)/#A $1>\n<B/^(.+)/#B $1>\n<C><A>\n<B>\n",
-            *(field(n, default("")) for n in "ABC"),
-        ),
-        template("JOB_PROLOGUE", "p"),
-        template("RUN", "r"),
-        template("JOB_EPILOGUE", "e"),
-        application("exe", "Executable", "1", "RUN"),
-    )
-    incarnation = incarnate(made, "START", fields={"B": "b", "C": "c\n"})
+    body = "#!\n<A/^(.+)/#A $1>\n<B/^(.+)/#B $1>\n<C><A>\n<B>\n"
+    directives = template("JOB_DIRECTIVES", body, *(field(n, default("")) for n in "ABC"))
+    incarnation = incarnate(profile(job_parts(directives)), "START", fields={"B": "b", "C": "c\n"})
     assert incarnation.text == "#!\n#B b\nc\n\nb\np\nr\ne"
     uses = {
         t.name: [
@@ -260,13 +235,8 @@ def test_directives_that_are_not_given() -> None:
 
 
 def test_no_position_is_told_behind_a_regular_expression() -> None:
-    made = profile(
-        template("START", "<JOB_SCRIPT/(?m)^/> >"),
-        template("JOB_PROLOGUE", "<A>", field("A", default("a"))),
-        template("RUN", "r"),
-        template("JOB_EPILOGUE", "e"),
-        application("exe", "Executable", "1", "RUN"),
-    )
+    globals_ = template_of("", field("A", default("a")))
+    made = profile(job_parts(globals_, start="<JOB_SCRIPT/(?m)^/> >", prologue="<A>"))
     _job, found = trace_fields(incarnate(made, "START"))
     assert found.uses[0].position.script_position is None
     assert (found.uses[0].position.line, found.uses[0].position.column) == (1, 1)
@@ -274,14 +244,10 @@ def test_no_position_is_told_behind_a_regular_expression() -> None:
 
 def test_static_scripts() -> None:
     name = get_deployed_name("s.sh", "#!/bin/sh\n")
+    home = "/home/<USER_NAME>/bin"
     made = profile(
         template_of("T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))),
-        template_of(
-            "BIN",
-            invocation("/home/<USER_NAME>/bin\n"),
-            invocation("/home/<USER_NAME>/bin/<FILE_NAME>\n", "STATIC_SCRIPT"),
-            invocation("sh <TARGET> <ARGUMENTS>\n", "RUN_STATIC_SCRIPT"),
-        ),
+        bin_template(f"{home}\n", f"{home}/<FILE_NAME>\n", "sh <TARGET> <ARGUMENTS>\n"),
     )
     found = trace_fields(incarnate(made, "T", context={"USER_NAME": "u"}))
     told = [
@@ -347,13 +313,10 @@ def test_whatever_can_be_incarnated_can_be_traced(body: str) -> None:
     except OSProfileError:
         return
     told = trace_fields(found)
-    assert sum(len(t.uses) for t in told) == body_uses(found)
+    parsed = made.templates["T"].invocations[""].body
+    assert parsed is not None
+    assert sum(len(t.uses) for t in told) == len([*parse_body(parsed).replacements])
     assert {t.name for t in told if t.origin != "engine"} == set(found.fields)
-
-
-def body_uses(made: Incarnation) -> int:
-    body = made.trace_inputs[0].template.invocations[""].body
-    return 0 if body is None else sum(1 for _ in parse_body(body).replacements)
 
 
 @given(values, values)
@@ -392,23 +355,16 @@ def test_every_template_of_the_bundled_profiles(name: str) -> None:
 def test_a_line_that_is_omitted_has_no_directive() -> None:
     """The line of an empty value is left out of JOB_DIRECTIVES: the next line is not its own."""
     body = r"<A/^./#X a=$0>|#X b=1|<B/^./#X b=$0><C/^./ c=$0>|<C/^./#X c=$0><D/^./ d=$0>|#X <A>|echo|"
-    directives = template(
-        "JOB_DIRECTIVES",
-        body.replace("|", "\n"),
-        field("DIRECTIVE_PREFIX", fixed("#X"), 'isSettable="false"'),
-        *(field(name, default("")) for name in "ABCD"),
-    )
-    made = profile(directives)
+    prefix = field("DIRECTIVE_PREFIX", fixed("#X"), 'isSettable="false"')
+    fields = [prefix, *(field(name, default("")) for name in "ABCD")]
+    made = profile(template("JOB_DIRECTIVES", body.replace("|", "\n"), *fields))
     uses = [
         (t.name, use.is_omitted, use.is_directive)
         for t in trace_fields(incarnate(made, "JOB_DIRECTIVES", fields={"D": "4"}))
         for use in t.uses
     ]
     assert uses == [  # in the line of C and D, only D has a value
-        ("A", True, False),
-        ("A", False, True),
-        ("B", True, False),
-        ("C", True, False),
-        ("C", False, False),
-        ("D", False, False),
-    ]
+        ("A", True, False), ("A", False, True),
+        ("B", True, False), ("C", True, False),
+        ("C", False, False), ("D", False, False),
+    ]  # fmt: skip

@@ -40,23 +40,8 @@ SYSTEM = BatchSystem(
     own_id="$MY_ID",
 )
 HOSTILE = [
-    "$(id)",
-    "`id`",
-    "a'b",
-    '"',
-    "\\",
-    "]]>",
-    "<X>",
-    "&amp;",
-    "-->",
-    ";id",
-    "a b",
-    "*",
-    "é",
-    "<!--",
-    "|id",
-    ">f",
-]
+    "$(id)", "`id`", "a'b", '"', "\\", "]]>", "<X>", "&amp;", "-->", ";id", "a b", "*", "é", "<!--", "|id", ">f",
+]  # fmt: skip
 
 
 def made(**facts: Any) -> Profile:  # noqa: ANN401  # a field of BatchSystem each
@@ -71,15 +56,16 @@ def commands(profile: Profile) -> str:
     return text
 
 
-def listed(profile: Profile, text: str, path: Path) -> list[str]:
-    """Give what the profile's own functions print of the output of `list`."""
-    (path / "list").write_text(f"#!/bin/sh\ncat {path}/text\n")
-    (path / "list").chmod(0o700)
-    (path / "text").write_text(text)
-    script = f"PATH={path}:$PATH\n{commands(profile)}\ngpe_list"
-    return subprocess.run(
-        ["sh", "-c", script], capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+def run(profile: Profile, calls: str, path: Path, text: str = "", **programs: str) -> list[str]:
+    """Give what calls of the profile's own functions print, with these programs in `path`."""
+    for name, program in programs.items():
+        (path / name).write_text(f"#!/bin/sh\n{program}\n")
+        (path / name).chmod(0o700)
+    script = f"PATH={path}:$PATH\n{commands(profile)}\n{calls}"
+    done = subprocess.run(
+        ["sh", "-c", script], cwd=path, input=text, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -87,12 +73,9 @@ def test_a_word_of_a_command_is_that_word(value: str, tmp_path: Path) -> None:
     """It reaches the command as it is: no shell, XML or template reads it."""
     quoted = "'" + value.replace("'", "'\\''") + "'"
     profile = made(submit=f"sub {quoted} {{script}}", hold=f"hold {quoted}", list_jobs=f"list {quoted}")
-    for name in ("sub", "hold", "list"):
-        (tmp_path / name).write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
-        (tmp_path / name).chmod(0o700)
-    script = f"PATH={tmp_path}:$PATH\n{commands(profile)}\ngpe_submit s\ngpe_hold 7\ngpe_rows"
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [value, f"{tmp_path}/s", value, "7", value]
+    tell = "printf '%s\\n' \"$@\""
+    said = run(profile, "gpe_submit s\ngpe_hold 7\ngpe_rows", tmp_path, sub=tell, hold=tell, list=tell)
+    assert said == [value, f"{tmp_path}/s", value, "7", value]
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/var/tmp/me/1"}
     found = incarnate(profile, "HOLD", fields={"JOB_ID": "1"}, context=context)
     assert commands(profile) in {script.body for script in found.static_scripts}
@@ -140,13 +123,12 @@ def test_directives() -> None:
         ("it's /{id}", "it's /4\n", "4"),
     ],
 )
-def test_the_id_in_the_answer(answer: str, text: str, expected: str) -> None:
+def test_the_id_in_the_answer(answer: str, text: str, expected: str, tmp_path: Path) -> None:
     """The sample is read as the profile itself reads the answer."""
     told = [r.job_id for r in read_answer_sample(SYSTEM._replace(answer=answer), text) if r.job_id]
     assert told == [expected]
-    script = f"gpe_read_id() {{ cat; }}\n{commands(made(answer=answer))}\ngpe_read_id"
-    done = subprocess.run(["sh", "-c", script], input=text, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [expected]
+    # Without a function of its own, a profile's answer is the id.
+    assert run(made(answer=answer), "gpe_read_id", tmp_path, text, gpe_read_id="cat") == [expected]
 
 
 LINES = [
@@ -164,7 +146,7 @@ def test_samples_are_read_as_the_profile_reads(line: str, text: str, tmp_path: P
     tags = {tag.name: tag.value for tag in profile.global_fields["STATE"].tags}
     told = [(r.job_id, r.state, r.exit_code) for r in read_list_sample(system, text) if r.job_id]
     printed = []
-    for words in (row.split() for row in listed(profile, text, tmp_path)):
+    for words in map(str.split, run(profile, "gpe_list", tmp_path, text, list="cat")):
         if len(words) > 1 and words[0].isdigit():
             state = tags.get(words[1]) or tags.get(words[1].partition("/")[0], "")
             printed.append((words[0], state, "".join(words[2:]).removeprefix("exit=")))

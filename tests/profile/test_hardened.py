@@ -54,19 +54,11 @@ def nested(depth: int) -> str:
     return document("<idb:Template>" * depth + "</idb:Template>" * depth)
 
 
+TOO_DEEP = "f:4:435: error OSP101 elements nest more than 32 deep"
 HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
-    "one level too deep": (
-        lambda: nested(32),
-        "f:4:435: error OSP101 elements nest more than 32 deep",
-    ),
-    "10^5 deep": (
-        lambda: nested(100_000),
-        "f:4:435: error OSP101 elements nest more than 32 deep",
-    ),
-    "10^5 deep, never closed": (
-        lambda: document("<idb:Template>" * 100_000),
-        "f:4:435: error OSP101 elements nest more than 32 deep",
-    ),
+    "one level too deep": (lambda: nested(32), TOO_DEEP),
+    "10^5 deep": (lambda: nested(100_000), TOO_DEEP),
+    "10^5 deep, never closed": (lambda: document("<idb:Template>" * 100_000), TOO_DEEP),
     "10^5 attributes": (
         lambda: document("<idb:Template " + " ".join(f"a{i}='x'" for i in range(100_000)) + "/>"),
         "f:4:1: error OSP101 an element has more than 64 attributes",

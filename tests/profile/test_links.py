@@ -43,43 +43,40 @@ def test_they_are_read_written_and_compared() -> None:
 def test_a_child_declares_what_the_parent_names(tmp_path: Path) -> None:
     parent = document(template_of("", PIECE, FLAG) + template("T", "<PIECE>"), name="parent")
     (tmp_path / "parent.xml").write_text(parent)
-    child = document(
-        template_of("", FLAG.replace("<idb:Default", "<idb:Tag name='no'/><idb:Default")), extends="parent"
-    )
-    (tmp_path / "p.xml").write_text(child)
+    own = FLAG.replace("<idb:Default", "<idb:Tag name='no'/><idb:Default")
+    (tmp_path / "p.xml").write_text(document(template_of("", own), extends="parent"))
     found = Repository([tmp_path], use_standard_path=False).load("p")
     assert found.global_fields["PIECE"].when == "FLAG"
     assert found.list_linked_names(found.templates["T"], "PIECE") == ["FLAG"]
 
 
+UNSET = 'isSettable="false"'
 BAD = {
     "when of a settable field": (
-        field("F", default(""), 'ext:when="FLAG"'),
-        "OSP213 field F has an ext:when, but is settable",
+        field("F", default(""), 'ext:when="FLAG"'), "OSP213 field F has an ext:when, but is settable",
     ),
     "when without a Value": (
-        field("F", default(""), 'isSettable="false" ext:when="FLAG"'),
+        field("F", default(""), f'{UNSET} ext:when="FLAG"'),
         "OSP213 field F has an ext:when, but has no Value",
     ),
     "when of an unknown field": (
-        field("F", fixed("x"), 'isSettable="false" ext:when="FLAK"'),
+        field("F", fixed("x"), f'{UNSET} ext:when="FLAK"'),
         "OSP213 field F depends, by ext:when, on 'FLAK', which is no field of profile p",
     ),
     "when of nothing": (
-        field("F", fixed("x"), 'isSettable="false" ext:when=""'),
+        field("F", fixed("x"), f'{UNSET} ext:when=""'),
         "OSP213 field F depends, by ext:when, on '', which is no field of profile p",
     ),
     "when of itself": (
-        field("F", fixed("x"), 'isSettable="false" ext:when="F"'),
+        field("F", fixed("x"), f'{UNSET} ext:when="F"'),
         "OSP213 field F depends on itself: its ext:when names 'F'",
     ),
     "when in a circle": (
-        field("F", fixed("x"), 'isSettable="false" ext:when="G"')
-        + field("G", fixed("x"), 'isSettable="false" ext:when="F"'),
+        field("F", fixed("x"), f'{UNSET} ext:when="G"') + field("G", fixed("x"), f'{UNSET} ext:when="F"'),
         "OSP213 field F depends on itself: its ext:when names 'G'",
     ),
     "requires of a field that is not settable": (
-        field("F", default(""), 'isSettable="false" ext:requires="FLAG"'),
+        field("F", default(""), f'{UNSET} ext:requires="FLAG"'),
         "OSP214 field F has an ext:requires, but is not settable",
     ),
     "requires of a fixed field": (
@@ -90,7 +87,7 @@ BAD = {
         field("F", default(""), 'ext:requires="FLAK"'),
         "OSP214 field F depends, by ext:requires, on 'FLAK', which is no field of profile p",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("owner", ["", "T"])

@@ -103,9 +103,7 @@ VERSIONS = [
 def test_versions_are_ordered() -> None:
     shuffled = random.Random(1).sample(VERSIONS, len(VERSIONS))
     assert sorted(shuffled, key=version_sort_key) == VERSIONS
-
-
-def test_leading_zeros_do_not_count() -> None:
+    # leading zeros do not count
     assert version_sort_key("1.010") == version_sort_key("1.10")
 
 
@@ -124,24 +122,17 @@ FOUND = [
 ]
 
 
-@pytest.fixture(scope="module")
-def near() -> Profile:
+def test_application() -> None:
     documents = [
         document("".join(application(*a) for a in applications), name=name)
         for name, applications in (("near", NEAR), ("far", FAR))
     ]
-    return Profile([load_document(f"{i}.xml", text.encode()) for i, text in enumerate(documents)])
-
-
-@pytest.mark.parametrize(("name", "version", "expected"), FOUND)
-def test_application(name: str, version: str | None, expected: str, near: Profile) -> None:
-    found = near.get_application(name, version)
-    (where,) = [d.name for d in near.documents if found in d.applications.values()]
-    assert f"{where} {found.name}" == expected
-
-
-def test_an_overridden_version_is_gone(near: Profile) -> None:
-    with pytest.raises(ApplicationNotFoundError):
+    near = Profile([load_document(f"{i}.xml", text.encode()) for i, text in enumerate(documents)])
+    for name, version, expected in FOUND:
+        found = near.get_application(name, version)
+        (where,) = [d.name for d in near.documents if found in d.applications.values()]
+        assert f"{where} {found.name}" == expected, name
+    with pytest.raises(ApplicationNotFoundError):  # the overridden version is gone
         near.get_application("OVER", "1")
 
 
@@ -153,8 +144,6 @@ def test_overridden_gives_what_is_above_nearest_first() -> None:
     found = Profile(documents)
     assert [e.location.file for e in found.list_overridden(found.get_template("T"))] == ["two", "three"]
     assert [e.location.file for e in found.list_overridden(found.get_storage("S"))] == ["two", "three"]
-
-
-def test_a_profile_of_one_document_overrides_nothing() -> None:
+    # A profile of one document overrides nothing.
     assert LISTED.list_overridden(LISTED.get_template("LIST")) == []
     assert repr(LISTED) == "<Profile p>"

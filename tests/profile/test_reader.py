@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from osprofile.profile.model import TYPE_ATTRIBUTE
+from osprofile.profile.model import TYPE_ATTRIBUTE, Field
 from osprofile.profile.reader import load_document
 from tests.strategies import (
     IDB,
@@ -86,13 +88,17 @@ def test_everything_that_a_document_can_say() -> None:
     assert runs[:-1] == ("blast-2", "BLAST", "2.15", "", "T")
 
 
+def read_field(content: str = "", attributes: str = "") -> Field:
+    text = document(template("T", "", field("F", content, attributes)))
+    return load_document("f", text.encode()).templates["T"].fields["F"]
+
+
 BOOLEANS = [("true", True), ("1", True), ("false", False), ("0", False), (" false ", False)]
 
 
 @pytest.mark.parametrize(("written", "settable"), BOOLEANS)
 def test_is_settable(written: str, settable: bool) -> None:
-    text = document(template("T", "", field("F", "", f'isSettable="{written}"')))
-    assert load_document("f", text.encode()).templates["T"].fields["F"].settable is settable
+    assert read_field("", f'isSettable="{written}"').settable is settable
 
 
 LIMITS = [
@@ -103,8 +109,7 @@ LIMITS = [
 
 @pytest.mark.parametrize(("written", "limit"), LIMITS)
 def test_limits(written: str, limit: float) -> None:
-    text = document(template("T", "", field("F", f"<idb:Min>{written}</idb:Min>")))
-    assert load_document("f", text.encode()).templates["T"].fields["F"].minimum == limit
+    assert read_field(f"<idb:Min>{written}</idb:Min>").minimum == limit
 
 
 EMPTY = ["<idb:Default/>", "<idb:Default></idb:Default>", "<idb:Default><![CDATA[]]></idb:Default>"]
@@ -112,23 +117,18 @@ EMPTY = ["<idb:Default/>", "<idb:Default></idb:Default>", "<idb:Default><![CDATA
 
 @pytest.mark.parametrize("written", EMPTY)
 def test_an_empty_default_is_a_default(written: str) -> None:
-    found = load_document("f", document(template("T", "", field("F", written))).encode())
-    assert found.templates["T"].fields["F"].default == ""
+    assert read_field(written).default == ""
 
 
 # An absent name and an empty one are equal (docs/language.md, Names).
 @pytest.mark.parametrize("name", ["", ' name=""'])
-def test_the_unnamed_template_has_the_global_fields(name: str) -> None:
-    text = document(f"<idb:Template{name}>{field('F', default('x'))}</idb:Template>")
-    found = load_document("f", text.encode())
-    assert found.templates == {}
-    assert found.global_fields["F"].default == "x"
-
-
-@pytest.mark.parametrize("name", ["", ' name=""'])
-def test_the_unnamed_invocation_is_the_default_variation(name: str) -> None:
+def test_what_is_unnamed(name: str) -> None:
+    """The unnamed template has the global fields, the unnamed invocation is the default variation."""
+    globals_ = f"<idb:Template{name}>{field('F', default('x'))}</idb:Template>"
     content = f"<idb:Invocation{name}><idb:Body>x</idb:Body></idb:Invocation>"
-    found = load_document("f", document(template_of("T", content)).encode())
+    found = load_document("f", document(globals_ + template_of("T", content)).encode())
+    assert list(found.templates) == ["T"]
+    assert found.global_fields["F"].default == "x"
     assert list(found.templates["T"].invocations) == [""]
 
 
@@ -137,41 +137,34 @@ FULL = document(
     + '<osp:Storage name="s" template="T"/>'
     + application("a", "A", "1")
 )
+
+
+def renamed(text: str, **prefixes: str) -> str:
+    """Return a document with other prefixes for the same namespaces."""
+    return re.sub(rf"\b({'|'.join(prefixes)})(?=[:=])", lambda match: prefixes[match[1]], text)
+
+
 # The same document, its namespaces written differently.
 SPELLINGS = {
     "as it is": FULL,
-    "other prefixes": FULL.replace("osp:", "a:")
-    .replace(":osp=", ":a=")
-    .replace("idb:", "b:")
-    .replace(":idb=", ":b=")
-    .replace("ext:", "c:")
-    .replace(":ext=", ":c="),
+    "other prefixes": renamed(FULL, osp="a", idb="b", ext="c"),
+    "prefixes exchanged": renamed(FULL, osp="idb", idb="osp"),
     "no prefix for osp": FULL.replace("osp:", "").replace("xmlns:osp=", "xmlns="),
-    "no prefix at all": FULL.replace("osp:", "")
-    .replace("xmlns:osp=", "xmlns=")
-    .replace("<idb:Template", f'<idb:Template xmlns="{IDB}"')
-    .replace("idb:", ""),
-    "prefixes exchanged": FULL.replace("osp:", "tmp:")
-    .replace("idb:", "osp:")
-    .replace("tmp:", "idb:")
-    .replace(":osp=", ":tmp=")
-    .replace(":idb=", ":osp=")
-    .replace(":tmp=", ":idb="),
+    "no prefix at all": FULL.replace("osp:", "").replace("xmlns:osp=", "xmlns=")
+    .replace("<idb:Template", f'<idb:Template xmlns="{IDB}"').replace("idb:", ""),
     "osp:Template": FULL.replace("idb:Template", "osp:Template"),
-    "jsdl names": FULL.replace("osp:ApplicationName", "jsdl:ApplicationName").replace(
-        "osp:ApplicationVersion", "jsdl:ApplicationVersion"
-    ),
+    "jsdl names": FULL.replace("osp:ApplicationName", "jsdl:ApplicationName")
+    .replace("osp:ApplicationVersion", "jsdl:ApplicationVersion"),
     "byte order mark": "\ufeff" + FULL,
     "declaration": "<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + FULL,
     "ASCII declared": "<?xml version='1.0' encoding='US-ASCII'?>" + FULL,
     "comments and instructions": "<?xml-stylesheet href='nowhere'?><!-- a -->"
-    + FULL.replace("<idb:Field", "<!-- <idb:Field/> --><?x y?><idb:Field")
-    + "<!-- b -->",
+    + FULL.replace("<idb:Field", "<!-- <idb:Field/> --><?x y?><idb:Field") + "<!-- b -->",
     "CR LF": FULL.replace("\n", "\r\n"),
     "CR": FULL.replace("\n", "\r"),
     "a comment inside a text": FULL.replace("echo <F>", "ec]]><!-- x -->ho <![CDATA[<F>"),
     "entities": FULL.replace("<![CDATA[echo <F>]]>", "echo &lt;F&gt;"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS)
@@ -230,10 +223,7 @@ def test_where_everything_stands() -> None:
     ]  # fmt: skip
 
 
-NAMES = ["p", "my-linux", "a.b_c-1", "1", "A" * 200, "a..b"]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["p", "my-linux", "a.b_c-1", "1", "A" * 200, "a..b"])
 def test_names_that_a_profile_may_have(name: str) -> None:
     assert load_document("f", document(name=name).encode()).name == name
 

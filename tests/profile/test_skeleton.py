@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -18,22 +19,26 @@ from osprofile.lint import lint_file
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 from osprofile.profile.skeleton import render_skeleton, write_skeleton
+from tests.strategies import document
+
+if TYPE_CHECKING:
+    from osprofile import Profile
 
 BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 CONTEXT = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/1"}
 OPENED = re.compile(r"^ *<!--\n(.*?)\n *-->$", re.MULTILINE | re.DOTALL)
 DELIMITER = re.compile(r"\bEND_OF_JOB_[0-9a-f]+")
-HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
- xmlns:ext="urn:osprofile:extension" name="parent" extends="linux">
-<osp:UspaceRoot>{}</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
-<idb:Template>{}</idb:Template></osp:Profile>"""
+
+
+def with_own(folder: Path) -> Repository:
+    """Return the profiles of a folder and the bundled ones."""
+    return Repository([folder, get_bundled_directory()], use_standard_path=False)
 
 
 def lints(tmp_path: Path, name: str, text: str) -> list[str]:
     (tmp_path / name).mkdir(exist_ok=True)
     (tmp_path / name / "profile.xml").write_text(text)
-    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
-    return [str(p) for p in lint_file(tmp_path / name, repository)]
+    return [str(p) for p in lint_file(tmp_path / name, with_own(tmp_path))]
 
 
 def of_parent(script: str, name: str, parent: str) -> str:
@@ -43,18 +48,18 @@ def of_parent(script: str, name: str, parent: str) -> str:
     return DELIMITER.sub("END", script)
 
 
+def assert_same_start(profile: Profile, parent: str) -> None:
+    own, inherited = (incarnate(p, "START", context=CONTEXT).text for p in (profile, BUNDLED.load(parent)))
+    assert of_parent(own, profile.name, parent) == DELIMITER.sub("END", inherited)
+
+
 @pytest.mark.parametrize("parent", BUNDLED.list_names())
 @pytest.mark.parametrize("name", ["mysite", "{}", "a--b---", "0"])
 def test_lints_clean_and_changes_nothing(tmp_path: Path, parent: str, name: str) -> None:
     name = name.format(parent)
     text = render_skeleton(name, BUNDLED.load(parent))
     assert lints(tmp_path, name, text) == []
-    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
-    scripts = [
-        incarnate(profile, "START", context=CONTEXT).text
-        for profile in (BUNDLED.load(parent), repository.load(name))
-    ]
-    assert DELIMITER.sub("END", scripts[0]) == of_parent(scripts[1], name, parent)
+    assert_same_start(with_own(tmp_path).load(name), parent)
 
 
 @pytest.mark.parametrize("parent", BUNDLED.list_names())
@@ -70,8 +75,7 @@ def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: st
     assert set(re.findall('<idb:Field name="([^"]*)"', opened)) == wanted | examples
     assert not re.search(r"<idb:M(?:in|ax)>[0-9]*\.0<", text)
     assert lints(tmp_path, "mysite", opened) == []
-    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
-    profile = repository.load("mysite")
+    profile = with_own(tmp_path).load("mysite")
     assert "SIGNAL" not in profile.templates
     if parent != "linux":
         prefix = profile.templates["JOB_DIRECTIVES"].fields["DIRECTIVE_PREFIX"].value
@@ -79,8 +83,10 @@ def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: st
         assert f"\n{prefix} -l big\n" in (job or "")
     start = incarnate(profile, "START", application="Greeting", fields={"GREETED": "it's"}, context=CONTEXT)
     assert "printf 'Greetings, %s, from %s\\n' 'it'\\''s' \"$(hostname)\"" in (start.job_script or "")
-    same = [incarnate(p, "START", context=CONTEXT).text for p in (BUNDLED.load(parent), profile)]
-    assert DELIMITER.sub("END", same[0]) == of_parent(same[1], "mysite", parent)
+    assert_same_start(profile, parent)
+
+
+HOSTILE_ROOT = "/a <b> & c-->"
 
 
 def test_a_parent_with_hostile_texts(tmp_path: Path) -> None:
@@ -88,24 +94,25 @@ def test_a_parent_with_hostile_texts(tmp_path: Path) -> None:
 <idb:Field name="A" ext:type="integer"><idb:Description>--&gt;&lt;oops/&gt;&lt;!--</idb:Description></idb:Field>
 <idb:Field name="B" ext:type="integer"><idb:Description>a ]]&gt; b -</idb:Description><idb:Default>1</idb:Default></idb:Field>
 """
-    (tmp_path / "parent.xml").write_text(HEAD.format("/a &lt;b&gt; &amp; c-->", fields))
-    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
-    parent = repository.load("parent")
+    content = document(
+        f"<idb:Template>{fields}</idb:Template>", name="parent", extends="linux", root=HOSTILE_ROOT
+    )
+    (tmp_path / "parent.xml").write_text(content)
+    parent = with_own(tmp_path).load("parent")
     text = render_skeleton("child", parent)
     assert '"A"' not in text  # no comment can hold it
     assert '<idb:Field name="B"' in text
     codes = {line.split()[2] for p in lints(tmp_path, "child", text) for line in p.splitlines()[:1]}
     assert codes <= {"OSP302"}  # the parent's own, of fields that nothing uses
-    child = Repository([tmp_path, get_bundled_directory()], use_standard_path=False).load("child")
-    assert child.uspace_root == parent.uspace_root == "/a <b> & c-->"
+    child = with_own(tmp_path).load("child")
+    assert child.uspace_root == parent.uspace_root == HOSTILE_ROOT
 
 
 @given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]*", fullmatch=True))
 def test_any_name(name: str) -> None:
     text = render_skeleton(name, BUNDLED.load("linux"))
-    repository = Repository([get_bundled_directory()], use_standard_path=False)
     if name != "linux":
-        assert repository.load_bytes(text.encode()).name == name
+        assert BUNDLED.load_bytes(text.encode()).name == name
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "a b", "é", "x\n", "<x>", "\x1b"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from osprofile import Profile
-    from osprofile.profile.model import Field, Invocation
+    from osprofile.profile.model import Invocation
 
 
 def body_in(src: str, content: str = "", name: str = "") -> str:
@@ -61,15 +61,15 @@ def test_each_element_takes_its_text_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "scripts/hold.sh").write_text("hold <F>\n\n")
     (tmp_path / "value").write_text("one\ntwo\n\n")
     (tmp_path / "s.sh").write_text("#!/bin/sh\n<no field>\n")
-    found = load(
-        tmp_path,
-        template_of("T", body_in("scripts/hold.sh"), field("F", value_in("value")))
-        + template_of("S", script_in("s.sh")),
-    )
+    of_files = template_of("T", body_in("scripts/hold.sh"), field("F", value_in("value")))
+    found = load(tmp_path, of_files + template_of("S", script_in("s.sh")))
     assert incarnate(found, "T").text == "hold one\ntwo\n\n\n"
     static_script = found.templates["S"].invocations[""].static_script
     assert static_script is not None
     assert static_script.body.text == "#!/bin/sh\n<no field>\n"
+
+
+ODD = "ü\ufeff\t\x7f\x85\U0001f600"
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,7 @@ def test_each_element_takes_its_text_from_a_file(tmp_path: Path) -> None:
         (b"a\r\n", "a", "a\n"),
         (b"a\r\nb\rc\n\r\n", "a\nb\nc\n", "a\nb\nc\n\n"),
         (b"\xef\xbb\xbfa", "a", "a"),
-        (
-            "ü\ufeff\t\x7f\x85\U0001f600".encode(),
-            "ü\ufeff\t\x7f\x85\U0001f600",
-            "ü\ufeff\t\x7f\x85\U0001f600",
-        ),
+        (ODD.encode(), ODD, ODD),
         (b"&lt;]]>", "&lt;]]>", "&lt;]]>"),
     ],
 )
@@ -94,12 +90,6 @@ def test_line_ends_are_those_that_xml_reads(tmp_path: Path, data: bytes, value: 
     (tmp_path / "a.sh").write_bytes(data)
     found = load(tmp_path, template_of("T", body_in("a.sh"), field("F", value_in("a.sh")))).templates["T"]
     assert (found.fields["F"].value, str(found.invocations[""].body)) == (value, body)
-
-
-def test_white_space_in_the_element_is_no_text(tmp_path: Path) -> None:
-    (tmp_path / "a.sh").write_text("true\n")
-    found = load(tmp_path, template_of("T", body_in("a.sh", "\n  <!-- a comment -->\n")))
-    assert incarnate(found, "T").text == "true\n"
 
 
 def test_each_character_has_its_location_in_the_file(tmp_path: Path) -> None:
@@ -123,27 +113,31 @@ def test_other_names_are_refused(tmp_path: Path, src: str) -> None:
     assert "is not the name of a file in the profile's folder" in refuse_body(tmp_path, src)
 
 
-def test_a_text_beside_the_file_is_refused(tmp_path: Path) -> None:
+def test_only_white_space_may_stand_beside_the_file(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("true\n")
+    found = load(tmp_path, template_of("T", body_in("a.sh", "\n  <!-- a comment -->\n")))
+    assert incarnate(found, "T").text == "true\n"
     assert "<Body> has a text of its own beside" in refuse_body(tmp_path, content="<![CDATA[x]]>")
 
 
-def test_a_missing_file_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
-    (tmp_path / "submit.sh").write_text("true\n")
-    told = refuse_body(tmp_path, "submti.sh")
-    assert "submti.sh cannot be read: No such file or directory" in told
-    assert "did you mean" in told
+UNREADABLE = {
+    "folder": "folder is not a regular file",
+    "pipe": "pipe is not a regular file",
+    "loop": "loop cannot be read: ",
+    "submti.sh": "submti.sh cannot be read: No such file or directory",
+    "p.xml/a.sh": "a.sh cannot be read: Not a directory",
+    "x" * 5000: "cannot be read: File name too long",
+}
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    assert "folder is not a regular file" in refuse_body(tmp_path, "folder")
-    assert "pipe is not a regular file" in refuse_body(tmp_path, "pipe")
     (tmp_path / "loop").symlink_to("loop")
-    assert "loop cannot be read: " in refuse_body(tmp_path, "loop")
-    assert "a.sh cannot be read: Not a directory" in refuse_body(tmp_path, "p.xml/a.sh")
-    assert "cannot be read: File name too long" in refuse_body(tmp_path, "x" * 5000)
+    (tmp_path / "submit.sh").write_text("true\n")
+    for src, message in UNREADABLE.items():
+        assert message in refuse_body(tmp_path, src)
+    assert "did you mean" in refuse_body(tmp_path, "submti.sh")
 
 
 def test_several_files_are_joined(tmp_path: Path) -> None:
@@ -162,6 +156,7 @@ def test_several_files_are_joined(tmp_path: Path) -> None:
     assert value is not None
     assert value.text == template.fields["F"].value == "3\n4\né1"
     assert str(value.get_location(6)).endswith("a.sh:1:3")
+    assert str(template.fields["F"].locate_child("Value")) == f"{tmp_path}/c.sh:1:1"
 
 
 def test_a_file_may_be_that_of_a_profile_beside_it(tmp_path: Path) -> None:
@@ -229,22 +224,11 @@ def test_the_files_of_a_document_are_bounded_together(tmp_path: Path) -> None:
 
 def test_problems_are_in_the_order_of_the_document(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_bytes(b"x" * 5000 + b"\xff")
-    text = document(
-        template_of("T", body_in("a.sh"), body_in("b.sh", name="A"))
-        + "\n"
-        + template_of("T", invocation("true"))
-    )
-    (tmp_path / "p.xml").write_text(text)
+    first = template_of("T", body_in("a.sh"), body_in("b.sh", name="A"))
     with pytest.raises(InvalidProfileError) as caught:
-        Repository(use_standard_path=False).load_file(tmp_path / "p.xml")
+        load(tmp_path, first + "\n" + template_of("T", invocation("true")))
     places = [str(problem).partition(" error")[0].rpartition("/")[2] for problem in caught.value.problems]
     assert places == ["a.sh:1:5001:", "p.xml:4:145:", "p.xml:5:21:"]
-
-
-def test_a_value_is_located_at_its_file(tmp_path: Path) -> None:
-    (tmp_path / "v").write_text("1 2\n")
-    found: Field = load(tmp_path, template_of("", field("F", value_in("v")))).global_fields["F"]
-    assert str(found.locate_child("Value")) == f"{tmp_path}/v:1:1"
 
 
 def test_files_belong_to_the_folder_of_their_document(tmp_path: Path) -> None:
@@ -269,11 +253,8 @@ def test_the_working_directory_does_not_matter(tmp_path: Path, monkeypatch: pyte
 
 def test_a_written_profile_has_all_texts(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_bytes(b"x ]]> <F>\r\n&\n\n")
-    content = template_of("T", body_in("a.sh"), field("F", value_in("a.sh"))) + template_of(
-        "S", script_in("a.sh")
-    )
-    resolved = load(tmp_path, content)
-    written = profile_to_xml(resolved)
+    content = template_of("T", body_in("a.sh"), field("F", value_in("a.sh")))
+    written = profile_to_xml(load(tmp_path, content + template_of("S", script_in("a.sh"))))
     assert "ext:src" not in written
     read_again = Repository(use_standard_path=False).load_bytes(written.encode())
     assert profile_to_xml(read_again) == written

@@ -98,27 +98,22 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     "tag without name": (in_field("<idb:Tag/>"), NAMELESS),
     "storage without name": (in_profile('<osp:Storage template="T"/>'), NAMELESS),
     "application without name": (
-        application("<osp:ApplicationName/><osp:ApplicationVersion/>", 'template="T"'),
-        NAMELESS,
+        application("<osp:ApplicationName/><osp:ApplicationVersion/>", 'template="T"'), NAMELESS,
     ),
     "static script without fileName": (
-        in_invocation('<idb:StaticScript arguments=""/>'),
-        ("required", "fileName"),
+        in_invocation('<idb:StaticScript arguments=""/>'), ("required", "fileName"),
     ),
     "static script without arguments": (
-        in_invocation('<idb:StaticScript fileName="a"/>'),
-        ("required", "arguments"),
+        in_invocation('<idb:StaticScript fileName="a"/>'), ("required", "arguments"),
     ),
     # Elements that must be there, their order and their number.
     "no UspaceRoot": (
-        in_profile("", places="<osp:Delimiter>/</osp:Delimiter>"),
-        ("Delimiter", CHILDLESS, "UspaceRoot"),
+        in_profile("", places="<osp:Delimiter>/</osp:Delimiter>"), ("Delimiter", CHILDLESS, "UspaceRoot"),
     ),
     "no Delimiter": (in_profile("", places="<osp:UspaceRoot/>"), ("Delimiter", CHILDLESS)),
     "empty profile": (in_profile("", places=""), ("UspaceRoot", CHILDLESS)),
     "template after storage": (
-        in_profile('<osp:Storage name="s" template="T"/><idb:Template/>'),
-        ("Template", CHILDLESS),
+        in_profile('<osp:Storage name="s" template="T"/><idb:Template/>'), ("Template", CHILDLESS),
     ),
     "storage after application": (
         in_profile(
@@ -174,8 +169,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     "ext:absent yes": (in_profile('<idb:Template name="T" ext:absent="yes"/>'), ("absent", "yes")),
     "ext:directive on Tag": (in_field('<idb:Tag name="a" ext:directive="#"/>'), ("directive", "not allowed")),
     "ext:patternField on Tag": (
-        in_field('<idb:Tag name="a" ext:patternField="F"/>'),
-        ("patternField", "not allowed"),
+        in_field('<idb:Tag name="a" ext:patternField="F"/>'), ("patternField", "not allowed"),
     ),
     "ext:type on Body": (in_invocation('<idb:Body ext:type="text"/>'), ("Body", "type")),
     # Values.
@@ -194,18 +188,16 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     "text in an invocation": (in_invocation("echo<idb:Body/>"), ("Invocation", "character")),
     "text in a field": (in_field("text"), ("Field", "character")),
     "text in a storage": (
-        in_profile('<osp:Storage name="s" template="T">HOME</osp:Storage>'),
-        ("Storage", "character"),
+        in_profile('<osp:Storage name="s" template="T">HOME</osp:Storage>'), ("Storage", "character"),
     ),
     "line end in a storage": (
-        in_profile('<osp:Storage name="s" template="T">\n</osp:Storage>'),
-        ("Storage", "character"),
+        in_profile('<osp:Storage name="s" template="T">\n</osp:Storage>'), ("Storage", "character"),
     ),
     # Roots.
     "profile of no namespace": ('<Profile name="p"/>', ("Profile",)),
     "osp:Template as a root": ('<Template xmlns="http://gpe.intel.com/osprs/profile"/>', ("Template",)),
     "field as a root": ('<Field xmlns="http://gpe.intel.com/idb" name="F"/>', ("Field",)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("document", "words"), INVALID.values(), ids=INVALID)
