@@ -41,14 +41,8 @@ async def opened(
 async def list_jobs(
     resource: Resource, filters: dict[str, Any] | None = None, **options: bool | int
 ) -> list[dict[str, Any]]:
-    values: dict[str, Any] = {
-        "offset": 0,
-        "limit": 1000,
-        "historical": False,
-        "include_spec": False,
-        **options,
-    }
-    return await resource.list_jobs(JobFilter.parse(filters), **values)
+    values: dict[str, Any] = {"offset": 0, "limit": 1000, "historical": False, "include_spec": False}
+    return await resource.list_jobs(JobFilter.parse(filters), **(values | options))
 
 
 async def get_job(resource: Resource, job_id: str) -> dict[str, Any]:
