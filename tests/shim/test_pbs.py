@@ -187,7 +187,6 @@ def test_selections_and_dependencies(place: Place) -> None:
         (["-h"], "option -h is not supported"),
         (["-I"], "option -I is not supported"),
         (["-k", "oe"], "option -k is not supported"),
-        (["-k", "n"], "option -k is not supported"),
         (["-l", "vmem=1gb"], "-l: the resource vmem is not supported"),
         (["-l", "nodes=1:bigmem"], "-l nodes: 'bigmem' is not supported"),
         (["-l", "nodes=node7"], "-l nodes: 'node7' is not a number"),
