@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,52 +21,61 @@ from hypothesis import strategies as st
 from osprofile.events import fork_protocol
 from osprofile.events.fork_record import ForkLog, WatchedProcess, WatchRecord, read_start_time
 from osprofile.events.fork_starter import MAX_REQUEST_SIZE
-from tests.waiting import wait_for_file
+from tests.waiting import wait_for_file, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 ROOT = Path(__file__).parents[2]
 STARTER = [sys.executable, "-m", "osprofile.events.fork_starter"]
 ONE = "stdin=/dev/null;stdout=/dev/null;stderr=/dev/null"
 
 
-def start(log: Path, *words: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SEG_CONF_DIR": str(log.parent)}
-    return subprocess.Popen(
-        [*STARTER, *(words or [str(log)])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        stderr=subprocess.PIPE, env=environment,
-    )  # fmt: skip
+class Starter(subprocess.Popen[str]):
+    """A fork starter, by default the module's with a log; it is killed at the end of a `with`."""
+
+    def __init__(self, log: Path, *words: str, command: Sequence[str] = STARTER) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "SEG_CONF_DIR": str(log.parent)}
+        super().__init__(
+            [*command, *(words or [str(log)])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.PIPE, env=environment,
+        )  # fmt: skip
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+        with suppress(BrokenPipeError):  # of what was not sent
+            super().__exit__(None, None, None)
+
+    def send(self, text: str) -> None:
+        assert self.stdin
+        self.stdin.write(text)
+        self.stdin.flush()
+
+    def read_answer(self) -> str:
+        assert self.stdout
+        return self.stdout.readline()
+
+    def ask(self, request: str) -> str:
+        self.send(f"100;t;{request}\n")
+        return self.read_answer()
+
+    def start_job(self, request: str) -> tuple[str, int]:
+        """Return the id and the process of a job that is accepted."""
+        (job,) = jobs(self.ask(request))
+        return job, int(job.split(":")[1])
+
+    def finish(self) -> None:
+        """Close its input, and wait for the end of its jobs and its own; nothing more is printed."""
+        assert self.communicate(timeout=30) == ("", "")
+        assert self.returncode == 0
 
 
 @contextmanager
 def starter(log: Path) -> Iterator[Callable[[str], str]]:
     """Start one; yield a function that sends a request; wait for the end of its jobs."""
-    with running_starter(log) as (ask, _):
-        yield ask
-
-
-@contextmanager
-def running_starter(log: Path) -> Iterator[tuple[Callable[[str], str], int]]:
-    """Start one; yield a function that sends a request, and its process id; wait for its jobs."""
-    with start(log) as process:
-        assert process.stdin
-        assert process.stdout
-        stdin, stdout = process.stdin, process.stdout
-
-        def ask(text: str) -> str:
-            stdin.write(f"100;t;{text}\n")
-            stdin.flush()
-            return stdout.readline()
-
-        try:
-            yield ask, process.pid
-            stdin.close()
-            assert process.wait(30) == 0
-            assert process.stderr
-            assert (stdout.read(), process.stderr.read()) == ("", "")
-        finally:
-            process.kill()
+    with Starter(log) as process:
+        yield process.ask
+        process.finish()
 
 
 def states(log: Path) -> list[str]:
@@ -207,31 +216,21 @@ def test_escapes(words: list[str]) -> None:
 
 
 def wait_for(log: Path, expected: list[str]) -> None:
-    until = time.monotonic() + 20
-    while states(log) != expected:
-        assert time.monotonic() < until, states(log)
-        time.sleep(0.05)
+    wait_until(lambda: states(log) == expected)
 
 
 def test_jobs_survive_the_starter(tmp_path: Path) -> None:
     """docs/protocols/seg.md, 4: the next starter writes the ends of a killed one's jobs, once."""
     log, gate = tmp_path / "log", tmp_path / "gate"
     os.mkfifo(gate)
-    with start(log) as first:
-        assert first.stdin
-        assert first.stdout
-        first.stdin.write(f"100;t;executable=/bin/cat;arguments={gate};directory=/;{ONE}\n")
-        first.stdin.write(f"100;t;executable=/bin/sleep;arguments=1000;directory=/;{ONE}\n")
-        first.stdin.flush()
-        (waits,) = jobs(first.stdout.readline())
-        (sleeps,) = jobs(first.stdout.readline())
-        first.kill()
-        first.stdin.close()
-    os.kill(int(sleeps.split(":")[1]), signal.SIGTERM)
-    with start(log) as second, start(log) as third:  # one of them takes over
+    with Starter(log) as first:
+        _, waiting = first.start_job(f"executable=/bin/cat;arguments={gate};directory=/;{ONE}")
+        job, sleeping = first.start_job(f"executable=/bin/sleep;arguments=1000;directory=/;{ONE}")
+    os.kill(sleeping, signal.SIGTERM)
+    with Starter(log) as second, Starter(log) as third:  # one of them takes over
         wait_for(log, ["2;0", "2;0", "4;0"])
-        assert sleeps in log.read_text().split("\n")[-2]
-        os.kill(int(waits.split(":")[1]), 0)
+        assert job in log.read_text().split("\n")[-2]
+        os.kill(waiting, 0)
         for process in (second, third):
             assert process.stdin
             process.stdin.close()
@@ -260,24 +259,16 @@ fork_starter.run_command_line(sys.argv[1:2])
 def test_a_starter_that_is_killed_before_a_process_is_on_record(tmp_path: Path) -> None:
     """No program runs that is not on record: the next starter writes its end."""
     log, asked, gate, ran = (tmp_path / name for name in ("log", "asked", "gate", "ran"))
-    words = [sys.executable, "-c", HELD, str(log), str(asked), str(gate)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(words, stdin=subprocess.PIPE, env=environment) as first:
-        assert first.stdin
+    held = [sys.executable, "-c", HELD]
+    with Starter(log, str(log), str(asked), str(gate), command=held) as first:
         script = f"echo $$ > {ran}.new\\; mv {ran}.new {ran}\\; exec sleep 1000"
-        first.stdin.write(f"100;t;executable=/bin/sh;arguments=-c,{script};{ONE}\n".encode())
-        first.stdin.flush()
-        try:
-            wait_for_file(asked)
-        finally:
-            first.kill()
+        first.send(f"100;t;executable=/bin/sh;arguments=-c,{script};{ONE}\n")
+        wait_for_file(asked)
     gate.touch()
     wait_for_file(ran)
     os.kill(int(ran.read_text()), signal.SIGTERM)
-    with start(log) as second:
-        assert second.stdin
-        second.stdin.close()
-        assert second.wait(30) == 0
+    with Starter(log) as second:
+        second.finish()
     assert states(log) == ["4;0"]
     assert log.read_text().split(";")[2].endswith(f":{ran.read_text().strip()}")
 
@@ -287,44 +278,37 @@ def test_a_refused_request_leaves_nothing_on_record(tmp_path: Path) -> None:
     log, text = tmp_path / "log", tmp_path / "text"
     text.touch(0o644)
     files = "stdin=/dev/null;stdout=/dev/null,/nonexistent/x;stderr=/dev/null,/dev/null"
-    with start(log) as process:
-        assert process.stdin
-        assert process.stdout
-        requests = (f"count=2;executable=/bin/cat;{files}", f"executable={text};{ONE}")
-        for request, code in zip(requests, ("73", "17"), strict=True):
-            process.stdin.write(f"100;t;{request}\n")
-            process.stdin.flush()
-            assert process.stdout.readline().startswith(f"102;t;{code};")
-        process.kill()
-    with starter(log):
-        pass
+    with Starter(log) as first:
+        assert first.ask(f"count=2;executable=/bin/cat;{files}").startswith("102;t;73;")
+        assert first.ask(f"executable={text};{ONE}").startswith("102;t;17;")
+    with Starter(log) as second:
+        second.finish()
     assert states(log) == []
 
 
 def test_a_record_that_cannot_grow(tmp_path: Path) -> None:
     """As on a full disk: requests are refused, nothing is forgotten, and all is well when there is room again."""
     log, ran = tmp_path / "log", tmp_path / "ran"
-    with running_starter(log) as (ask, pid):
+    with Starter(log) as process:
         sleeping = f"executable=/bin/sleep;arguments=1000;{ONE}"
-        ended, *others = [jobs(ask(sleeping))[0].split(":")[1] for _ in range(3)]
+        (_, ended), *others = [process.start_job(sleeping) for _ in range(3)]
         (record,) = log.parent.glob("log.watched.*/*")
         whole = record.read_text()
-        _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (len(whole) + 5, hard))
+        _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (len(whole) + 5, hard))
         request = f"executable=/bin/sh;arguments=-c,>{ran};{ONE}"
-        assert ask(request).startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};")
-        os.kill(int(ended), signal.SIGTERM)
+        assert process.ask(request).startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};")
+        os.kill(ended, signal.SIGTERM)
         wait_for(log, ["2;0"] * 3 + ["4;0"])
-        assert ask(request).startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};")
-        until = time.monotonic() + 20
-        while record.read_text() != whole:  # a part of a line is there for a moment
-            assert time.monotonic() < until
+        assert process.ask(request).startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};")
+        wait_until(lambda: record.read_text() == whole)  # a part of a line is there for a moment
         assert not ran.exists()
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
-        jobs(ask(f"executable=/bin/true;{ONE}"))
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        process.start_job(f"executable=/bin/true;{ONE}")
         wait_for(log, ["2;0"] * 3 + ["4;0", "2;0", "8;0"])
-        for other in others:
-            os.kill(int(other), signal.SIGTERM)
+        for _, other in others:
+            os.kill(other, signal.SIGTERM)
+        process.finish()
     assert states(log)[-2:] == ["4;0"] * 2
     assert not list(log.parent.glob("log.watched.*/*"))
 
@@ -332,16 +316,17 @@ def test_a_record_that_cannot_grow(tmp_path: Path) -> None:
 @pytest.mark.parametrize("moved", [False, True])
 def test_a_record_whose_directory_is_gone(tmp_path: Path, moved: bool) -> None:
     log = tmp_path / "log"
-    with starter(log) as ask:
-        (job,) = jobs(ask(f"executable=/bin/sleep;arguments=1000;{ONE}"))
+    with Starter(log) as process:
+        _, sleeping = process.start_job(f"executable=/bin/sleep;arguments=1000;{ONE}")
         (directory,) = log.parent.glob("log.watched.*")
         if moved:
             directory.rename(tmp_path / "elsewhere")
         else:
             shutil.rmtree(directory)
-        answer = ask(f"executable=/bin/true;{ONE}")
+        answer = process.ask(f"executable=/bin/true;{ONE}")
         assert answer.startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};"), answer
-        os.kill(int(job.split(":")[1]), signal.SIGTERM)
+        os.kill(sleeping, signal.SIGTERM)
+        process.finish()
     assert states(log) == ["2;0", "4;0"]
 
 
@@ -357,28 +342,19 @@ def test_a_program_begins_with_the_signals_of_any_other(tmp_path: Path) -> None:
 def test_an_end_that_could_not_be_written_is_left_to_the_next_starter(tmp_path: Path) -> None:
     log, aside, gate = tmp_path / "log", tmp_path / "aside", tmp_path / "gate"
     os.mkfifo(gate)
-    with start(log) as first:
-        assert first.stdin
-        assert first.stdout
-        first.stdin.write(f"100;t;executable=/bin/cat;arguments={gate};directory=/;{ONE}\n")
-        first.stdin.flush()
-        (job,) = jobs(first.stdout.readline())
+    with Starter(log) as first:
+        _, waiting = first.start_job(f"executable=/bin/cat;arguments={gate};directory=/;{ONE}")
         wait_for(log, ["2;0"])
         log.rename(aside)
         log.mkdir()
         with gate.open("w"):
             pass
-        while Path("/proc", job.split(":")[1]).exists():
-            time.sleep(0.05)
+        wait_until(lambda: not Path(f"/proc/{waiting}").exists())
         time.sleep(0.3)  # it has seen the end
-        first.kill()
-        first.stdin.close()
     log.rmdir()
     aside.rename(log)
-    with start(log) as second:
-        assert second.stdin
-        second.stdin.close()
-        assert second.wait(30) == 0
+    with Starter(log) as second:
+        second.finish()
     assert states(log) == ["2;0", "4;0"]
 
 
@@ -451,23 +427,16 @@ def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
 def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
     """The ends of jobs are written meanwhile; no answer is lost."""
     log, tag = tmp_path / "log", "t" * 50_000
-    with start(log) as process:
+    with Starter(log) as process:
+        _, sleeping = process.start_job(f"executable=/bin/sleep;arguments=1000;{ONE}")
+        process.send(f"100;{tag};executable=/nonexistent;{ONE}\n" * 3)
+        os.kill(sleeping, signal.SIGTERM)
+        wait_for(log, ["2;0", "4;0"])
         assert process.stdin
-        assert process.stdout
-        process.stdin.write(f"100;t;executable=/bin/sleep;arguments=1000;{ONE}\n")
-        process.stdin.flush()
-        (job,) = jobs(process.stdout.readline())
-        try:
-            process.stdin.write(f"100;{tag};executable=/nonexistent;{ONE}\n" * 3)
-            process.stdin.flush()
-            os.kill(int(job.split(":")[1]), signal.SIGTERM)
-            wait_for(log, ["2;0", "4;0"])
-            process.stdin.close()
-            for _ in range(3):
-                assert process.stdout.readline().startswith(f"102;{tag};17;")
-            assert process.wait(30) == 0
-        finally:
-            process.kill()
+        process.stdin.close()
+        for _ in range(3):
+            assert process.read_answer().startswith(f"102;{tag};17;")
+        assert process.wait(30) == 0
 
 
 def test_a_request_that_is_too_long(tmp_path: Path) -> None:
@@ -479,7 +448,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
     for length in (MAX_REQUEST_SIZE, MAX_REQUEST_SIZE + 65_536, 2 * MAX_REQUEST_SIZE):
         filling = "\N{EURO SIGN}" * ((length - len(beginning_of_all) - len(";arguments=")) // 3)
         text += f"{beginning_of_all};arguments={filling}{hidden}\n"
-    with start(log) as process:
+    with Starter(log) as process:
         out, _ = process.communicate(f"{text}{beginning_of_all}\n", timeout=60)
     *refused, answer = out.splitlines(keepends=True)
     assert [line.split(";")[:3] for line in refused] == [["102", "t", "1"]] * 3
@@ -491,11 +460,9 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
 def test_a_log_or_record_that_is_not_a_regular_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     os.mkfifo(log)
-    with start(log) as process:
+    with Starter(log) as process:
         assert process.wait(30) == 1
-        assert process.stderr
-        words = f"osprofile-fork-starter: {log}: Not a regular file\n"
-        assert process.stderr.read() == words
+        assert process.communicate() == ("", f"osprofile-fork-starter: {log}: Not a regular file\n")
     log.unlink()
     directory = tmp_path / f"log.watched.{os.getuid()}"
     directory.mkdir()
@@ -506,7 +473,7 @@ def test_a_log_or_record_that_is_not_a_regular_file(tmp_path: Path) -> None:
 
 def test_many_jobs_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with start(log) as process:
+    with Starter(log) as process:
         request = f"100;t;executable=/bin/sh;arguments=-c,exit 5;directory=/;{ONE}\n"
         out, _ = process.communicate(request * 150, timeout=60)
     assert process.returncode == 0
@@ -522,14 +489,11 @@ def test_the_command(tmp_path: Path) -> None:
         ([str(log), "b"], 1, ""),
         (["/nonexistent/log"], 1, ""),
     ):
-        process = start(log, *words)
+        process = Starter(log, *words)
         stdout, stderr = process.communicate(timeout=30)
         assert (process.returncode, stdout) == (code, out)
         assert "Traceback" not in stderr
         assert (code == 0) == (stderr == "")
-    with start(log, str(log)) as process:
-        process.communicate(timeout=30)
-    assert process.returncode == 0
     (tmp_path / "globus-fork.conf").write_text(f"log_path={log}\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SEG_CONF_DIR": str(tmp_path)}
     text = f"100;t;executable=/bin/true;directory=/;{ONE}\n"
@@ -542,7 +506,7 @@ def test_many_starters_at_once_keep_their_records(tmp_path: Path) -> None:
     """None inherits another's record while that one begins."""
     log = tmp_path / "log"
     for _ in range(4):
-        starters = [start(log) for _ in range(6)]
+        starters = [Starter(log) for _ in range(6)]
         for process in starters:
             out, err = process.communicate(f"100;t;executable=/bin/true;directory=/;{ONE}\n", timeout=60)
             assert (process.returncode, err) == (0, "")

@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from osprofile.events import emit
 from osprofile.events.errors import EventError
 from osprofile.events.output import DailyFileOutput
 from osprofile.events.seg_command import parse_arguments, read_settings
+from tests.waiting import wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +44,17 @@ def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def running(*words: str, **more: str) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    *words: str, stdout: int = subprocess.PIPE, stderr: int = subprocess.PIPE, **more: str
+) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
-        [*SEG, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        bufsize=0, env=environment(**more),
-    ) as process:  # fmt: skip
+        [*SEG, *words],
+        stdin=subprocess.PIPE,
+        stdout=stdout,
+        stderr=stderr,
+        bufsize=0,
+        env=environment(**more),
+    ) as process:
         try:
             yield process
         finally:
@@ -61,6 +69,16 @@ def fork_log(path: Path, *numbers: int) -> None:
 def line(process: subprocess.Popen[bytes]) -> str:
     assert process.stdout
     return process.stdout.readline().decode()
+
+
+def problem(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr
+    return process.stderr.readline().decode()
+
+
+def read_block(process: subprocess.Popen[bytes], size: int = 65_536) -> bytes:
+    assert process.stdout
+    return os.read(process.stdout.fileno(), size)
 
 
 def close(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
@@ -167,8 +185,7 @@ def test_input_closed(tmp_path: Path) -> None:
     """docs/protocols/seg.md, 1.2 and 6.2: exit code 0; what is read from it has no effect."""
     with running("-s", "fork", "--log-path", str(tmp_path / "log")) as seg:
         assert seg.stdin
-        assert seg.stderr
-        assert b"is not there yet; waiting for it" in seg.stderr.readline()
+        assert "is not there yet; waiting for it" in problem(seg)
         seg.stdin.write(b"stop\n" * 1000)
         time.sleep(0.3)
         assert seg.poll() is None
@@ -195,16 +212,13 @@ def test_a_log_that_cannot_be_read_delays_no_other(tmp_path: Path, kind: str) ->
     condor_entry(good, 1)
     with running("-s", "condor", "--log-path", str(bad), "--log-path", str(good)) as seg:
         assert line(seg) == f"001;{WHEN};001.000.000;2;0\n"
-        assert seg.stderr
-        assert (
-            seg.stderr.readline().decode()
-            == {
-                "fifo": f"osprofile-seg: {bad} cannot be read: Not a regular file\n",
-                "device": f"osprofile-seg: {bad} cannot be read: Not a regular file\n",
-                "directory": f"osprofile-seg: {bad} cannot be read: Is a directory\n",
-                "missing": f"osprofile-seg: {bad} is not there yet; waiting for it\n",
-            }[kind]
-        )
+        reason = {
+            "fifo": "cannot be read: Not a regular file",
+            "device": "cannot be read: Not a regular file",
+            "directory": "cannot be read: Is a directory",
+            "missing": "is not there yet; waiting for it",
+        }[kind]
+        assert problem(seg) == f"osprofile-seg: {bad} {reason}\n"
         if kind != "missing":
             (bad.rmdir if kind == "directory" else bad.unlink)()
         condor_entry(bad, 2)
@@ -219,9 +233,7 @@ def test_a_log_that_cannot_be_read_delays_no_other(tmp_path: Path, kind: str) ->
 def test_the_path_of_lsfs_log_before_there_is_one(tmp_path: Path) -> None:
     log = tmp_path / "lsb.events"
     with running("-s", "lsf", "-t", "1", "--log-path", str(log)) as seg:
-        assert seg.stderr
-        waits = f"osprofile-seg: {log} is not there yet; waiting for it\n"
-        assert seg.stderr.readline().decode() == waits
+        assert problem(seg) == f"osprofile-seg: {log} is not there yet; waiting for it\n"
         log.write_text(f'"JOB_NEW" "7.0" {WHEN} 5 1\n')
         assert line(seg) == f"001;{WHEN};5;1;0\n"
 
@@ -255,7 +267,7 @@ def test_output_broken(tmp_path: Path, idle: bool) -> None:
         assert seg.stdout
         left = 100_000 if idle else 1
         while left > 0:
-            left -= os.read(seg.stdout.fileno(), 65_536).count(b"\n")
+            left -= read_block(seg).count(b"\n")
         seg.stdout.close()
         assert seg.wait(30) == 0
         assert seg.stderr
@@ -275,20 +287,17 @@ def test_a_stalled_reader(tmp_path: Path) -> None:
         line(seg)
         time.sleep(0.7)
         assert peak(seg.pid) < 40 * 1024
-        assert seg.stdin
-        seg.stdin.close()
-        assert seg.wait(30) == 0
-        assert seg.stdout
-        assert seg.stdout.read().count(b"\n") < 20_000
+        code, rest = close(seg)
+        assert code == 0
+        assert rest.count(b"\n") < 20_000
 
 
 def test_a_slow_reader_gets_everything(tmp_path: Path) -> None:
     log, got = tmp_path / "log", b""
     fork_log(log, *range(30_000))
     with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:
-        assert seg.stdout
         while got.count(b"\n") < 30_000:
-            got += os.read(seg.stdout.fileno(), 5000)
+            got += read_block(seg, 5000)
             if len(got) % 7 == 0:
                 time.sleep(0.001)
         assert got == log.read_bytes()
@@ -298,39 +307,26 @@ def test_a_slow_reader_gets_everything(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["file", "socket", "terminal"])
 def test_any_output(tmp_path: Path, kind: str) -> None:
     """A file is appended to where it stands; a socket and a terminal are written like a pipe."""
-    import socket
-
     log, out = tmp_path / "log", tmp_path / "out"
     fork_log(log, *range(3000))
     out.write_bytes(b"before\n")
-    ours, theirs = socket.socketpair() if kind == "socket" else (None, None)
-    master, slave = pty.openpty() if kind == "terminal" else (-1, -1)
-    with out.open("ab") as file:
-        targets = {"file": file.fileno(), "terminal": slave}
-        target = theirs.fileno() if theirs else targets[kind]
-        seg = subprocess.Popen(
-            [*SEG, "-s", "fork", "-t", "1", "--log-path", str(log)],
-            stdin=subprocess.PIPE, stdout=target, env=environment(),
-        )  # fmt: skip
-    got = b""
-    expected = log.read_bytes()
-    while got.count(b"\n") < 3000:
-        if kind == "file":
-            got = out.read_bytes().removeprefix(b"before\n")
-        elif ours:
-            got += ours.recv(1000)
-        else:
-            got += os.read(master, 1000).replace(b"\r", b"")
-    assert got == expected
-    assert seg.stdin
-    seg.stdin.close()
-    assert seg.wait(30) == 0
-    for end in (ours, theirs):
-        if end:
-            end.close()
-    for fd in (master, slave):
-        if fd >= 0:
-            os.close(fd)
+    if kind == "file":
+        ours, theirs = os.open(out, os.O_RDONLY), os.open(out, os.O_WRONLY | os.O_APPEND)
+        assert os.read(ours, 7) == b"before\n"
+    elif kind == "socket":
+        ours, theirs = (end.detach() for end in socket.socketpair())
+    else:
+        ours, theirs = pty.openpty()
+    with running("-s", "fork", "-t", "1", "--log-path", str(log), stdout=theirs) as seg:
+        got = b""
+        while got.count(b"\n") < 3000:
+            got += os.read(ours, 1000).replace(b"\r", b"")
+        assert got == log.read_bytes()
+        assert seg.stdin
+        seg.stdin.close()
+        assert seg.wait(30) == 0
+    os.close(ours)
+    os.close(theirs)
 
 
 def test_from_a_line_to_its_event(tmp_path: Path) -> None:
@@ -455,8 +451,7 @@ def test_directory(tmp_path: Path) -> None:
         assert seg.stdin
         seg.stdin.close()  # has no effect here
         names = ["20200203", "20200204", "20200205"]
-        while not (out / names[-1]).exists() or not (out / names[-1]).read_text():
-            time.sleep(0.05)
+        wait_until(lambda: (out / names[-1]).exists() and (out / names[-1]).read_text())
         assert seg.poll() is None
         seg.send_signal(signal.SIGINT)
         assert seg.wait(30) == 0
@@ -477,8 +472,7 @@ def test_background(tmp_path: Path) -> None:
     pid = int(pid_file.read_text())
     assert (done.returncode, done.stdout) == (0, f"Running in background (pid={pid})\n")
     try:
-        while not (tmp_path / "20200203").exists():
-            time.sleep(0.05)
+        wait_for_file(tmp_path / "20200203")
         assert os.getsid(pid) == pid
     finally:
         os.kill(pid, signal.SIGINT)
@@ -513,21 +507,14 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
     with log.open("w") as file:
         file.writelines(f"001;{WHEN};job:{n};2;{'0' * 40}\n" for n in range(300_000))
     master, slave = pty.openpty()
-    seg = subprocess.Popen(
-        [*SEG, "-s", "fork", "-t", "1", "--log-path", str(log)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=slave, env=environment(TERM="xterm"),
-    )  # fmt: skip
-    os.close(slave)
-    assert seg.stdout
-    assert seg.stdin
-    left, shown = 300_000, b""
-    while left:
-        left -= os.read(seg.stdout.fileno(), 65_536).count(b"\n")
-        while select.select([master], [], [], 0)[0]:
-            shown += os.read(master, 65_536)
-    seg.stdin.close()
-    assert seg.wait(30) == 0
-    seg.stdout.close()
+    with running("-s", "fork", "-t", "1", "--log-path", str(log), stderr=slave, TERM="xterm") as seg:
+        os.close(slave)
+        left, shown = 300_000, b""
+        while left:
+            left -= read_block(seg).count(b"\n")
+            while select.select([master], [], [], 0)[0]:
+                shown += os.read(master, 65_536)
+        assert close(seg) == (0, b"")
     os.close(master)
     assert b"replaying" in shown
     assert b"MB" in shown

@@ -13,9 +13,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.events import daily_log, parallel_source, tail
+from osprofile.events import parallel_source, tail
 from osprofile.events.seg_command import parse_arguments
-from tests.events.sources.test_logs import FILES, WHEN, WRITERS, drain, open_log, write
+from tests.events.sources.test_logs import (
+    FILES,
+    WHEN,
+    WRITERS,
+    drain,
+    open_log,
+    split_events,
+    use_small_blocks,
+    write,
+)
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,9 +46,7 @@ IRREGULAR_LINES = {
 def _small_blocks(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> Iterator[None]:
     zone("UTC")
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
-    monkeypatch.setattr(tail.FollowedFile.__init__, "__defaults__", (997,))
-    monkeypatch.setattr(tail.RotatedLog.__init__, "__defaults__", (1, None, 997))
-    monkeypatch.setattr(daily_log.DailyLog.__init__, "__defaults__", (997,))
+    use_small_blocks(monkeypatch)
     yield
     with pytest.raises(ChildProcessError):  # none is left behind
         os.waitpid(-1, os.WNOHANG)
@@ -94,7 +102,7 @@ def test_ambiguous_hours(name: str, begin: int, tmp_path: Path, zone: Callable[[
     for since in (1_000_000, begin + 5000 + 600):
         one, two = read_both_ways(name, tmp_path, since)
         assert two == one
-        times = [int(line.split(";")[1]) for line in one.split("\n")[:-1]]
+        times = [int(event[1]) for event in split_events(one)]
         assert times == sorted(times)
         assert times
 
@@ -179,14 +187,11 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
         program.stdout.read()
         program.stdin.close()
     (child,) = children
-    until = time.monotonic() + 10
-    while Path(f"/proc/{child}").exists() and "Z" not in _state(child):
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(lambda: has_ended(child), 10)
 
 
-def _state(pid: str) -> str:
+def has_ended(pid: str) -> bool:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
-        return "Z"
+        return True

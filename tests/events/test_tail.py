@@ -40,6 +40,20 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def log(path: Path) -> RotatedLog:
+    """Return a log whose only line was read."""
+    append(path, b"a\n")
+    log = RotatedLog(str(path))
+    assert drain(log) == b"a\n"
+    return log
+
+
 def test_every_split_point(tmp_path: Path) -> None:
     text = b"one\n\ntwo three\n\xff\x00\xe9\n" + b"x" * 70 + b"\nend\n"
     for split in range(len(text) + 1):
@@ -80,9 +94,8 @@ def test_a_log_that_appears_late(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("after", [b"c\n", b"c\n" * 20])
-def test_truncation(tmp_path: Path, after: bytes) -> None:
+def test_truncation(path: Path, after: bytes) -> None:
     """Whether the log is shorter now or longer, what it holds is read from its start."""
-    path = tmp_path / "log"
     log = RotatedLog(str(path))
     append(path, b"aaaaaa\nbbbbbb\nhalf")
     assert drain(log) == b"aaaaaa\nbbbbbb\n"
@@ -90,8 +103,8 @@ def test_truncation(tmp_path: Path, after: bytes) -> None:
     assert drain(log) == after
 
 
-def test_copy_and_truncate_under_a_growing_log(tmp_path: Path) -> None:
-    path, got, wrote = tmp_path / "log", b"", b""
+def test_copy_and_truncate_under_a_growing_log(path: Path) -> None:
+    got, wrote = b"", b""
     log = RotatedLog(str(path))
     for round_ in range(5):
         for n in range(10):
@@ -103,13 +116,9 @@ def test_copy_and_truncate_under_a_growing_log(tmp_path: Path) -> None:
     assert got == wrote
 
 
-def test_a_replaced_file_is_read_to_its_end_first(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    log = RotatedLog(str(path))
-    append(path, b"a\n")
-    assert drain(log) == b"a\n"
+def test_a_replaced_file_is_read_to_its_end_first(path: Path, log: RotatedLog) -> None:
     old = path.open("ab")
-    path.rename(tmp_path / "elsewhere")
+    path.rename(path.with_name("elsewhere"))
     old.write(b"b\n")
     old.flush()
     assert drain(log) == b"b\n"  # the name is gone: whoever writes may not have noticed yet
@@ -119,11 +128,7 @@ def test_a_replaced_file_is_read_to_its_end_first(tmp_path: Path) -> None:
     assert drain(log) == b"c\nd\n"
 
 
-def test_a_deleted_file(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    log = RotatedLog(str(path))
-    append(path, b"a\n")
-    assert drain(log) == b"a\n"
+def test_a_deleted_file(path: Path, log: RotatedLog) -> None:
     path.unlink()
     assert log.read_lines() == b""
     append(path, b"b\n")
@@ -132,9 +137,8 @@ def test_a_deleted_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("least", [0, 1])
 @pytest.mark.parametrize("rotations", [1, 2, 5])
-def test_rotation_by_name_leaves_nothing_out(tmp_path: Path, least: int, rotations: int) -> None:
+def test_rotation_by_name_leaves_nothing_out(path: Path, least: int, rotations: int) -> None:
     """However often the log is rotated between two looks (LSF begins with 1, Grid Engine with 0)."""
-    path = tmp_path / "log"
     log = RotatedLog(str(path), least)
     append(path, b"first\n")
     got, wrote = drain(log), b"first\n"
@@ -154,10 +158,9 @@ def rotate(path: Path, least: int) -> None:
     path.rename(path.with_name(f"log.{least}"))
 
 
-def test_rotation_while_a_chain_is_replayed(tmp_path: Path) -> None:
-    path = tmp_path / "log"
+def test_rotation_while_a_chain_is_replayed(path: Path) -> None:
     for name in ("log.3", "log.2", "log.1", "log"):
-        (tmp_path / name).write_bytes(f"{name}\n".encode() * 3)
+        path.with_name(name).write_bytes(f"{name}\n".encode() * 3)
     log = RotatedLog(str(path), 1, REPLAY_ALL, block_size=8)
     got = log.read_lines()
     rotate(path, 1)
@@ -166,9 +169,9 @@ def test_rotation_while_a_chain_is_replayed(tmp_path: Path) -> None:
     assert got == b"log.3\n" * 3 + b"log.2\n" * 3 + b"log.1\n" * 3 + b"log\n" * 3 + b"newest\n"
 
 
-def test_random_rotations_under_a_growing_log(tmp_path: Path) -> None:
+def test_random_rotations_under_a_growing_log(path: Path) -> None:
     chance = random.Random(5)
-    path, wrote, got = tmp_path / "log", b"", b""
+    wrote, got = b"", b""
     path.touch()
     log = RotatedLog(str(path), 1, block_size=16)
     log.read_lines()
@@ -201,22 +204,20 @@ def test_where_a_chain_begins(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(4, b"b\n"), (2, b"a\nb\n"), (99, b"#x\na\nb\n")])
-def test_a_newest_file_may_begin_later(tmp_path: Path, offset: int, expected: bytes) -> None:
-    (tmp_path / "log").write_bytes(b"#x\na\nb\n")
-    log = RotatedLog(str(tmp_path / "log"), 1, StartPolicy(find_offset=lambda _head: offset + 1))
+def test_a_newest_file_may_begin_later(path: Path, offset: int, expected: bytes) -> None:
+    path.write_bytes(b"#x\na\nb\n")
+    log = RotatedLog(str(path), 1, StartPolicy(find_offset=lambda _head: offset + 1))
     assert drain(log) == expected
 
 
-def test_lines_of_any_length(tmp_path: Path) -> None:
-    path = tmp_path / "log"
+def test_lines_of_any_length(path: Path) -> None:
     long = b"y" * (3 * 1024 * 1024) + b"\n"
     path.write_bytes(b"a\n" + long + b"b\n")
     assert drain(RotatedLog(str(path))) == b"a\n" + long + b"b\n"
 
 
-def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
+def test_a_line_without_end_takes_no_memory(path: Path) -> None:
     """Its beginning is returned as a line, and the lines after it are read."""
-    path = tmp_path / "log"
     with path.open("wb") as file:
         file.write(b"a\n")
         for _ in range(64):
@@ -232,17 +233,14 @@ def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
     assert peak < 16 * 1024 * 1024
 
 
-def test_half_a_line_is_not_waited_for_when_the_next_file_is_there(tmp_path: Path) -> None:
-    """Globus's program waits for ever (docs/protocols/seg.md, 5.1)."""
+def test_half_a_line_is_waited_for_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no longer when the next file is there: Globus's program waits for ever (docs/protocols/seg.md, 5.1)."""
     (tmp_path / "20200203").write_bytes(b"a\nhalf")
     (tmp_path / "20200204").write_bytes(b"b\n")
     assert drain(DailyLog(str(tmp_path), "20200203")) == b"a\nb\n"
-
-
-def test_half_a_line_that_is_being_written_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 3600.0)
-    (tmp_path / "20200203").write_bytes(b"a\nhalf")
-    (tmp_path / "20200204").write_bytes(b"b\n")
     log = DailyLog(str(tmp_path), "20200203")
     assert drain(log) == b"a\n"
     append(tmp_path / "20200203", b" a line\n")
@@ -282,10 +280,9 @@ def test_a_day_that_is_rotated_by_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
 @pytest.mark.parametrize("is_rotated", [False, True])
-def test_a_log_that_is_not_a_regular_file(tmp_path: Path, kind: str, is_rotated: bool) -> None:
+def test_a_log_that_is_not_a_regular_file(path: Path, kind: str, is_rotated: bool) -> None:
     """It counts as absent, whether current or rotated; the log has the reason."""
-    path = tmp_path / "log"
-    make_irregular(tmp_path / "log.1" if is_rotated else path, kind)
+    make_irregular(path.with_name("log.1") if is_rotated else path, kind)
     log = RotatedLog(str(path), 1, REPLAY_ALL)
     if not is_rotated:
         assert (log.read_lines(), log.count_unread_bytes()) == (b"", 0)
@@ -296,15 +293,11 @@ def test_a_log_that_is_not_a_regular_file(tmp_path: Path, kind: str, is_rotated:
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
-def test_a_file_that_replaces_a_log(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_replaces_a_log(path: Path, log: RotatedLog, kind: str) -> None:
     """The former file is read on; the new one is read when it is a regular file."""
-    path = tmp_path / "log"
-    append(path, b"a\n")
-    log = RotatedLog(str(path))
-    assert drain(log) == b"a\n"
-    path.rename(tmp_path / "log.1")
+    former = path.rename(path.with_name("log.1"))
     make_irregular(path, kind)
-    append(tmp_path / "log.1", b"b\n")
+    append(former, b"b\n")
     assert drain(log) == b"b\n"
     (path.rmdir if kind == "directory" else path.unlink)()
     append(path, b"c\n")
@@ -354,13 +347,13 @@ def test_a_directory_of_days_that_is_not_a_directory(tmp_path: Path) -> None:
     assert (drain(log), log.problem) == (b"a\n", "")
 
 
-def test_an_older_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "log"
+def test_an_older_file_that_cannot_be_read_is_reported(path: Path) -> None:
+    older = path.with_name("log.1")
     append(path, b"c\n")
-    append(tmp_path / "log.1", b"b\n")
+    append(older, b"b\n")
     log = RotatedLog(str(path), 1, REPLAY_ALL)
-    (tmp_path / "log.1").chmod(0)
-    if os.access(tmp_path / "log.1", os.R_OK):
+    older.chmod(0)
+    if os.access(older, os.R_OK):
         pytest.skip("root may read everything")
     assert drain(log) == b"c\n"
     assert log.problem == f"{path}.1 cannot be read: Permission denied"

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import osprofile
-from osprofile import EndCause, Executor, JobState, NoResultError
+from osprofile import EndCause, Executor, JobState
 from osprofile.functions import results, runner
 from osprofile.functions.calls import COMMAND, DIRECTORY, VARIABLE, build_program, pack_calls, read_result
+from tests.functions.conftest import get_failure, open_executor
 from tests.hunting import rounds
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ def test_exceptions_are_themselves(executor: Executor) -> None:
     assert isinstance(quitting.exception(), SystemExit)
     assert "is a value of type int" in str(other.exception())
     assert silent.result() == 5
-    error = own.exception()
-    assert isinstance(error, NoResultError)
+    error = get_failure(own)
     assert "cannot be pickled" in str(error)
     assert "it failed" in str(error.__cause__)
     with pytest.raises(TypeError, match="cannot pickle 'generator' object") as refused:
@@ -172,7 +172,7 @@ def test_an_interruption_waits_for_nothing(machine: Machine, tmp_path: Path, wor
         raise KeyboardInterrupt
     assert not future.done()
     future.job.cancel()
-    assert isinstance(future.exception(), NoResultError)
+    assert get_failure(future)
     with pytest.raises(RuntimeError):
         executor.submit(abs, 1)
     executor.session.close()
@@ -225,12 +225,11 @@ def test_max_workers(machine: Machine, tmp_path: Path) -> None:
         os.remove(name)
         return count
 
-    with Executor("here", max_workers=2) as executor:
+    with open_executor(max_workers=2) as executor:
         counts = [executor.submit(count_others) for _ in range(3)]
         counts += executor.submit_many(lambda _: count_others(), range(3))
     assert {future.result() for future in counts} <= {1, 2}
     assert len(machine.directories) == 4
-    executor.session.close()
 
 
 def test_asyncio(executor: Executor) -> None:
@@ -320,24 +319,20 @@ def test_no_result(machine: Machine) -> None:
         os.write(2, b"the last words\n")
         os._exit(4)
 
-    with Executor("here", walltime=1) as executor:
+    with open_executor(walltime=1) as executor:
         left = executor.submit(leave)
         late = executor.submit(time.sleep, 60)
         tasks = executor.submit_many(lambda n: n or leave(), range(2))
-        error = left.exception()
-        assert isinstance(error, NoResultError)
+        error = get_failure(left)
         assert (error.job_id, error.cause, error.output) == (left.job.id, None, "the last words")
         assert "ended without a result (exit code 4); the end of its stderr:\nthe last words" in str(error)
-        error = tasks[0].exception()
-        assert isinstance(error, NoResultError)
+        error = get_failure(tasks[0])
         assert (error.job_id, error.output) == (tasks[0].job.id, "the last words")
         assert tasks[1].result() == 1
-        error = late.exception()
-        assert isinstance(error, NoResultError)
+        error = get_failure(late)
         assert error.cause == EndCause.TIME
         assert "it exceeded its time limit" in error.message
         assert "walltime" in error.hint
-    executor.session.close()
     assert machine.directories
 
 
@@ -355,18 +350,15 @@ def test_retries(machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixt
         os.kill(os.getpid(), signal.SIGKILL)
         return ""
 
-    with Executor("here", retries={"SIGNAL": 2}, key="run") as executor:
+    with open_executor(retries={"SIGNAL": 2}, key="run") as executor:
         futures = [executor.submit(live_twice, "one"), *executor.submit_many(live_twice, ["two", "three"])]
         assert [future.result() for future in futures] == ["one", "two", "three"]
         assert [future.runs for future in futures] == [3, 3, 3]
     assert sum("is submitted again (retry" in record.message for record in caplog.records) == 6
     assert len(machine.directories) == 8
-    executor.session.close()
-    with Executor("here", key="run") as executor:
-        error = executor.submit(live_twice, "one").exception()
-        assert isinstance(error, NoResultError)
+    with open_executor(key="run") as executor:
+        error = get_failure(executor.submit(live_twice, "one"))
         assert (error.cause, "signal 9" in error.message) == (EndCause.SIGNAL, True)
-    executor.session.close()
     assert len(machine.directories) == 8
 
 
@@ -410,11 +402,9 @@ def test_another_interpreter(machine: Machine, tmp_path: Path) -> None:
     for tag, path in list_other_interpreters():
         texts[path] = f" is {tag}, not {sys.implementation.cache_tag}"
     for python, text in texts.items():
-        with Executor("here", python=python) as executor:
-            error = executor.submit(lambda: 1).exception()
-            assert isinstance(error, NoResultError)
+        with open_executor(python=python) as executor:
+            error = get_failure(executor.submit(lambda: 1))
             assert text in str(error)
-        executor.session.close()
     assert len(machine.directories) == len(texts)
 
 
@@ -423,11 +413,9 @@ def test_another_cloudpickle(machine: Machine, tmp_path: Path, workers: int | No
     (tmp_path / "cloudpickle").mkdir()
     (tmp_path / "cloudpickle/__init__.py").write_text("__version__ = '0.1'")
     (tmp_path / "cloudpickle/cloudpickle.py").write_text("")
-    with Executor("here", environment={"PYTHONPATH": str(tmp_path)}, workers=workers) as executor:
-        error = executor.submit(lambda: 1).exception()
-        assert isinstance(error, NoResultError)
+    with open_executor(environment={"PYTHONPATH": str(tmp_path)}, workers=workers) as executor:
+        error = get_failure(executor.submit(lambda: 1))
         assert "has cloudpickle 0.1, not " in error.message
-    executor.session.close()
     assert machine.directories
 
 
@@ -436,14 +424,13 @@ def test_another_cloudpickle(machine: Machine, tmp_path: Path, workers: int | No
 
 def test_another_machine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "read_result", lambda path: read_result(check_is_copy(machine, path)))
-    with Executor("here", host="far", python=sys.executable) as executor:
+    with open_executor(host="far", python=sys.executable) as executor:
         futures = [executor.submit(len, "x" * size) for size in (1, 100_000)]
         tasks = executor.submit_many(lambda n: sys.stdout.write("here\n") // n, range(4))
         assert [future.result() for future in futures] == [1, 100_000]
         assert [type(task.exception()) for task in tasks] == [ZeroDivisionError, *[type(None)] * 3]
         assert tasks[3].job.stdout() == "here\n"
         assert isinstance(executor.submit(os._exit, 0).cancel(), bool)
-    executor.session.close()
     assert set((machine.root / "connections").read_text().split()) == {"far"}
 
 

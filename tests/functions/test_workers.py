@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile import EndCause, Executor, JobState, NoResultError
+from osprofile import EndCause, Executor, JobState
+from tests.functions.conftest import get_failure, open_executor
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -45,20 +46,15 @@ def test_a_function_that_ends_its_worker(machine: Machine) -> None:
     def kill(number: int = signal.SIGKILL) -> None:
         os.kill(os.getpid(), number)
 
-    with Executor("here", workers=1, retries={"SIGNAL": 1}) as executor:
+    with open_executor(workers=1, retries={"SIGNAL": 1}) as executor:
         left, killed, last = executor.submit(os._exit, 4), executor.submit(kill), executor.submit(abs, -1)
-        used_up = executor.submit(kill, signal.SIGXCPU).exception()
-        assert isinstance(used_up, NoResultError)
-        assert used_up.cause == EndCause.TIME
-        error = left.exception()
-        assert isinstance(error, NoResultError)
+        assert get_failure(executor.submit(kill, signal.SIGXCPU)).cause == EndCause.TIME
+        error = get_failure(left)
         assert (error.cause, "the worker ended with exit code 4" in error.message) == (None, True)
-        error = killed.exception()
-        assert isinstance(error, NoResultError)
+        error = get_failure(killed)
         assert (error.cause, "signal 9 ended the worker" in error.message) == (EndCause.SIGNAL, True)
         assert killed.runs == 2
         assert last.result() == 1
-    executor.session.close()
     assert len(machine.directories) == 1
 
 
@@ -71,34 +67,28 @@ def test_a_result_that_is_written_is_no_more_lost(machine: Machine) -> None:  # 
     def close_stderr() -> None:
         sys.stderr.close()
 
-    with Executor("here", workers=1) as executor:
+    with open_executor(workers=1) as executor:
         for name in ("write", "close", "unlink"):
             assert executor.submit(kill_in, name).result() == name
         assert executor.submit(setattr, sys, "stdout", None).result() is None
         assert executor.submit(close_stderr).result() is None
         assert isinstance(executor.submit(abs, "x").exception(), TypeError)
-    executor.session.close()
 
 
 def test_a_job_that_ends_before_its_functions(machine: Machine) -> None:
-    with Executor("here", workers=1, walltime=1) as executor:
+    with open_executor(workers=1, walltime=1) as executor:
         late, *others = [executor.submit(time.sleep, 60), *executor.submit_many(abs, [-1, -2], chunksize=1)]
-        error = late.exception()
-        assert isinstance(error, NoResultError)
-        assert error.cause == EndCause.TIME
+        assert get_failure(late).cause == EndCause.TIME
         assert [other.result() for other in others] == [1, 2]
         assert others[0].job != late.job
-    executor.session.close()
     assert len(machine.directories) == 2
 
 
 def test_workers_that_cannot_begin(machine: Machine) -> None:
     for python, text in ((sys.executable + "3000", "python= names the interpreter"), ("true", "exit code 0")):
-        with Executor("here", workers=1, python=python) as executor:
-            error = executor.submit(abs, 1).exception()
-            assert isinstance(error, NoResultError)
+        with open_executor(workers=1, python=python) as executor:
+            error = get_failure(executor.submit(abs, 1))
             assert text in str(error)
-        executor.session.close()
     assert len(machine.directories) == 2
 
 

@@ -9,11 +9,19 @@ import pytest
 
 from osprofile.errors import Problem
 from osprofile.lint import lint_file
+from osprofile.lint.rules.rule import format_profile
 from osprofile.profile.repository import Repository
 
 PARENTS = Path(__file__).with_name("profiles")
 
 Lint = Callable[[str | bytes], list[Problem]]
+
+
+def lint_site(directory: Path, content: str, parent: str = "slurm") -> list[Problem]:
+    """Lint the profile `mysite`, which extends a bundled profile or one in the directory."""
+    path = directory / "mysite.xml"
+    path.write_text(format_profile(content, f'name="mysite" extends="{parent}"'))
+    return lint_file(path, Repository([directory]))
 
 
 @pytest.fixture(scope="session")

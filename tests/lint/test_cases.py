@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import Problem
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import (
     format_application,
     format_bin_template,
     format_field,
     format_fixed_field,
+    format_global_fields,
     format_static_script,
     format_template,
     format_variations,
 )
 
-Lint = Callable[[str], list[Problem]]
+if TYPE_CHECKING:
+    from tests.lint.conftest import Lint
 
 INT = ' ext:type="integer"'
+
+PROLOGUE = format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+
+
+def use_integer(content: str) -> str:
+    """Return a template that uses its integer N."""
+    return format_template("x <N>", format_field("N", content, INT))
+
 
 CASES = [
     (
@@ -106,13 +115,12 @@ CASES = [
     ),
     (
         "unused global",
-        "<idb:Template>"
-        + format_field("N", "", INT)
-        + format_fixed_field("STATUS_PATTERN", "(?<id>.)(?<state>.)")
-        + "</idb:Template>",
+        format_global_fields(
+            format_field("N", "", INT), format_fixed_field("STATUS_PATTERN", "(?<id>.)(?<state>.)")
+        ),
         [("OSP302", 1, 32)],
     ),
-    ("global used by an inherited template", "<idb:Template>" + format_field("PATH") + "</idb:Template>", []),
+    ("global used by an inherited template", format_global_fields(format_field("PATH")), []),
     (
         "engine field of another template",
         format_template("x", format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")),
@@ -135,50 +143,31 @@ CASES = [
     ),
     (
         "Min above Max, and no more",
-        format_template(
-            "x <N>",
-            format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>", INT),
-        ),
+        use_integer("<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>"),
         [("OSP307", 3, 97)],
     ),
     (
         "Min equals Max",
-        format_template(
-            "x <N>",
-            format_field("N", "<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>", INT),
-        ),
+        use_integer("<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>"),
         [],
     ),
     (
         "Default is a tag",
-        format_template(
-            "x <N>",
-            format_field(
-                "N", '<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>', INT
-            ),
-        ),
+        use_integer('<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>'),
         [],
     ),
     (
         "Default below Min",
-        format_template("x <N>", format_field("N", "<idb:Min>1</idb:Min><idb:Default>0</idb:Default>", INT)),
+        use_integer("<idb:Min>1</idb:Min><idb:Default>0</idb:Default>"),
         [("OSP309", 3, 121)],
     ),
-    (
-        "Default no integer",
-        format_template("x <N>", format_field("N", "<idb:Default>1.5</idb:Default>", INT)),
-        [("OSP309", 3, 101)],
-    ),
+    ("Default no integer", use_integer("<idb:Default>1.5</idb:Default>"), [("OSP309", 3, 101)]),
     (
         "Default outside pattern",
         format_template("x <N>", format_field("N", "<idb:Default>a</idb:Default>", ' ext:pattern="[0-9]+"')),
         [("OSP309", 3, 103)],
     ),
-    (
-        "empty Default",
-        format_template("x <N>", format_field("N", "<idb:Min>1</idb:Min><idb:Default/>", INT)),
-        [],
-    ),
+    ("empty Default", use_integer("<idb:Min>1</idb:Min><idb:Default/>"), []),
     (
         "Value outside pattern",
         format_template(
@@ -189,13 +178,8 @@ CASES = [
     ),
     (
         "tags outside limits, used as Default",
-        format_template(
-            "x <N>",
-            format_field(
-                "N",
-                '<idb:Max>4</idb:Max><idb:Tag name="many">8</idb:Tag><idb:Tag name="x">y</idb:Tag><idb:Default>many</idb:Default>',
-                INT,
-            ),
+        use_integer(
+            '<idb:Max>4</idb:Max><idb:Tag name="many">8</idb:Tag><idb:Tag name="x">y</idb:Tag><idb:Default>many</idb:Default>'
         ),
         [("OSP309", 3, 129), ("OSP309", 3, 158)],
     ),
@@ -216,7 +200,7 @@ CASES = [
     ),
     (
         "a number hidden outside the limits",
-        format_template("x <N>", format_field("N", '<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>', INT)),
+        use_integer('<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>'),
         [],
     ),
     (
@@ -253,44 +237,36 @@ CASES = [
     ),
     (
         "differs from the global one that another part uses",
-        "<idb:Template>"
-        + format_field("N", "<idb:Default/>", INT)
-        + "</idb:Template>\n"
-        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        format_global_fields(format_field("N", "<idb:Default/>", INT))
+        + PROLOGUE
         + "\n"
         + format_template(
             ")\n: <N>", format_field("N", "<idb:Default>1</idb:Default>", INT), name="JOB_EPILOGUE"
         ),
-        [("OSP304", 10, 20)],
+        [("OSP304", 9, 20)],
     ),
     (
         "an application narrows what the prologue uses",
-        "<idb:Template>"
-        + format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
-        + "</idb:Template>\n"
-        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        format_global_fields(format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT))
+        + PROLOGUE
         + format_template("x", '<idb:Field name="N"><idb:Max>10</idb:Max></idb:Field>', name="X")
         + format_application("X", "X"),
         [],
     ),
     (
         "an application with another Default than the prologue's",
-        "<idb:Template>"
-        + format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
-        + "</idb:Template>\n"
-        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        format_global_fields(format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT))
+        + PROLOGUE
         + format_template("x", format_field("N", "<idb:Default>1</idb:Default>", INT), name="X")
         + format_application("X", "X"),
-        [("OSP304", 8, 20)],
+        [("OSP304", 7, 20)],
     ),
     (
         "a template that runs no job narrows nothing",
-        "<idb:Template>"
-        + format_field("N", "<idb:Default/>", INT)
-        + "</idb:Template>\n"
-        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        format_global_fields(format_field("N", "<idb:Default/>", INT))
+        + PROLOGUE
         + format_template("x", format_field("N", "<idb:Default/>", INT), name="X"),
-        [("OSP302", 8, 20)],
+        [("OSP302", 7, 20)],
     ),
     (
         "no pattern, two applications",

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.lint import lint_file
 from osprofile.lint.rules.rule import format_field, format_global_fields, format_profile, format_template
-from osprofile.profile.repository import Repository
+from tests.lint.conftest import lint_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,11 +19,9 @@ BY_PATTERN = ' ext:pattern="3600|7200"'
 
 
 def find_hints(tmp_path: Path, content: str, parent: str = "slurm") -> list[str]:
-    path = tmp_path / "mysite.xml"
-    path.write_text(format_profile(content, f'name="mysite" extends="{parent}"'))
-    problems = lint_file(path, Repository([tmp_path]))
-    assert {p.code for p in problems} <= {"OSP316"}
-    assert all(p.severity == "warning" and p.location and p.location.file == str(path) for p in problems)
+    problems = lint_site(tmp_path, content, parent)
+    assert {(p.code, p.severity) for p in problems} <= {("OSP316", "warning")}
+    assert all(p.location and p.location.file == str(tmp_path / "mysite.xml") for p in problems)
     return [p.hint for p in problems]
 
 
@@ -70,8 +67,7 @@ def test_the_tag_of_the_hint_is_xml(tmp_path: Path) -> None:
         (MAX + '<idb:Tag name=""/>' + HOUR, INTEGER),
     ],
     ids=["no default", "a tag for nothing", "no limit", "the inherited limits", "an open pattern",
-         "a pattern that accepts it",
-         "fixed", "a tag that keeps it"],
+         "a pattern that accepts it", "fixed", "a tag that keeps it"],
 )  # fmt: skip
 def test_a_field_that_may_be_empty(tmp_path: Path, content: str, attributes: str) -> None:
     assert find_hints(tmp_path, redeclare(content, attributes)) == []
@@ -93,8 +89,5 @@ def test_the_profile_that_limits_the_field_is_told_and_no_heir(tmp_path: Path) -
 
 
 def test_an_invalid_pattern_is_reported_alone(tmp_path: Path) -> None:
-    path = tmp_path / "mysite.xml"
-    path.write_text(
-        format_profile(redeclare(HOUR, INTEGER + ' ext:pattern="["'), 'name="mysite" extends="slurm"')
-    )
-    assert [p.code for p in lint_file(path, Repository([tmp_path]))] == ["OSP401"]
+    problems = lint_site(tmp_path, redeclare(HOUR, INTEGER + ' ext:pattern="["'))
+    assert [p.code for p in problems] == ["OSP401"]

@@ -15,15 +15,11 @@ from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field, format_fixed_field, format_profile, format_template
 from osprofile.profile.repository import Repository
 from tests.hunting import rounds
+from tests.lint.conftest import PARENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from osprofile.errors import Problem
-
-    Lint = Callable[[str | bytes], list[Problem]]
-
-PARENTS = Path(__file__).with_name("profiles")
+    from tests.lint.conftest import Lint
 
 
 def codes(problems: list[Problem]) -> list[str]:
@@ -69,26 +65,27 @@ def test_what_is_said_of_a_directive(lint: Lint) -> None:
     )
 
 
-def test_invalid_by_the_schema_and_wrong_by_the_rules(lint: Lint) -> None:
-    content = (
-        format_template("x", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>")) + "<osp:Nope/>"
-    )
-    assert codes(lint(complete_example(content))) == ["OSP307", "OSP104"]
+WRONG_LIMITS = format_template("x <N>", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
+USE = format_template("x <NOPE>", name="T")
 
 
-def test_duplicates_do_not_hide_the_rest(lint: Lint) -> None:
-    content = format_template("x <NOPE>", name="T") + format_template("x") + format_template("x")
-    assert codes(lint(complete_example(content))) == ["OSP301", "OSP105"]
-
-
-def test_a_missing_parent_does_not_hide_what_the_document_alone_shows(lint: Lint) -> None:
-    content = format_template("x <N>", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
-    assert codes(lint(format_profile(content, 'name="x" extends="nope"'))) == ["OSP201", "OSP307"]
-
-
-def test_dangling_templates_do_not_hide_the_rest(lint: Lint) -> None:
-    content = format_template("x <NOPE>") + '<osp:Storage name="S" template="T"/>'
-    assert codes(lint(complete_example(content))) == ["OSP301", "OSP203"]
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        pytest.param(complete_example(WRONG_LIMITS + "<osp:Nope/>"), ["OSP307", "OSP104"], id="the schema"),
+        pytest.param(complete_example(USE + 2 * format_template("x")), ["OSP301", "OSP105"], id="duplicates"),
+        pytest.param(
+            format_profile(WRONG_LIMITS, 'name="x" extends="nope"'), ["OSP201", "OSP307"], id="no such parent"
+        ),
+        pytest.param(
+            complete_example(USE + '<osp:Storage name="S" template="U"/>'),
+            ["OSP301", "OSP203"],
+            id="no such template",
+        ),
+    ],
+)
+def test_what_is_invalid_does_not_hide_the_rest(lint: Lint, document: str, expected: list[str]) -> None:
+    assert codes(lint(document)) == expected
 
 
 def test_carriage_returns_are_reported_once_and_with_the_rest(lint: Lint) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile import javaregex
-from osprofile.errors import Problem
 from osprofile.lint.id_forms import find_difference
 from osprofile.lint.rules.rule import (
     complete_example,
@@ -17,6 +16,10 @@ from osprofile.lint.rules.rule import (
     format_global_fields,
     format_template,
 )
+
+if TYPE_CHECKING:
+    from osprofile.errors import Problem
+    from tests.lint.conftest import Lint
 
 GOOD = [
     "[1-9][0-9]*(_[0-9]+)?", "f[1-9A-HJ-NP-Za-km-z]+", "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
@@ -56,7 +59,6 @@ def test_what_differs(form: str, offset: int) -> None:
     assert find_difference(form) == offset
 
 
-Lint = Callable[[str], list[Problem]]
 ID = format_field("J", "", ' ext:patternField="JOB_ID_PATTERN"')
 USE = format_template("hold <J>", ID)
 
@@ -76,11 +78,8 @@ def test_the_difference_is_located(lint: Lint) -> None:
     (problem,) = lint_form(lint, r"[0-9]+\.\w+")
     assert problem.message == r"JOB_ID_PATTERN has '\\w+', which grep -E reads differently"
     assert problem.location is not None
-    assert (
-        problem.location.format_excerpt()
-        .splitlines()[0][problem.location.format_excerpt().splitlines()[1].index("^") :]
-        .startswith(r"\w+")
-    )
+    line, marker = problem.location.format_excerpt().splitlines()
+    assert line[marker.index("^") :].startswith(r"\w+")
 
 
 def test_a_pattern_with_the_group_id_is_no_form(lint: Lint) -> None:

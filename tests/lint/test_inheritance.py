@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +18,9 @@ from osprofile.lint.rules.rule import (
 )
 from osprofile.profile.repository import Repository
 
+if TYPE_CHECKING:
+    from osprofile.errors import Problem
+
 
 class ProfileDirectory:
     """A directory of profiles."""
@@ -30,15 +34,16 @@ class ProfileDirectory:
         path = self.directory / f"{name}.xml"
         path.write_text(format_profile(content, attributes), encoding="utf-8")
 
+    def find(self, name: str) -> list[Problem]:
+        repository = Repository([self.directory], use_standard_path=False)
+        return lint_file(self.directory / f"{name}.xml", repository)
+
     def lint(self, name: str) -> list[str]:
         """Return each problem as `CODE file:line`, without those of missing templates and fields."""
-        found = lint_file(
-            self.directory / f"{name}.xml", Repository([self.directory], use_standard_path=False)
-        )
         missing = {"OSP204", "OSP205", "OSP206", "OSP207", "OSP403"}
         return [
             f"{p.code} {Path(p.location.file).stem}:{p.location.line - 6}"
-            for p in found
+            for p in self.find(name)
             if p.location and p.code not in missing
         ]
 
@@ -71,12 +76,9 @@ def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(site: Pr
 def test_the_hint_names_the_place_of_the_declaration(site: ProfileDirectory) -> None:
     site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", OPEN_QUEUE, "parent")
-    path = site.directory / "child.xml"
-    found = lint_file(path, Repository([site.directory], use_standard_path=False))
-    hints = [p.hint for p in found if p.code == "OSP601"]
-    assert hints == [
-        f"write '<QUEUE/'/'\\\\''>', single quotes included; field QUEUE is declared at {path}:8:1"
-    ]
+    [hint] = [p.hint for p in site.find("child") if p.code == "OSP601"]
+    place = f"{site.directory}/child.xml:8:1"
+    assert hint == f"write '<QUEUE/'/'\\\\''>', single quotes included; field QUEUE is declared at {place}"
 
 
 def test_a_child_that_corrects_its_parent_has_no_problem(site: ProfileDirectory) -> None:
@@ -114,8 +116,7 @@ def test_static_scripts_in_one_file_of_two_documents(site: ProfileDirectory) -> 
 def test_missing_templates_are_reported_at_the_child(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x"))
     site.write("child", "", "parent")
-    found = lint_file(site.directory / "child.xml", Repository([site.directory], use_standard_path=False))
-    assert [(p.code, p.location.line if p.location else 0, p.hint) for p in found] == [
+    assert [(p.code, p.location and p.location.line, p.hint) for p in site.find("child")] == [
         ("OSP204", 1, "write them; no profile that child extends has them"),
         ("OSP207", 1, "START runs it if a request names no application"),
     ]
@@ -179,10 +180,7 @@ def test_a_copied_prologue(site: ProfileDirectory) -> None:
 
 
 def test_directives_have_their_prefix(site: ProfileDirectory) -> None:
-    prefix, other = (
-        format_fixed_field("DIRECTIVE_PREFIX", "#PBS"),
-        format_fixed_field("DIRECTIVE_PREFIX", "#Q"),
-    )
+    prefix, other = (format_fixed_field("DIRECTIVE_PREFIX", text) for text in ("#PBS", "#Q"))
     directives = format_template("#!/bin/sh\nx\n#PBS -V\n", prefix, name="JOB_DIRECTIVES")
     site.write("both", directives + format_template("{\n#Q a\n", other, name="JOB_PROLOGUE"))
     site.write(

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import Problem
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import (
     format_bin_template,
@@ -21,7 +20,8 @@ from osprofile.lint.rules.rule import (
     format_template,
 )
 
-Lint = Callable[[str], list[Problem]]
+if TYPE_CHECKING:
+    from tests.lint.conftest import Lint
 
 FIELDS = (
     format_field("WHY"),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import osprofile
-from osprofile.errors import Problem
 from osprofile.lint import RULES, Rule
 from osprofile.lint.rules import complete_example
 
-Lint = Callable[[str], list[Problem]]
+if TYPE_CHECKING:
+    from tests.lint.conftest import Lint
 
 PACKAGE = Path(osprofile.__file__).parent
 CODE = re.compile(r"""["'](OSP[0-9]{3})["']""")

@@ -20,12 +20,9 @@ from osprofile.lint.rules.rule import format_field, format_template
 from tests.hunting import rounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from osprofile.errors import Problem
-
-    Lint = Callable[[str], list[Problem]]
+    from tests.lint.conftest import Lint
 
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,8 +23,11 @@ from osprofile.lint.rules.rule import (
 )
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
+from tests.lint.conftest import PARENTS
 
-PARENTS = Path(__file__).with_name("profiles")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 PROGRAM = shellcheck.find_shellcheck()
 INT = ' ext:type="integer"'
 
@@ -155,24 +158,24 @@ VALUES = {
 }
 
 
+def render(body: str, field: str) -> shellcheck.RenderedScript:
+    """Return the script of a template whose body begins with x."""
+    view = view_of(format_template(body, field, name="MINE"))
+    [script] = [script for script in shellcheck.render_scripts(view) if script.text.startswith("x")]
+    return script
+
+
 @pytest.mark.parametrize("case", VALUES)
 def test_values(case: str) -> None:
     declared, value = VALUES[case]
-    [script] = [
-        s for s in shellcheck.render_scripts(view_of(format_template("x<V>y", declared, name="MINE")))
-        if s.text.startswith("x")
-    ]  # fmt: skip
+    script = render("x<V>y", declared)
     assert script.text == f"x{value}y\n"
     assert len(script.item_indices) == len(script.text)
 
 
 def test_other_values() -> None:
     body = "x <N:HMS> <USER_NAME> <WORKING_DIRECTORY> <JOB_SCRIPT> <NOPE> '<N/9/$9>' <N/9/'>"
-    declared = format_field("N", "<idb:Default>90</idb:Default>", INT)
-    [script] = [
-        s for s in shellcheck.render_scripts(view_of(format_template(body, declared, name="MINE")))
-        if s.text.startswith("x ")
-    ]  # fmt: skip
+    script = render(body, format_field("N", "<idb:Default>90</idb:Default>", INT))
     assert script.text == "x 00:01:30 user /scratch/user/1 true value '' '0\n"
 
 
@@ -246,17 +249,9 @@ def test_the_one_beside_python_comes_first(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_what_it_says_is_shown_safely(tmp_path: Path) -> None:
-    said = {
-        "line": 1,
-        "column": 1,
-        "endLine": 1,
-        "endColumn": 1,
-        "level": "style",
-        "code": 1001,
-        "message": "\x1b[31m\n::x",
-    }
-    said_of_last = json.dumps({"comments": [{"file": "LAST", **said}]})
-    (tmp_path / "said").write_text(said_of_last)
+    said = {"file": "LAST", "level": "style", "code": 1001, "message": "\x1b[31m\n::x"}
+    said |= dict.fromkeys(("line", "column", "endLine", "endColumn"), 1)
+    (tmp_path / "said").write_text(json.dumps({"comments": [said]}))
     program = a_program(tmp_path, f'for last; do :; done; sed "s|LAST|$last|" {tmp_path}/said')
     found = shellcheck.create_shellcheck_rule(program)(view_of(format_template("hold")))
     assert {(p.code, p.severity) for p in found} == {("SC1001", "warning")}

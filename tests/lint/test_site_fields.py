@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.lint import lint_file
 from osprofile.lint.rules.rule import (
     format_field,
     format_fixed_field,
     format_global_fields,
-    format_profile,
     format_template,
 )
-from osprofile.profile.repository import Repository
+from tests.lint.conftest import lint_site
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +24,7 @@ ONE = "(?:--gres=gpu:[1-8]|--exclusive)"
 
 
 def find_problems(tmp_path: Path, *fields: str, more: str = "", parent: str = "slurm") -> list[Problem]:
-    path = tmp_path / "mysite.xml"
-    path.write_text(format_profile(format_global_fields(*fields) + more, f'name="mysite" extends="{parent}"'))
-    return lint_file(path, Repository())
+    return lint_site(tmp_path, format_global_fields(*fields) + more, parent)
 
 
 def lint_fields(tmp_path: Path, *fields: str, more: str = "", parent: str = "slurm") -> list[str]:
@@ -113,12 +109,10 @@ def test_every_line_of_extra_directives_is_a_directive(
 ) -> None:
     (tmp_path / "lines").write_text("\n".join(lines) + "\n")
     value = '<idb:Value ext:src="lines"/>' if in_file else f"<idb:Value>{chr(10).join(lines)}</idb:Value>"
-    path = tmp_path / "mysite.xml"
     field = f'<idb:Field name="EXTRA_DIRECTIVES" isSettable="false">{value}</idb:Field>'
-    path.write_text(format_profile(format_global_fields(field), 'name="mysite" extends="slurm"'))
-    problems = lint_file(path, Repository())
+    problems = find_problems(tmp_path, field)
     assert [problem.code for problem in problems] == ["OSP628"] * len(wrong)
-    first = path.read_text().partition("<idb:Value")[0].count("\n") + 1
+    first = (tmp_path / "mysite.xml").read_text().partition("<idb:Value")[0].count("\n") + 1
     places = [problem.location for problem in problems]
     assert [p and p.line - (1 if in_file else first) + 1 for p in places] == wrong
 
@@ -127,12 +121,9 @@ def test_every_line_of_extra_directives_is_a_directive(
 def test_a_piece_of_shell_code_behind_the_first_command_is_no_directive(
     tmp_path: Path, lines: str, codes: list[str]
 ) -> None:
-    prefix = (
-        '<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#SBATCH</idb:Value></idb:Field>'
-    )
-    piece = '<idb:Field name="X" isSettable="false"><idb:Value>x=1</idb:Value></idb:Field>'
+    fields = format_fixed_field("DIRECTIVE_PREFIX", "#SBATCH"), format_fixed_field("X", "x=1")
     body = f"#!/bin/sh\n#SBATCH -A x\n{lines}\n"
-    directives = format_template(body, prefix + piece, name="JOB_DIRECTIVES")
+    directives = format_template(body, *fields, name="JOB_DIRECTIVES")
     found = lint_fields(tmp_path, more=directives, parent="slurm")
     assert [code for code in found if code == "OSP628"] == codes
 
@@ -164,6 +155,14 @@ def test_a_number_of_a_directive(tmp_path: Path, attributes: str, codes: list[st
     directive = ' ext:directive="#SBATCH --gpus=$1"'
     assert lint_fields(tmp_path, format_field("GPUS", limits, attributes + directive)) == codes
     assert lint_fields(tmp_path, format_field("NODES", limits, attributes)) == codes
+
+
+def test_a_missing_pattern_is_reported_at_its_cause_alone(tmp_path: Path) -> None:
+    [problem] = find_problems(tmp_path, format_field("QUEUE", EMPTY, ' ext:patternField="QUEUES"'))
+    assert (problem.code, problem.message) == (
+        "OSP209",
+        "field QUEUE takes its pattern from 'QUEUES', which is no global field of profile mysite -> slurm -> linux",
+    )
 
 
 def test_a_directive_among_the_commands_of_a_site(tmp_path: Path) -> None:

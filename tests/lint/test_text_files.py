@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,8 +11,11 @@ from osprofile.lint.formats import format_sarif
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field
 from osprofile.profile.repository import Repository
+from tests.lint.conftest import PARENTS
 
-PARENTS = Path(__file__).with_name("profiles")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 WAIVER = "\n<!-- lint-waive {}: known -->\n"
 BODY = '<idb:Template name="HOLD">{}<idb:Invocation>{}\n<idb:Body ext:src="{}"/></idb:Invocation>{}</idb:Template>'
 FIELD = format_field("WHY", "<idb:Default/>")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,13 +14,13 @@ from osprofile.lint.rules import UNLOADABLE
 from osprofile.lint.rules.rule import complete_example, format_field, format_profile, format_template
 from osprofile.profile.repository import Repository
 from osprofile.source import Location, Source
+from tests.lint.conftest import PARENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
-    Lint = Callable[[str | bytes], list[Problem]]
+    from tests.lint.conftest import Lint
 
-PARENTS = Path(__file__).with_name("profiles")
 WAIVER = "<!-- lint-waive OSP302: read elsewhere -->"
 UNUSED = format_field("WHY")
 OTHER = format_field("WHO")

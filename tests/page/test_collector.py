@@ -33,6 +33,13 @@ def field(rest: str, inside: str = "") -> str:
     return f'<idb:Field name="F"{rest}>{inside}</idb:Field>'
 
 
+def application(name: str, version: str) -> str:
+    return (
+        f'<osp:Application name="{name}{version}" template="MPI"><osp:ApplicationName>{name}</osp:ApplicationName>'
+        f"<osp:ApplicationVersion>{version}</osp:ApplicationVersion></osp:Application>"
+    )
+
+
 @pytest.fixture(scope="module")
 def site() -> osprofile.Profile:
     return Repository([PROFILES]).load("site")
@@ -90,13 +97,8 @@ def test_directives_are_in_a_section_of_their_own(name: str) -> None:
 def test_applications_with_a_field_of_their_own_and_one_that_is_hidden() -> None:
     body = """
     <idb:Template name="MPI"><idb:Invocation><idb:Body>mpirun -n &lt;RANKS></idb:Body></idb:Invocation>
-      <idb:Field name="RANKS"><idb:Default>1</idb:Default></idb:Field></idb:Template>
-    <osp:Application name="mpi2" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
-      <osp:ApplicationVersion>2.0</osp:ApplicationVersion></osp:Application>
-    <osp:Application name="mpi1" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
-      <osp:ApplicationVersion>1.0</osp:ApplicationVersion></osp:Application>
-    <osp:Application name="again" template="MPI"><osp:ApplicationName>Executable</osp:ApplicationName>
-      <osp:ApplicationVersion>1.0</osp:ApplicationVersion></osp:Application>"""
+      <idb:Field name="RANKS"><idb:Default>1</idb:Default></idb:Field></idb:Template>"""
+    body += application("MPI", "2.0") + application("MPI", "1.0") + application("Executable", "1.0")
     page = collect_page(load(body, extends="base"))
     applications = {(a.name, a.version, a.origin.profile): a for a in page.applications}
     assert applications["Executable", "1.0", "p"].default
@@ -111,10 +113,8 @@ def test_applications_with_a_field_of_their_own_and_one_that_is_hidden() -> None
 def test_an_application_that_narrows_a_field_of_all_jobs() -> None:
     body = """
     <idb:Template name="MPI"><idb:Invocation><idb:Body>mpirun x</idb:Body></idb:Invocation>
-      <idb:Field name="WALLTIME"><idb:Max>60</idb:Max></idb:Field></idb:Template>
-    <osp:Application name="mpi" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
-      <osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>"""
-    page = collect_page(load(body, extends="base"))
+      <idb:Field name="WALLTIME"><idb:Max>60</idb:Max></idb:Field></idb:Template>"""
+    page = collect_page(load(body + application("MPI", "1"), extends="base"))
     settings = {s.key: s for s in page.settings if s.name == "WALLTIME"}
     assert {key: (s.maximum, s.default) for key, s in settings.items()} == {
         "WALLTIME": ("3600", "60"),
@@ -221,14 +221,8 @@ def test_an_application_with_very_many_fields_of_its_own_links_to_the_first() ->
     names = [f"F{n}" for n in range(15)]
     uses = " ".join(f"&lt;{name}>" for name in names)
     declared = "".join(f'<idb:Field name="{n}"><idb:Default/></idb:Field>' for n in names)
-    page = collect_page(
-        load(
-            f"""<idb:Template name="MPI"><idb:Invocation><idb:Body>{uses}</idb:Body></idb:Invocation>{declared}
-            </idb:Template><osp:Application name="mpi" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
-            <osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>""",
-            extends="base",
-        )
-    )
+    body = f'<idb:Template name="MPI"><idb:Invocation><idb:Body>{uses}</idb:Body></idb:Invocation>{declared}</idb:Template>'
+    page = collect_page(load(body + application("MPI", "1"), extends="base"))
     assert next(a for a in page.applications if a.name == "MPI").own == tuple(names)
     text = render_page(page).partition('id="fields"')[0]
     assert 'href="#field-F11"' in text

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +25,9 @@ from osprofile.page.submit_options import ARGUMENTS_FIELD, PROGRAM_FIELD, SUBMIT
 from osprofile.profile.repository import Repository
 from osprofile.text import format_duration_option, format_duration_words, format_memory, format_memory_option
 from tests.page.test_collector import BUNDLED, PROFILES, load
+
+if TYPE_CHECKING:
+    from osprofile.page.model import Submission
 
 CLUSTER = Path(__file__).parent / "cluster.xml"
 
@@ -48,6 +52,17 @@ def read_text(page: str, *, with_details: bool = False) -> str:
         while "<details" in body:  # the innermost first
             body = re.sub(r"<details[^>]*>(?:(?!<details).)*?</details>", " ", body, flags=re.DOTALL)
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body)))
+
+
+def read_page(profile: osprofile.Profile, *, with_details: bool = False) -> str:
+    return read_text(render_page(collect_page(profile)), with_details=with_details)
+
+
+def get_submission(profile: osprofile.Profile) -> Submission:
+    """Return how a page says to submit a job."""
+    submission = collect_page(profile).submission
+    assert submission is not None
+    return submission
 
 
 # The options
@@ -76,7 +91,7 @@ def test_a_page_describes_the_options_of_the_command() -> None:
             not is_command
         )
     own = field_profile("STDOUT", "<idb:Description>Ours.</idb:Description><idb:Default>o</idb:Default>", "")
-    text = read_text(render_page(collect_page(own)))
+    text = read_page(own)
     assert "--stdout FILE Ours." in text
 
 
@@ -152,8 +167,7 @@ OWN_SCRIPTS = {
 @pytest.mark.parametrize("name", BUNDLED)
 def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     profile = osprofile.load(name)
-    submission = collect_page(profile).submission
-    assert submission is not None
+    submission = get_submission(profile)
     amounts = "" if name == "linux" else "--cpus 4 --memory 4G "  # it reserves neither
     assert submission.command == f"incarnate job submit -p {name} {amounts}--walltime 1h ./simulate"
     assert osprofile.incarnate(profile, "START", fields=dict(submission.fields), context=CONTEXT).text
@@ -164,13 +178,12 @@ def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     blank = [] if "" in lines else [""]
     assert submission.script.splitlines() == ["#!/bin/sh", *lines, *blank, "./simulate"]
     assert submission.script_command == command
-    text = read_text(render_page(collect_page(profile)), with_details=True)
+    text = read_page(profile, with_details=True)
     assert ("It has no directive for" in text) == bool(submission.outside)
 
 
 def test_the_command_runs_the_program_of_the_current_directory(tmp_path: Path) -> None:
-    submission = collect_page(osprofile.load("linux")).submission
-    assert submission is not None
+    submission = get_submission(osprofile.load("linux"))
     program = tmp_path / "simulate"
     program.write_text("#!/bin/sh\npwd\n")
     program.chmod(0o755)
@@ -187,8 +200,7 @@ def test_the_command_runs_the_program_of_the_current_directory(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", OWN_SCRIPTS)
 def test_a_script_of_ones_own_runs_where_it_was_submitted(name: str, tmp_path: Path) -> None:
-    submission = collect_page(osprofile.load(name)).submission
-    assert submission is not None
+    submission = get_submission(osprofile.load(name))
     home = tmp_path / "it's home"
     home.mkdir()
     program = home / "simulate"
@@ -203,7 +215,7 @@ def test_a_script_of_ones_own_runs_where_it_was_submitted(name: str, tmp_path: P
 
 
 def test_what_a_directive_cannot_say_is_told() -> None:
-    text = read_text(render_page(collect_page(osprofile.load("pbs"))), with_details=True)
+    text = read_page(osprofile.load("pbs"), with_details=True)
     assert "It has no directive for --cpus and --memory , which osprofile passes on in another way." in text
 
 
@@ -211,12 +223,10 @@ def test_a_required_field_of_the_sites_own_is_in_the_script() -> None:
     body = """<idb:Template><idb:Field name="LICENSES" ext:pattern="[a-z]+:[0-9]" ext:directive="#SBATCH --licenses=$1">
     <idb:Description>Licenses, as in solver:2.</idb:Description></idb:Field>
     <idb:Field name="JOB_NAME" ext:pattern="job[0-9]+"><idb:Default/></idb:Field></idb:Template>"""
-    submission = collect_page(load(body, extends="slurm")).submission
-    assert submission is not None
+    submission = get_submission(load(body, extends="slurm"))
     assert "--set LICENSES=LICENSES" in submission.command
     assert "#SBATCH --licenses=LICENSES\n" in submission.script
-    allowed = collect_page(load(body.replace(":[0-9]", "|LICENSES"), extends="slurm")).submission
-    assert allowed is not None
+    allowed = get_submission(load(body.replace(":[0-9]", "|LICENSES"), extends="slurm"))
     assert "#SBATCH --licenses=LICENSES\n#SBATCH --job-name=gpe_job\n#SBATCH --cpus" in allowed.script
 
 
@@ -224,13 +234,10 @@ CONTEXT = {"USER_NAME": "ada", "WORKING_DIRECTORY": "/var/tmp/ada/1"}
 
 
 def test_what_must_be_given_is_a_placeholder_in_both(cluster: osprofile.Profile) -> None:
-    page = collect_page(cluster)
-    assert page.submission is not None
-    assert page.submission.placeholders == ("PROJECT",)
-    assert page.submission.command.startswith(
-        "incarnate job submit -p cluster --project PROJECT --queue medium "
-    )
-    lines = page.submission.script.splitlines()
+    submission = get_submission(cluster)
+    assert submission.placeholders == ("PROJECT",)
+    assert submission.command.startswith("incarnate job submit -p cluster --project PROJECT --queue medium ")
+    lines = submission.script.splitlines()
     assert lines[:6] == [
         "#!/bin/sh",
         "#SBATCH --job-name=simulate",
@@ -239,28 +246,26 @@ def test_what_must_be_given_is_a_placeholder_in_both(cluster: osprofile.Profile)
         "#SBATCH --nodes=1",
         "#SBATCH --cpus-per-task=4",
     ]
-    assert "Replace PROJECT : The project that pays, as in ab1234." in read_text(render_page(page))
+    assert "Replace PROJECT : The project that pays, as in ab1234." in read_page(cluster)
 
 
-def test_the_example_stays_within_the_limits() -> None:
-    page = collect_page(field_profile("WALLTIME", "<idb:Max>1800</idb:Max><idb:Default/>"))
-    assert page.submission is not None
-    assert page.submission.command == "incarnate job submit -p p --walltime 30m"
-    refused = collect_page(
-        field_profile("WALLTIME", "<idb:Default/>", ' ext:type="integer" ext:pattern="(?!)"')
-    )
-    assert refused.submission is not None
-    assert refused.submission.command == "incarnate job submit -p p"
-    least = collect_page(field_profile("MEMORY", "<idb:Min>8192</idb:Min><idb:Default/>"))
-    assert least.submission is not None
-    assert least.submission.command == "incarnate job submit -p p --memory 8G"
+@pytest.mark.parametrize(
+    ("name", "inside", "attributes", "options"),
+    [
+        ("WALLTIME", "<idb:Max>1800</idb:Max>", "", " --walltime 30m"),
+        ("WALLTIME", "", ' ext:pattern="(?!)"', ""),
+        ("MEMORY", "<idb:Min>8192</idb:Min>", "", " --memory 8G"),
+    ],
+)
+def test_the_example_stays_within_the_limits(name: str, inside: str, attributes: str, options: str) -> None:
+    profile = field_profile(name, f"{inside}<idb:Default/>", ' ext:type="integer"' + attributes)
+    assert get_submission(profile).command == f"incarnate job submit -p p{options}"
 
 
 def test_a_value_that_must_be_given_and_is_listed() -> None:
-    page = collect_page(field_profile("QUEUE", "", ' ext:pattern="night|day"'))
-    assert page.submission is not None
-    assert shlex.split(page.submission.command)[-2:] == ["--queue", "night"]
-    text = read_text(render_page(page))
+    profile = field_profile("QUEUE", "", ' ext:pattern="night|day"')
+    assert shlex.split(get_submission(profile).command)[-2:] == ["--queue", "night"]
+    text = read_page(profile)
     assert "A job must name its queue, with --queue ." in text
     assert "--queue day" in text
 
@@ -287,14 +292,14 @@ def test_queues_with_their_other_names_last(cluster: osprofile.Profile) -> None:
 
 
 def test_any_queue_and_no_queue() -> None:
-    free = read_text(render_page(collect_page(osprofile.load("slurm"))))
+    free = read_page(osprofile.load("slurm"))
     assert (
         "A job names its queue with --queue ; without it, it goes to the batch system's default queue."
         in free
     )
     assert 'id="queues"' not in render_page(collect_page(osprofile.load("linux")))  # START refuses one
     tagged = field_profile("QUEUE", '<idb:Tag name="fast">short</idb:Tag><idb:Default>fast</idb:Default>', "")
-    text = read_text(render_page(collect_page(tagged)))
+    text = read_page(tagged)
     assert "--queue fast the default, another name for short" in text
     assert "Other queues of the batch system can be named with --queue , too." in text
 
@@ -304,12 +309,12 @@ def test_any_queue_and_no_queue() -> None:
 )
 def test_a_number_with_a_pattern_of_its_own_is_not_called_unlimited(pattern: str, claimed: bool) -> None:
     made = field_profile("WALLTIME", "<idb:Default/>", f' ext:type="integer" ext:pattern="{pattern}"')
-    text = read_text(render_page(collect_page(made)))
+    text = read_page(made)
     assert ("limited here (run time" in text) == claimed
 
 
 def test_the_limits_of_an_application_are_told_apart(cluster: osprofile.Profile) -> None:
-    text = read_text(render_page(collect_page(cluster)))
+    text = read_page(cluster)
     assert "Run time 1 minute to 24 hours 1 hour --walltime TIME" in text
     assert "Run time (with GROMACS) 1 minute to 12 hours 1 hour --walltime TIME" in text
     assert "LICENSES 1 to 8 not set --set LICENSES=VALUE" in text
@@ -365,7 +370,7 @@ def test_the_limits_of_each_queue() -> None:
         '<idb:Template name="START"><idb:Invocation><idb:Body>run &lt;QUEUE> &lt;WALLTIME> &lt;GPUS></idb:Body>'
         "</idb:Invocation></idb:Template>"
     )
-    text = read_text(render_page(collect_page(site)))
+    text = read_page(site)
     table = text.partition("The queues ")[2]
     assert table.startswith(
         "Queue Option Limits Note "

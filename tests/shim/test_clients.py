@@ -89,12 +89,7 @@ def test_reasons_of_failures(place: Place) -> None:
 
 @pytest.mark.parametrize(
     ("text", "hosts"),
-    [
-        ("", []),
-        ("a", ["a"]),
-        ("n[08-10]-ib,m", ["n08-ib", "n09-ib", "n10-ib", "m"]),
-        ("a,b[2]", ["a", "b2"]),
-    ],
+    [("", []), ("a", ["a"]), ("n[08-10]-ib,m", ["n08-ib", "n09-ib", "n10-ib", "m"]), ("a,b[2]", ["a", "b2"])],
 )
 def test_lists_of_hosts(text: str, hosts: list[str]) -> None:
     assert scontrol.expand_hosts(text) == hosts
@@ -129,4 +124,3 @@ def test_the_other_table_of_qstat(place: Place) -> None:
 
 def test_options_of_qsub_that_never_change_the_result(place: Place) -> None:
     place.ok("qsub", "-X", "-c", "s", "-f", text="true\n")
-    assert "option -k is not supported" in place.run("qsub", "-k", "oe", text="true\n").err

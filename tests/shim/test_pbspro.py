@@ -68,7 +68,6 @@ def test_json_is_nested(pro: Place) -> None:
         (JobStatus("", JobState.DONE, exit_code=0), "92", "0"),
         (JobStatus("", JobState.DONE, exit_code=3), "93", "3"),
         (JobStatus("", JobState.DONE), "93", "-1"),
-        (JobStatus("", JobState.FAILED, signal=9), "93", "265"),
         (JobStatus("", JobState.FAILED, cause=EndCause.TIME), "93", "-29"),
         (JobStatus("", JobState.REMOVED, started=1.0), "91", "271"),
         (JobStatus("", JobState.REMOVED), "91", None),

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osprofile.job_scripts.command_line import UsageError
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import slurm
 from tests.hunting import rounds
@@ -118,13 +117,9 @@ def test_ends(place: Place) -> None:
         (JobStatus("", JobState.DONE, exit_code=255), "F", "FAILED", "255:0"),
     ],
 )
-def test_ends_of_other_machines(
-    place: Place, status: JobStatus, code: str, state: str, exit_code: str
-) -> None:
-    place.ok("sbatch", "--wrap", "sleep 1000")
-    place.record_end(1, status)
-    assert place.ok("squeue", "-h", "-t", "all", "-o", "%i %t %T") == f"1 {code} {state}\n"
-    assert place.ok("sacct", "-nP", "-o", "State,ExitCode", "-j", "1") == f"{state}|{exit_code}\n"
+def test_ends_of_other_machines(status: JobStatus, code: str, state: str, exit_code: str) -> None:
+    found = slurm.get_state(status)
+    assert (found.code, found.name, slurm.format_exit_code(status)) == (code, state, exit_code)
 
 
 def test_live_states() -> None:
@@ -352,16 +347,8 @@ def test_hostile_values(place: Place) -> None:
     for i, value in enumerate([*values[::12], *values[-4:]]):
         name = value.replace("/", "").replace("\\", "") or "x"
         pattern = f"{place.work}/{i} {name}".replace("%", "%%")
-        ended = place.run(
-            "sbatch",
-            "-W",
-            f"-J{value}",
-            f"--output={pattern}",
-            "job.sh",
-            *values,
-            "--hold",
-            env={"HOSTILE": value},
-        )
+        line = ["-W", f"-J{value}", f"--output={pattern}", "job.sh", *values, "--hold"]
+        ended = place.run("sbatch", *line, env={"HOSTILE": value})
         assert (ended.code, ended.err) == (0, ""), (value, ended)
         content = (place.work / f"{i} {name}").read_bytes().decode()
         assert content.split("\0")[:-1] == [*values, "--hold", value, value]
@@ -401,9 +388,11 @@ def test_any_command_line(place: Place, program: str, line: list[str]) -> None:
     assert "internal error" not in ended.err
 
 
-def test_help(place: Place) -> None:
+def test_help_and_versions(place: Place) -> None:
     for program in ("sbatch", "squeue", "scancel", "sacct"):
         assert place.ok(program, "--help").startswith(f"usage: {program} [OPTIONS]")
+        for flag in ("-V", "--version"):
+            assert re.fullmatch(r"slurm \d+\.\d+\.\d+\n", place.ok(program, flag))
 
 
 def test_selections(place: Place) -> None:
@@ -428,24 +417,10 @@ def test_selections(place: Place) -> None:
     assert (ended.code, "already completing or completed" in ended.err) == (0, True)
 
 
-def test_a_usage_error_is_one() -> None:
-    assert UsageError.exit_code == 2
-
-
 def test_columns_of_squeue(place: Place) -> None:
     """What is known, and else what a real Slurm 22.05 printed for no value."""
-    place.ok(
-        "sbatch",
-        "-J",
-        "a-name-of-23-characters",
-        "-n2",
-        "-c3",
-        "--mem=2G",
-        "-t",
-        "9:00",
-        "--wrap",
-        "sleep 1000",
-    )
+    words = ["-J", "a-name-of-23-characters", "-n2", "-c3", "--mem=2G", "-t", "9:00"]
+    place.ok("sbatch", *words, "--wrap", "sleep 1000")
     place.ok("sbatch", "--mem=1500", "--wrap", "sleep 1000")
     wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n2\n")
     columns = "%D|%C|%Z|%k|%a|%Q|%m|%l|%b|%c|%h|%n|%q|%v|%w|%E|%f|%z|%P|%r"
@@ -545,9 +520,3 @@ def test_options_that_change_nothing(place: Place) -> None:
     ended = place.run("sbatch", "-W", *words, "-o", "out", "--wrap", "echo done")
     assert (ended.code, (place.work / "out").read_text()) == (0, "done\n")
     place.ok("sbatch", "--wrap", "true", env={"SBATCH_WCKEY": "x", "SBATCH_HINT": "nomultithread"})
-
-
-@pytest.mark.parametrize("program", ["sbatch", "squeue", "scancel", "sacct"])
-def test_versions(place: Place, program: str) -> None:
-    for flag in ("-V", "--version"):
-        assert re.fullmatch(r"slurm \d+\.\d+\.\d+\n", place.ok(program, flag))

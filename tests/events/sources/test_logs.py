@@ -98,6 +98,12 @@ def _fast(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> None:
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
 
 
+def use_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tail.FollowedFile.__init__, "__defaults__", (997,))
+    monkeypatch.setattr(tail.RotatedLog.__init__, "__defaults__", (1, None, 997))
+    monkeypatch.setattr(daily_log.DailyLog.__init__, "__defaults__", (997,))
+
+
 def open_log(name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False) -> Source:
     path = directory if name in FILES else directory / "log"
     return find_source(name)(SourceOptions(name, since, extended, (str(path),), {}))
@@ -108,6 +114,10 @@ def drain(source: Source) -> str:
     while (more := source.read_events()) is not None:
         text += more
     return text
+
+
+def split_events(text: str) -> list[list[str]]:
+    return [line.split(";") for line in text.split("\n")[:-1]]
 
 
 def write(name: str, directory: Path, text: str, file: str = "") -> None:
@@ -141,9 +151,7 @@ def test_blocks_of_any_size_have_the_same_events(
     write(name, tmp_path, "".join(map(writer, range(300))))
     expected = drain(open_log(name, tmp_path))
     assert expected.count("\n") == 300 * {"pbs": 3, "lsf": 3}.get(name, 2)
-    monkeypatch.setattr(tail.FollowedFile.__init__, "__defaults__", (997,))
-    monkeypatch.setattr(tail.RotatedLog.__init__, "__defaults__", (1, None, 997))
-    monkeypatch.setattr(daily_log.DailyLog.__init__, "__defaults__", (997,))
+    use_small_blocks(monkeypatch)
     assert drain(open_log(name, tmp_path)) == expected
 
 
@@ -206,9 +214,9 @@ def test_mutations_never_raise_nor_break_a_line(kind: str, tmp_path: Path) -> No
             text[at] = chance.choice(["", ";", ":", '"', "\n", " ", "\xff", "9", "-", text[at] * 2])
         (tmp_path / FILES.get(name, "log")).write_bytes("".join(text).encode("latin-1") + b"\n")
         for extended in (False, True):
-            for line in drain(open_log(name, tmp_path, extended=extended)).split("\n")[:-1]:
-                kind_, when, *_, state, code = line.split(";")
-                assert (kind_, state in ["1", "2", "4", "8", "16"]) == ("001", True), line
+            for event in split_events(drain(open_log(name, tmp_path, extended=extended))):
+                kind_, when, *_, state, code = event
+                assert (kind_, state in ["1", "2", "4", "8", "16"]) == ("001", True), event
                 assert int(when) >= 1_000_000
                 int(code)
 
@@ -229,10 +237,7 @@ def test_lsf_a_timestamp_inside_a_rotated_file(tmp_path: Path) -> None:
     text = f"#{len(head) + len(copied):<6}\n" + copied + "".join(map(lsf, range(20, 30)))
     write("lsf", tmp_path, text)
     for begin in (0, 5, 9, 10, 15, 19, 20, 25):
-        jobs = [
-            int(line.split(";")[2])
-            for line in drain(open_log("lsf", tmp_path, WHEN + begin)).split("\n")[:-1]
-        ]
+        jobs = [int(event[2]) for event in split_events(drain(open_log("lsf", tmp_path, WHEN + begin)))]
         assert jobs == sorted(3 * list(range(begin, 30))), begin
 
 
@@ -245,7 +250,7 @@ def test_lsf_rotation_while_it_is_read(tmp_path: Path) -> None:
         old.write(lsf(2))
     copied = lsf(2)
     write("lsf", tmp_path, f"#{len(copied) + 7:<5}\n" + copied + lsf(3))
-    assert {line.split(";")[2] for line in drain(source).split("\n")[:-1]} == {"2", "3"}
+    assert {event[2] for event in split_events(drain(source))} == {"2", "3"}
     write("lsf", tmp_path, lsf(4))
     assert drain(source).count("\n") == 3
 
@@ -257,7 +262,7 @@ def test_sge_a_chain_is_read_once(tmp_path: Path, since: int) -> None:
         write("sge", tmp_path, "".join(map(sge, range(number * 10, number * 10 + 10))), file)
     source = open_log("sge", tmp_path, since)
     expected = [f"{n}" for n in range(max(since - WHEN, 0), 30) for _ in (0, 1)]
-    assert [line.split(";")[2].split(".")[0] for line in drain(source).split("\n")[:-1]] == expected
+    assert [event[2].split(".")[0] for event in split_events(drain(source))] == expected
     for number in (1, 0):
         (tmp_path / f"log.{number}").rename(tmp_path / f"log.{number + 1}")
     (tmp_path / "log").rename(tmp_path / "log.0")
@@ -277,9 +282,7 @@ def test_a_log_that_rotates_upwards_is_read_once(tmp_path: Path, since: int) -> 
     for number in (3, 4):
         (tmp_path / "log").rename(tmp_path / f"log.{number}")
         write("sge", tmp_path, sge(28 + number))
-        assert {line.split(";")[2].split(".")[0] for line in drain(source).split("\n")[:-1]} == {
-            str(28 + number)
-        }
+        assert {event[2].split(".")[0] for event in split_events(drain(source))} == {str(28 + number)}
 
 
 def test_a_pipe_as_the_file_of_today_is_reported(tmp_path: Path) -> None:
@@ -305,11 +308,7 @@ def test_condor_several_logs_text_and_xml(tmp_path: Path) -> None:
     write("condor", tmp_path, condor_xml(0) + condor_xml(2), "two")
     options = SourceOptions("condor", 0, False, (), {"log_path": f"{tmp_path}/one,{tmp_path}/two"})
     source = find_source("condor")(options)
-    assert {line.split(";")[2] for line in drain(source).split("\n")[:-1]} == {
-        "000.000.000",
-        "001.000.000",
-        "002.000.000",
-    }
+    assert {event[2] for event in split_events(drain(source))} == {f"00{n}.000.000" for n in range(3)}
     write("condor", tmp_path, condor(3), "one")
     assert drain(source).count("003.000.000") == 2
 
@@ -331,8 +330,8 @@ def test_condor_a_large_element_loses_none(filling: str, tmp_path: Path) -> None
     end = condor_xml(1).rindex("</c>")
     large = f'{condor_xml(1)[:end]}<a n="Ad"><s>{filling}</s></a>\n</c>\n'
     write("condor", tmp_path, condor_xml(0) + large + condor_xml(2) + large + condor_xml(3))
-    events = drain(open_log("condor", tmp_path)).split("\n")[:-1]
-    assert [int(line.split(";")[2][:3]) for line in events] == [0, 0, 1, 1, 2, 2, 1, 1, 3, 3]
+    events = split_events(drain(open_log("condor", tmp_path)))
+    assert [int(event[2][:3]) for event in events] == [0, 0, 1, 1, 2, 2, 1, 1, 3, 3]
 
 
 def test_condor_an_entry_without_end_takes_no_memory(tmp_path: Path) -> None:
@@ -372,7 +371,7 @@ def test_daylight_saving(kind: str, begin: int, tmp_path: Path, zone: Callable[[
         ('<?xml version="1.0"?>\n' if "xml" in kind else "") + text,
         time.strftime("%Y%m%d", time.localtime(begin)) if name == "pbs" else "",
     )
-    times = [int(line.split(";")[1]) - WHEN for line in drain(open_log(name, tmp_path)).split("\n")[:-1]]
+    times = [int(event[1]) - WHEN for event in split_events(drain(open_log(name, tmp_path)))]
     each = len(times) // len(numbers)
     assert times == [n for n in numbers for _ in range(each)]
     assert each >= 2

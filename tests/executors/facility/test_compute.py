@@ -12,7 +12,7 @@ import pytest
 from osprofile.executors.facility.job_states import JobFilter
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.jobs.fields import JobDescription
-from tests.executors.facility.conftest import make_resource
+from tests.executors.facility.conftest import in_event_loop, make_resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -38,26 +38,20 @@ async def opened(
         await resource.close()
 
 
-def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(test)
-
-
 async def list_jobs(
     resource: Resource, filters: dict[str, Any] | None = None, **options: bool | int
 ) -> list[dict[str, Any]]:
-    values: dict[str, Any] = {
-        "offset": 0,
-        "limit": 1000,
-        "historical": False,
-        "include_spec": False,
-        **options,
-    }
-    return await resource.list_jobs(JobFilter.parse(filters), **values)
+    values: dict[str, Any] = {"offset": 0, "limit": 1000, "historical": False, "include_spec": False}
+    return await resource.list_jobs(JobFilter.parse(filters), **(values | options))
+
+
+async def get_job(resource: Resource, job_id: str) -> dict[str, Any]:
+    return await resource.get_job(job_id, historical=True, include_spec=False)
 
 
 async def wait(resource: Resource, job_id: str) -> dict[str, Any]:
     await resource.target.wait(job_id)
-    return await resource.get_job(job_id, historical=True, include_spec=False)
+    return await get_job(resource, job_id)
 
 
 async def refusal(call: Coroutine[Any, Any, Any]) -> ProblemError:
@@ -66,248 +60,195 @@ async def refusal(call: Coroutine[Any, Any, Any]) -> ProblemError:
     return error.value
 
 
-def test_a_life(toy: Toy) -> None:
-    async def test() -> None:
-        async with opened(toy) as resource:
-            launched = await resource.launch_job(WAITS, None)
-            assert launched["status"]["state"] in {"queued", "active"}
-            job_id = launched["id"]
-            while (job := await resource.get_job(job_id, historical=False, include_spec=True))["status"][  # noqa: ASYNC110
-                "state"
-            ] != "active":
-                await asyncio.sleep(0.02)
-            assert job["job_spec"] == WAITS
-            assert job["status"]["meta_data"]["stdout"].endswith("/stdout")
-            await resource.cancel_job(job_id)
-            assert (await wait(resource, job_id))["status"]["state"] == "canceled"
-            await resource.cancel_job(job_id)
-            assert (
-                await refusal(resource.get_job(job_id, historical=False, include_spec=False))
-            ).status == 404
-            failed = await wait(resource, (await resource.launch_job(ENDS, None))["id"])
-            assert (failed["status"]["state"], failed["status"]["exit_code"]) == ("failed", 3)
-            assert (await refusal(resource.cancel_job(failed["id"]))).status == 409
-            done = await wait(resource, (await resource.launch_job({"executable": "true"}, None))["id"])
-            assert (done["status"]["state"], done["status"]["exit_code"]) == ("completed", 0)
-
-    run(test())
-
-
-def test_a_held_job(toy: Toy) -> None:
-    async def test() -> None:
-        (toy.path / "stopped").touch()
-        async with opened(toy) as resource:
-            job_id = (await resource.launch_job(WAITS, None))["id"]
-            await resource.target.hold(job_id)
-            assert (await resource.get_job(job_id, historical=True, include_spec=False))["status"][
-                "state"
-            ] == "held"
-
-    run(test())
+@in_event_loop
+async def test_a_life(toy: Toy) -> None:
+    async with opened(toy) as resource:
+        launched = await resource.launch_job(WAITS, None)
+        assert launched["status"]["state"] in {"queued", "active"}
+        job_id = launched["id"]
+        while (job := await resource.get_job(job_id, historical=False, include_spec=True))["status"][  # noqa: ASYNC110
+            "state"
+        ] != "active":
+            await asyncio.sleep(0.02)
+        assert job["job_spec"] == WAITS
+        assert job["status"]["meta_data"]["stdout"].endswith("/stdout")
+        await resource.cancel_job(job_id)
+        assert (await wait(resource, job_id))["status"]["state"] == "canceled"
+        await resource.cancel_job(job_id)
+        assert (await refusal(resource.get_job(job_id, historical=False, include_spec=False))).status == 404
+        failed = await wait(resource, (await resource.launch_job(ENDS, None))["id"])
+        assert (failed["status"]["state"], failed["status"]["exit_code"]) == ("failed", 3)
+        assert (await refusal(resource.cancel_job(failed["id"]))).status == 409
+        done = await wait(resource, (await resource.launch_job({"executable": "true"}, None))["id"])
+        assert (done["status"]["state"], done["status"]["exit_code"]) == ("completed", 0)
 
 
 @pytest.mark.parametrize("job_id", ["99", "nope", "", "1; id", "-1", "\0", "1\n", "../1", "1" * 5000, "é"])
-def test_ids_of_no_job(toy: Toy, job_id: str) -> None:
-    async def test() -> None:
-        async with opened(toy) as resource:
-            for call in (
-                resource.get_job(job_id, historical=True, include_spec=False),
-                resource.cancel_job(job_id),
-                resource.update_job(job_id, WAITS),
-            ):
-                assert (await refusal(call)).status == 404
-
-    run(test())
+@in_event_loop
+async def test_ids_of_no_job(toy: Toy, job_id: str) -> None:
+    async with opened(toy) as resource:
+        for call in (
+            get_job(resource, job_id),
+            resource.cancel_job(job_id),
+            resource.update_job(job_id, WAITS),
+        ):
+            assert (await refusal(call)).status == 404
 
 
-def test_a_key_submits_once(toy: Toy, tmp_path: Path) -> None:
-    async def test() -> None:
-        key = str(uuid.uuid4())
-        async with opened(toy, store=tmp_path / "jobs.db") as resource:
-            (toy.path / "stopped").touch()
-            results = await asyncio.gather(
-                *(resource.launch_job(WAITS, key) for _ in range(3)), return_exceptions=True
-            )
-            jobs = [result for result in results if isinstance(result, dict)]
-            conflicts = [result for result in results if isinstance(result, ProblemError)]
-            assert len(jobs) == 1
-            assert [(error.status, error.retry_after) for error in conflicts] == [(409, 2)] * 2
-            again = await resource.launch_job(WAITS, key.upper())
-            assert again["id"] == jobs[0]["id"]
-            other = await refusal(resource.launch_job({**WAITS, "name": "other", "launcher": "mpirun"}, key))
-            assert other.status == 422
-            assert [param.name for param in other.invalid_params] == ["name", "launcher"]
-            second = await resource.launch_job(WAITS, str(uuid.uuid4()))
-            assert second["id"] != again["id"]
-        async with opened(toy, store=tmp_path / "jobs.db") as resource:  # the next daemon
-            assert (await resource.launch_job(WAITS, key))["id"] == again["id"]
-        assert len(toy.submissions) == 2
-
-    run(test())
-
-
-def test_an_answer_that_was_lost_is_found(toy: Toy, tmp_path: Path) -> None:
-    """The daemon ends while START runs: the job is there, and its id is not known."""
-
-    async def test() -> None:
-        key = str(uuid.uuid4())
-        submit = toy.path / "bin" / "toysub"
-        text = submit.read_text()
-        submit.write_text(
-            text.replace(
-                'echo "queued as $n"', 'touch "$TOY/done"; until [ -e "$TOY/go" ]; do sleep 0.02; done'
-            )
+@in_event_loop
+async def test_a_key_submits_once(toy: Toy, tmp_path: Path) -> None:
+    key = str(uuid.uuid4())
+    async with opened(toy, store=tmp_path / "jobs.db") as resource:
+        (toy.path / "stopped").touch()
+        results = await asyncio.gather(
+            *(resource.launch_job(WAITS, key) for _ in range(3)), return_exceptions=True
         )
-        async with opened(toy, store=tmp_path / "jobs.db") as resource:
-            launch = asyncio.ensure_future(resource.launch_job(WAITS, key))
-            while not (toy.path / "done").exists():  # noqa: ASYNC110
-                await asyncio.sleep(0.02)
-            launch.cancel()
-            await asyncio.gather(launch, return_exceptions=True)
-        submit.write_text(text)
-        (toy.path / "go").touch()
-        async with opened(toy, store=tmp_path / "jobs.db") as resource:
-            found = await resource.launch_job(WAITS, key)
-        assert found["id"] == "1"
-        assert len(toy.submissions) == 1
+        jobs = [result for result in results if isinstance(result, dict)]
+        conflicts = [result for result in results if isinstance(result, ProblemError)]
+        assert len(jobs) == 1
+        assert [(error.status, error.retry_after) for error in conflicts] == [(409, 2)] * 2
+        again = await resource.launch_job(WAITS, key.upper())
+        assert again["id"] == jobs[0]["id"]
+        other = await refusal(resource.launch_job({**WAITS, "name": "other", "launcher": "mpirun"}, key))
+        assert other.status == 422
+        assert [param.name for param in other.invalid_params] == ["name", "launcher"]
+        second = await resource.launch_job(WAITS, str(uuid.uuid4()))
+        assert second["id"] != again["id"]
+    async with opened(toy, store=tmp_path / "jobs.db") as resource:  # the next daemon
+        assert (await resource.launch_job(WAITS, key))["id"] == again["id"]
+    assert len(toy.submissions) == 2
 
-    run(test())
+
+@in_event_loop
+async def test_an_answer_that_was_lost_is_found(toy: Toy, tmp_path: Path) -> None:
+    """The daemon ends while START runs: the job is there, and its id is not known."""
+    key = str(uuid.uuid4())
+    submit = toy.path / "bin" / "toysub"
+    text = submit.read_text()
+    submit.write_text(
+        text.replace('echo "queued as $n"', 'touch "$TOY/done"; until [ -e "$TOY/go" ]; do sleep 0.02; done')
+    )
+    async with opened(toy, store=tmp_path / "jobs.db") as resource:
+        launch = asyncio.ensure_future(resource.launch_job(WAITS, key))
+        while not (toy.path / "done").exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        launch.cancel()
+        await asyncio.gather(launch, return_exceptions=True)
+    submit.write_text(text)
+    (toy.path / "go").touch()
+    async with opened(toy, store=tmp_path / "jobs.db") as resource:
+        found = await resource.launch_job(WAITS, key)
+    assert found["id"] == "1"
+    assert len(toy.submissions) == 1
 
 
-def test_refusals_have_the_member_and_the_limit(toy: Toy) -> None:
-    async def test() -> None:
-        async with opened(toy) as resource:
-            problem = await refusal(
-                resource.launch_job({"executable": "a", "resources": {"node_count": 2}}, None)
+@in_event_loop
+async def test_refusals_have_the_member_and_the_limit(toy: Toy) -> None:
+    async with opened(toy) as resource:
+        problem = await refusal(
+            resource.launch_job({"executable": "a", "resources": {"node_count": 2}}, None)
+        )
+        assert (problem.status, [p.name for p in problem.invalid_params]) == (400, ["resources.node_count"])
+        assert "Max of 1" in problem.invalid_params[0].reason
+        problem = await refusal(
+            resource.launch_job({"executable": "a", "launcher": "mpirun", "name": "a b"}, None)
+        )
+        assert [p.name for p in problem.invalid_params] == ["name"]
+        (toy.path / "bin" / "toysub").write_text("#!/bin/sh\necho 'toysub: no such queue'; exit 2\n")
+        problem = await refusal(resource.launch_job(WAITS, str(uuid.uuid4())))
+        assert problem.status == 422
+        assert "no such queue" in problem.message
+    assert toy.submissions == []
+
+
+@in_event_loop
+async def test_a_job_is_not_changed(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+    async with opened(toy) as resource:
+        job_id = (await resource.launch_job(WAITS, None))["id"]
+        assert (await resource.update_job(job_id, WAITS))["id"] == job_id
+        problem = await refusal(resource.update_job(job_id, {**WAITS, "attributes": {"duration": 60}}))
+        assert (problem.status, [p.name for p in problem.invalid_params]) == (501, ["attributes.duration"])
+
+
+@in_event_loop
+async def test_a_list_takes_one_query_and_none_when_it_is_fresh(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+    async with opened(toy, max_age=60, follows=False) as resource:  # else there are queries of its own
+        ids = await resource.target.submit_many(
+            JobDescription(executable="true", name=f"n{i}") for i in range(20)
+        )
+        await resource.target.submit(JobDescription(executable="true", array="1-2"))
+        before = toy.asked
+        await resource.target.poll()  # the first answer since they were submitted
+        assert toy.asked == before + 1
+        first = await list_jobs(resource)
+        assert [job["id"] for job in first] == [*ids, "21"]
+        assert {job["status"]["state"] for job in first} == {"queued"}
+        for _ in range(5):
+            assert await list_jobs(resource, include_spec=True)
+            assert await get_job(resource, ids[0])
+        assert toy.asked == before + 1
+        assert [job["id"] for job in await list_jobs(resource, offset=19, limit=1)] == [ids[19]]
+        assert await list_jobs(resource, limit=0) == []
+        assert [job["id"] for job in await list_jobs(resource, {"name": ["n3", "n5"]})] == [ids[3], ids[5]]
+        assert toy.queried_ids == []
+
+
+@in_event_loop
+async def test_a_list_has_what_has_ended_only_if_it_is_asked_for(toy: Toy, tmp_path: Path) -> None:
+    async with opened(toy, store=tmp_path / "jobs.db") as resource:
+        ended = await wait(resource, (await resource.launch_job(ENDS, None))["id"])
+        live = await resource.launch_job(WAITS, None)
+        assert [job["id"] for job in await list_jobs(resource)] == [live["id"]]
+        assert [job["id"] for job in await list_jobs(resource, historical=True)] == [ended["id"], live["id"]]
+        failed = await list_jobs(resource, {"state": "failed"}, historical=True, include_spec=True)
+        assert [(job["id"], job["job_spec"]) for job in failed] == [(ended["id"], ENDS)]
+        await resource.cancel_job(live["id"])
+
+
+@in_event_loop
+async def test_jobs_of_others_are_listed_without_a_spec(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+    (toy.path / "jobs" / "77").mkdir()
+    toy.state("77", "KEPT")
+    async with opened(toy) as resource:
+        mine = await resource.launch_job(WAITS, None)
+        jobs = await list_jobs(resource, include_spec=True)
+        assert [(job["id"], job["status"]["state"], "job_spec" in job) for job in jobs] == [
+            (mine["id"], "queued", True),
+            ("77", "held", False),
+        ]
+
+
+@in_event_loop
+async def test_a_batch_system_that_is_away(toy: Toy, tmp_path: Path) -> None:
+    (toy.path / "stopped").touch()
+    async with opened(toy, max_age=0.001, store=tmp_path / "jobs.db") as resource:
+        job_id = (await resource.launch_job(WAITS, None))["id"]
+        await list_jobs(resource)
+        await resource.health.check(resource.target)
+        assert resource.health.status == "up"
+        (toy.path / "broken").write_text("toystat: no server\n")
+        for program in ("toysub", "toyctl"):
+            (toy.path / "bin" / program).write_text(
+                "#!/bin/sh\necho 'no server'; echo 'no server' >&2; exit 2\n"
             )
-            assert (problem.status, [p.name for p in problem.invalid_params]) == (
-                400,
-                ["resources.node_count"],
-            )
-            assert "Max of 1" in problem.invalid_params[0].reason
-            problem = await refusal(
-                resource.launch_job({"executable": "a", "launcher": "mpirun", "name": "a b"}, None)
-            )
-            assert [p.name for p in problem.invalid_params] == ["name"]
-            (toy.path / "bin" / "toysub").write_text("#!/bin/sh\necho 'toysub: no such queue'; exit 2\n")
-            problem = await refusal(resource.launch_job(WAITS, str(uuid.uuid4())))
-            assert problem.status == 422
-            assert "no such queue" in problem.message
-        assert toy.submissions == []
-
-    run(test())
-
-
-def test_a_job_is_not_changed(toy: Toy) -> None:
-    async def test() -> None:
-        (toy.path / "stopped").touch()
-        async with opened(toy) as resource:
-            job_id = (await resource.launch_job(WAITS, None))["id"]
-            assert (await resource.update_job(job_id, WAITS))["id"] == job_id
-            problem = await refusal(resource.update_job(job_id, {**WAITS, "attributes": {"duration": 60}}))
-            assert (problem.status, [p.name for p in problem.invalid_params]) == (
-                501,
-                ["attributes.duration"],
-            )
-
-    run(test())
-
-
-def test_a_list_takes_one_query_and_none_when_it_is_fresh(toy: Toy) -> None:
-    async def test() -> None:
-        (toy.path / "stopped").touch()
-        async with opened(toy, max_age=60, follows=False) as resource:  # else there are queries of its own
-            ids = await resource.target.submit_many(
-                JobDescription(executable="true", name=f"n{i}") for i in range(20)
-            )
-            await resource.target.submit(JobDescription(executable="true", array="1-2"))
-            before = toy.asked
-            await resource.target.poll()  # the first answer since they were submitted
-            assert toy.asked == before + 1
-            first = await list_jobs(resource)
-            assert [job["id"] for job in first] == [*ids, "21"]
-            assert {job["status"]["state"] for job in first} == {"queued"}
-            for _ in range(5):
-                assert await list_jobs(resource, include_spec=True)
-                assert await resource.get_job(ids[0], historical=True, include_spec=False)
-            assert toy.asked == before + 1
-            assert [job["id"] for job in await list_jobs(resource, offset=19, limit=1)] == [ids[19]]
-            assert await list_jobs(resource, limit=0) == []
-            assert [job["id"] for job in await list_jobs(resource, {"name": ["n3", "n5"]})] == [
-                ids[3],
-                ids[5],
-            ]
-            assert toy.queried_ids == []
-
-    run(test())
-
-
-def test_a_list_has_what_has_ended_only_if_it_is_asked_for(toy: Toy, tmp_path: Path) -> None:
-    async def test() -> None:
-        async with opened(toy, store=tmp_path / "jobs.db") as resource:
-            ended = await wait(resource, (await resource.launch_job(ENDS, None))["id"])
-            live = await resource.launch_job(WAITS, None)
-            assert [job["id"] for job in await list_jobs(resource)] == [live["id"]]
-            assert [job["id"] for job in await list_jobs(resource, historical=True)] == [
-                ended["id"],
-                live["id"],
-            ]
-            failed = await list_jobs(resource, {"state": "failed"}, historical=True, include_spec=True)
-            assert [(job["id"], job["job_spec"]) for job in failed] == [(ended["id"], ENDS)]
-            await resource.cancel_job(live["id"])
-
-    run(test())
-
-
-def test_jobs_of_others_are_listed_without_a_spec(toy: Toy) -> None:
-    async def test() -> None:
-        (toy.path / "stopped").touch()
-        (toy.path / "jobs" / "77").mkdir()
-        toy.state("77", "KEPT")
-        async with opened(toy) as resource:
-            mine = await resource.launch_job(WAITS, None)
-            jobs = await list_jobs(resource, include_spec=True)
-            assert [(job["id"], job["status"]["state"], "job_spec" in job) for job in jobs] == [
-                (mine["id"], "queued", True),
-                ("77", "held", False),
-            ]
-
-    run(test())
-
-
-def test_a_batch_system_that_is_away(toy: Toy, tmp_path: Path) -> None:
-    async def test() -> None:
-        (toy.path / "stopped").touch()
-        async with opened(toy, max_age=0.001, store=tmp_path / "jobs.db") as resource:
-            job_id = (await resource.launch_job(WAITS, None))["id"]
-            await list_jobs(resource)
-            await resource.health.check(resource.target)
-            assert resource.health.status == "up"
-            (toy.path / "broken").write_text("toystat: no server\n")
-            for program in ("toysub", "toyctl"):
-                (toy.path / "bin" / program).write_text(
-                    "#!/bin/sh\necho 'no server'; echo 'no server' >&2; exit 2\n"
-                )
-            # from the record
-            for job in (
-                *await list_jobs(resource, historical=True),
-                await resource.get_job(job_id, historical=True, include_spec=False),
-            ):
-                assert (job["id"], job["status"]["state"]) == (job_id, "queued")
-                assert "does not answer" in job["status"]["message"]
-            await resource.health.check(resource.target)
-            assert resource.health.status == "down"
-            for call in (
-                resource.launch_job({**WAITS, "name": "n2"}, str(uuid.uuid4())),
-                resource.cancel_job(job_id),
-                resource.get_job("99", historical=True, include_spec=False),
-            ):
-                problem = await refusal(call)
-                assert (problem.status, problem.retry_after) == (503, 30)
-            # nobody can know what has become of it
-            problem = await refusal(resource.launch_job({**WAITS, "name": "n3"}, None))
-            assert (problem.status, problem.retry_after) == (504, None)
-            assert "Idempotency-Key" in problem.hint
-        assert len(toy.submissions) == 1
-
-    run(test())
+        # from the record
+        for job in (*await list_jobs(resource, historical=True), await get_job(resource, job_id)):
+            assert (job["id"], job["status"]["state"]) == (job_id, "queued")
+            assert "does not answer" in job["status"]["message"]
+        await resource.health.check(resource.target)
+        assert resource.health.status == "down"
+        for call in (
+            resource.launch_job({**WAITS, "name": "n2"}, str(uuid.uuid4())),
+            resource.cancel_job(job_id),
+            get_job(resource, "99"),
+        ):
+            problem = await refusal(call)
+            assert (problem.status, problem.retry_after) == (503, 30)
+        # nobody can know what has become of it
+        problem = await refusal(resource.launch_job({**WAITS, "name": "n3"}, None))
+        assert (problem.status, problem.retry_after) == (504, None)
+        assert "Idempotency-Key" in problem.hint
+    assert len(toy.submissions) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,7 @@ from osprofile.errors import OSProfileError, ProfileNotFoundError, SettingError
 from osprofile.executors.facility.facility import Facility
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.settings import ResourceSettings, Settings
+from tests.executors.facility.conftest import in_event_loop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,8 @@ def make_settings(tmp_path: Path, **resources: ResourceSettings) -> Settings:
     )
 
 
-def test_descriptions(linux: Profile, tmp_path: Path) -> None:
+@in_event_loop
+async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
     folder = tmp_path / "profiles" / "site"
     folder.mkdir()
     (folder / "profile.xml").write_text(SITE)
@@ -51,46 +52,38 @@ def test_descriptions(linux: Profile, tmp_path: Path) -> None:
         here=ResourceSettings(profile=linux.name, name="This machine", group="g"),
         site=ResourceSettings(profile="site"),
     )
-
-    async def test() -> None:
-        facility = Facility(settings, "me", ROOT)
-        account = facility.find_account("me")
-        assert account is not None
-        assert facility.find_account("you") is None
-        found = facility.format_facility()
-        assert (found["name"], found["site_uris"]) == ("Ours", [f"{ROOT}/facility/sites/site"])
-        assert found["_links"] == {"self": {"href": f"{ROOT}/facility"}}
-        assert facility.format_site()["resource_uris"] == [
-            f"{ROOT}/status/resources/here",
-            f"{ROOT}/status/resources/site",
-        ]
-        resource = await facility.format_resource("here")
-        assert (resource["name"], resource["group"], resource["current_status"]) == (
-            "This machine",
-            "g",
-            "up",
-        )
-        assert resource["capability_uris"] == [f"{ROOT}/account/capabilities/here"]
-        members = facility.format_capability("here")["attributes"]["job_spec"]
-        assert members["resources.node_count"]["limits"] == "1 to 1"
-        assert "attributes.queue_name" not in members
-        assert "arguments" not in members
-        members = facility.format_capability("site")["attributes"]["job_spec"]
-        assert members["attributes.account"] == {
-            "description": "The project.",
-            "default": "alpha",
-            "values": ["alpha", "beta"],
-        }
-        projects = {project["id"]: project for project in facility.list_projects(account)}
-        assert projects.keys() == {"alpha", "beta"}
-        assert projects["beta"]["user_ids"] == ["me"]
-        assert projects["beta"]["self_uri"] == f"{ROOT}/account/projects/beta"
-        for call in (facility.format_capability, account.get_resource):
-            with pytest.raises(ProblemError):
-                call("none")
-        await facility.close()
-
-    asyncio.run(test())
+    facility = Facility(settings, "me", ROOT)
+    account = facility.find_account("me")
+    assert account is not None
+    assert facility.find_account("you") is None
+    found = facility.format_facility()
+    assert (found["name"], found["site_uris"]) == ("Ours", [f"{ROOT}/facility/sites/site"])
+    assert found["_links"] == {"self": {"href": f"{ROOT}/facility"}}
+    assert facility.format_site()["resource_uris"] == [
+        f"{ROOT}/status/resources/here",
+        f"{ROOT}/status/resources/site",
+    ]
+    resource = await facility.format_resource("here")
+    assert (resource["name"], resource["group"], resource["current_status"]) == ("This machine", "g", "up")
+    assert resource["capability_uris"] == [f"{ROOT}/account/capabilities/here"]
+    members = facility.format_capability("here")["attributes"]["job_spec"]
+    assert members["resources.node_count"]["limits"] == "1 to 1"
+    assert "attributes.queue_name" not in members
+    assert "arguments" not in members
+    members = facility.format_capability("site")["attributes"]["job_spec"]
+    assert members["attributes.account"] == {
+        "description": "The project.",
+        "default": "alpha",
+        "values": ["alpha", "beta"],
+    }
+    projects = {project["id"]: project for project in facility.list_projects(account)}
+    assert projects.keys() == {"alpha", "beta"}
+    assert projects["beta"]["user_ids"] == ["me"]
+    assert projects["beta"]["self_uri"] == f"{ROOT}/account/projects/beta"
+    for call in (facility.format_capability, account.get_resource):
+        with pytest.raises(ProblemError):
+            call("none")
+    await facility.close()
 
 
 @pytest.mark.parametrize(
@@ -101,11 +94,9 @@ def test_descriptions(linux: Profile, tmp_path: Path) -> None:
         ({"a": ResourceSettings(profile="linux"), "b": ResourceSettings(profile="linux")}, SettingError),
     ],
 )
-def test_resources_that_cannot_be(
+@in_event_loop
+async def test_resources_that_cannot_be(
     tmp_path: Path, resources: dict[str, ResourceSettings], kind: type[OSProfileError]
 ) -> None:
-    async def test() -> None:
-        with pytest.raises(kind):
-            Facility(make_settings(tmp_path, **resources), "me", ROOT)
-
-    asyncio.run(test())
+    with pytest.raises(kind):
+        Facility(make_settings(tmp_path, **resources), "me", ROOT)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from osprofile.executors.facility.problems import ProblemError
-from tests.executors.facility.conftest import make_resource
+from tests.executors.facility.conftest import in_event_loop, make_resource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,61 +37,57 @@ TEXT_MEMBERS = (
 )  # fmt: skip
 
 
-def test_arguments_and_variables_arrive_unchanged(linux: Profile, tmp_path: Path) -> None:
+@in_event_loop
+async def test_arguments_and_variables_arrive_unchanged(linux: Profile, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     values = [value.format(canary=canary) for value in HOSTILE]
     environment = {f"V{number:02}": value for number, value in enumerate(values)}
-
-    async def run() -> None:
-        resource = make_resource(linux)
-        for inherits in (True, False):
-            spec = {
-                "executable": sys.executable,
-                "arguments": ["-c", RECORD, *values],
-                "environment": environment,
-                "inherit_environment": inherits,
-            }
-            try:
-                job_id = (await resource.launch_job(spec, None))["id"]
-            except ProblemError as error:  # only what no text of a script may hold
-                pytest.fail(str(error))
-            await resource.target.wait(job_id)
-            arguments, variables = json.loads(await resource.target.read_stdout(job_id))
-            assert arguments == values
-            assert variables == environment
-            found = await resource.get_job(job_id, historical=True, include_spec=True)
-            assert found["status"]["state"] == "completed"
-            assert found["job_spec"]["arguments"] == spec["arguments"]
-            assert found["job_spec"]["environment"] == environment
-        await resource.close()
-
-    asyncio.run(run())
+    resource = make_resource(linux)
+    for inherits in (True, False):
+        spec = {
+            "executable": sys.executable,
+            "arguments": ["-c", RECORD, *values],
+            "environment": environment,
+            "inherit_environment": inherits,
+        }
+        try:
+            job_id = (await resource.launch_job(spec, None))["id"]
+        except ProblemError as error:  # only what no text of a script may hold
+            pytest.fail(str(error))
+        await resource.target.wait(job_id)
+        arguments, variables = json.loads(await resource.target.read_stdout(job_id))
+        assert arguments == values
+        assert variables == environment
+        found = await resource.get_job(job_id, historical=True, include_spec=True)
+        assert found["status"]["state"] == "completed"
+        assert found["job_spec"]["arguments"] == spec["arguments"]
+        assert found["job_spec"]["environment"] == environment
+    await resource.close()
     assert not canary.exists()
 
 
 @pytest.mark.hunt(7)
 @pytest.mark.parametrize("member", TEXT_MEMBERS)
-def test_a_member_is_refused_by_its_name_or_harmless(linux: Profile, tmp_path: Path, member: str) -> None:
+@in_event_loop
+async def test_a_member_is_refused_by_its_name_or_harmless(
+    linux: Profile, tmp_path: Path, member: str
+) -> None:
     canary = tmp_path / "canary"
-
-    async def run() -> None:
-        resource = make_resource(linux)
-        jobs = []
-        for value in HOSTILE:
-            spec: dict[str, Any] = {"executable": "true"}
-            part = spec
-            *parents, name = member.split(".")
-            for parent in parents:
-                part = part.setdefault(parent, {})
-            part[name] = value.format(canary=canary)
-            try:
-                jobs.append((await resource.launch_job(spec, None))["id"])
-            except ProblemError as error:
-                assert error.status in {400, 422}, error  # noqa: PT017
-                if error.status == 400:
-                    assert member in {param.name for param in error.invalid_params}  # noqa: PT017
-        await asyncio.gather(*map(resource.target.wait, jobs))
-        await resource.close()
-
-    asyncio.run(run())
+    resource = make_resource(linux)
+    jobs = []
+    for value in HOSTILE:
+        spec: dict[str, Any] = {"executable": "true"}
+        part = spec
+        *parents, name = member.split(".")
+        for parent in parents:
+            part = part.setdefault(parent, {})
+        part[name] = value.format(canary=canary)
+        try:
+            jobs.append((await resource.launch_job(spec, None))["id"])
+        except ProblemError as error:
+            assert error.status in {400, 422}, error  # noqa: PT017
+            if error.status == 400:
+                assert member in {param.name for param in error.invalid_params}  # noqa: PT017
+    await asyncio.gather(*map(resource.target.wait, jobs))
+    await resource.close()
     assert not canary.exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,9 +11,7 @@ from osprofile.errors import RequestError
 from osprofile.executors.facility import tasks
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.tasks import TaskList
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
+from tests.executors.facility.conftest import in_event_loop
 
 
 async def give(value: Any) -> Any:  # noqa: ANN401
@@ -26,67 +24,57 @@ async def settle(found: TaskList) -> None:
     await asyncio.gather(*(task.runner for task in found.list() if task.runner is not None))
 
 
-def run(test: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(test)
-
-
-def test_ends() -> None:
-    async def test() -> None:
-        found = TaskList()
-        cases = [("x", "completed", "x"), (RequestError("bad", hint="do"), "failed", "Error: bad (do)")]
-        cases += [(ValueError("secret"), "failed", "Error: a fault of the server: see its log")]
-        for value, status, output in cases:
-            task = found.start("ls", {"path": "/"}, give(value))
-            assert task.format() == {
-                "id": task.task_id,
-                "status": "pending",
-                "command": {"router": "filesystem", "command": "ls", "args": {"path": "/"}},
-            }
-            await settle(found)
-            assert (task.format()["status"], task.format()["result"]) == (status, {"output": output})
-            assert found.get(task.task_id) is task
-            found.delete(task.task_id)
-            with pytest.raises(ProblemError):
-                found.get(task.task_id)
-            with pytest.raises(ProblemError):
-                found.delete(task.task_id)
-
-    run(test())
-
-
-def test_a_task_that_runs_is_stopped() -> None:
-    async def test() -> None:
-        found = TaskList()
-        task = found.start("ls", {}, asyncio.sleep(100))
-        await asyncio.sleep(0)
-        assert task.status == "active"
+@in_event_loop
+async def test_ends() -> None:
+    found = TaskList()
+    cases = [("x", "completed", "x"), (RequestError("bad", hint="do"), "failed", "Error: bad (do)")]
+    cases += [(ValueError("secret"), "failed", "Error: a fault of the server: see its log")]
+    for value, status, output in cases:
+        task = found.start("ls", {"path": "/"}, give(value))
+        assert task.format() == {
+            "id": task.task_id,
+            "status": "pending",
+            "command": {"router": "filesystem", "command": "ls", "args": {"path": "/"}},
+        }
+        await settle(found)
+        assert (task.format()["status"], task.format()["result"]) == (status, {"output": output})
+        assert found.get(task.task_id) is task
         found.delete(task.task_id)
-        await asyncio.gather(task.runner or give(None), return_exceptions=True)
-        assert task.status == "canceled"
-        found.start("ls", {}, asyncio.sleep(100))
-        await found.close()
-
-    run(test())
+        with pytest.raises(ProblemError):
+            found.get(task.task_id)
+        with pytest.raises(ProblemError):
+            found.delete(task.task_id)
 
 
-def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test() -> None:
-        monkeypatch.setattr(tasks, "MAX_RUNNING_TASKS", 2)
-        monkeypatch.setattr(tasks, "MAX_ENDED_TASKS", 3)
-        monkeypatch.setattr(tasks, "MAX_RESULTS_SIZE", 100)
-        found = TaskList()
-        for _ in range(2):
-            found.start("ls", {}, give("x"))
-        with pytest.raises(ProblemError) as error:
-            found.start("ls", {}, give("x"))
-        assert (error.value.status, error.value.retry_after) == (503, 5)
+@in_event_loop
+async def test_a_task_that_runs_is_stopped() -> None:
+    found = TaskList()
+    task = found.start("ls", {}, asyncio.sleep(100))
+    await asyncio.sleep(0)
+    assert task.status == "active"
+    found.delete(task.task_id)
+    await asyncio.gather(task.runner or give(None), return_exceptions=True)
+    assert task.status == "canceled"
+    found.start("ls", {}, asyncio.sleep(100))
+    await found.close()
+
+
+@in_event_loop
+async def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "MAX_RUNNING_TASKS", 2)
+    monkeypatch.setattr(tasks, "MAX_ENDED_TASKS", 3)
+    monkeypatch.setattr(tasks, "MAX_RESULTS_SIZE", 100)
+    found = TaskList()
+    for _ in range(2):
+        found.start("ls", {}, give("x"))
+    with pytest.raises(ProblemError) as error:
+        found.start("ls", {}, give("x"))
+    assert (error.value.status, error.value.retry_after) == (503, 5)
+    await settle(found)
+    for size in (1, 1, 1):
+        found.start("ls", {}, give("x" * size))
         await settle(found)
-        for size in (1, 1, 1):
-            found.start("ls", {}, give("x" * size))
-            await settle(found)
-        assert len(found.list()) == 3
-        found.start("ls", {}, give("x" * 1000))  # the last one stays, however large
-        await settle(found)
-        assert [task.size for task in found.list()] == [len('{"output": ""}') + 1000]
-
-    run(test())
+    assert len(found.list()) == 3
+    found.start("ls", {}, give("x" * 1000))  # the last one stays, however large
+    await settle(found)
+    assert [task.size for task in found.list()] == [len('{"output": ""}') + 1000]

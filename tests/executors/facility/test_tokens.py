@@ -26,9 +26,17 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state" / "facility-token"
 
 
-def test_a_token_is_made_for_its_owner_alone(path: Path) -> None:
-    tokens = TokenFile(str(path), "me")
-    token = path.read_text().strip()
+@pytest.fixture
+def tokens(path: Path) -> TokenFile:
+    return TokenFile(str(path), "me")
+
+
+@pytest.fixture
+def token(path: Path, tokens: TokenFile) -> str:  # noqa: ARG001  # which makes the file
+    return path.read_text().strip()
+
+
+def test_a_token_is_made_for_its_owner_alone(path: Path, tokens: TokenFile, token: str) -> None:
     assert len(token) >= 43
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
@@ -37,9 +45,7 @@ def test_a_token_is_made_for_its_owner_alone(path: Path) -> None:
     assert find(TokenFile(str(path), "me"), f"Bearer {token}") == "me"
 
 
-def test_how_a_token_is_sent(path: Path) -> None:
-    tokens = TokenFile(str(path), "me")
-    token = path.read_text().strip()
+def test_how_a_token_is_sent(tokens: TokenFile, token: str) -> None:
     for header in (f"bearer {token}", f"BEARER  {token} ", token):
         assert find(tokens, header) == "me"
     wrong = [
@@ -56,20 +62,16 @@ def test_how_a_token_is_sent(path: Path) -> None:
         assert find(tokens, header) is None, header
 
 
-def test_another_token_replaces_the_first_at_once(path: Path) -> None:
-    tokens = TokenFile(str(path), "me")
-    old = path.read_text().strip()
+def test_another_token_replaces_the_first_at_once(path: Path, tokens: TokenFile, token: str) -> None:
     new = path.with_name("new")
     new.write_text(OTHER)
     new.chmod(0o600)
     new.rename(path)
-    assert find(tokens, f"Bearer {old}") is None
+    assert find(tokens, f"Bearer {token}") is None
     assert find(tokens, f"Bearer {OTHER}") == "me"
 
 
-def test_without_a_file_nobody_is_let_in(path: Path) -> None:
-    tokens = TokenFile(str(path), "me")
-    token = path.read_text().strip()
+def test_without_a_file_nobody_is_let_in(path: Path, tokens: TokenFile, token: str) -> None:
     path.unlink()
     assert find(tokens, f"Bearer {token}") is None
     assert find(tokens, "") is None
