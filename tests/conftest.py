@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import gc
+import inspect
 import os
 import signal
 import sys
@@ -35,7 +38,27 @@ settings.register_profile(
 )
 settings.load_profile("osprofile")
 
+_ASYNC_PATIENCE: Final = 300.0
+"""Seconds after which an `async` test has failed."""
 _LONG: Final = ("tests/simulated/", "tests/executors/ptp/test_agent_ends.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an `async` test in an event loop of its own, and close what is open of its arguments, as target systems."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+
+    async def main() -> None:
+        async with asyncio.timeout(_ASYNC_PATIENCE), contextlib.AsyncExitStack() as stack:
+            for value in arguments.values():
+                if hasattr(value, "__aenter__"):
+                    await stack.enter_async_context(value)
+            await pyfuncitem.obj(**arguments)
+
+    asyncio.run(main())
+    return True
 
 
 def pytest_collection_finish() -> None:

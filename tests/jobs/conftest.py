@@ -8,9 +8,7 @@ there. `toyssh` stands in for ssh. Nothing of it is in Python.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import inspect
 import os
 import shutil
 import signal
@@ -24,7 +22,6 @@ from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository, get_bundled_directory
-from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -233,24 +230,6 @@ COMMANDS = {
 QUICK = Timing(
     min_poll_interval=0.05, max_poll_interval=0.2, max_retry_interval=0.4, grace_period=0.5, script_timeout=30
 )
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run an `async` test in an event loop of its own, and close the target systems that are its arguments."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-
-    async def main() -> None:
-        async with asyncio.timeout(PATIENCE), contextlib.AsyncExitStack() as stack:
-            for value in arguments.values():
-                if isinstance(value, TargetSystem):
-                    await stack.enter_async_context(value)
-            await pyfuncitem.obj(**arguments)
-
-    asyncio.run(main())
-    return True
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,15 +18,6 @@ PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   {content}
 </osp:Profile>
 """
-
-
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a test that is a coroutine function, for five minutes at most."""
-    if not inspect.iscoroutinefunction(pyfuncitem.obj):
-        return None
-    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
-    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**arguments), 300))
-    return True
 
 
 @pytest.fixture

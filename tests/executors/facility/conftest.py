@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,7 +13,7 @@ from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, toy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from pathlib import Path
 
     from osprofile.profile.model import Profile
@@ -26,16 +24,6 @@ ROOTED = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="he
   <osp:Delimiter>/</osp:Delimiter>
 </osp:Profile>
 """
-
-
-def in_event_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Make a test of a coroutine function."""
-
-    @wraps(test)
-    def run(**fixtures: object) -> None:
-        asyncio.run(test(**fixtures))
-
-    return run
 
 
 def make_resource(profile: Profile, store: Path | None = None, max_age: float = 0.1) -> Resource:

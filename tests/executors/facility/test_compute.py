@@ -12,7 +12,7 @@ import pytest
 from osprofile.executors.facility.job_states import JobFilter
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.jobs.fields import JobDescription
-from tests.executors.facility.conftest import in_event_loop, make_resource
+from tests.executors.facility.conftest import make_resource
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -60,7 +60,6 @@ async def refusal(call: Coroutine[Any, Any, Any]) -> ProblemError:
     return error.value
 
 
-@in_event_loop
 async def test_a_life(toy: Toy) -> None:
     async with opened(toy) as resource:
         launched = await resource.launch_job(WAITS, None)
@@ -84,7 +83,6 @@ async def test_a_life(toy: Toy) -> None:
 
 
 @pytest.mark.parametrize("job_id", ["99", "nope", "", "1; id", "-1", "\0", "1\n", "../1", "1" * 5000, "é"])
-@in_event_loop
 async def test_ids_of_no_job(toy: Toy, job_id: str) -> None:
     async with opened(toy) as resource:
         for call in (
@@ -95,7 +93,6 @@ async def test_ids_of_no_job(toy: Toy, job_id: str) -> None:
             assert (await refusal(call)).status == 404
 
 
-@in_event_loop
 async def test_a_key_submits_once(toy: Toy, tmp_path: Path) -> None:
     key = str(uuid.uuid4())
     async with opened(toy, store=tmp_path / "jobs.db") as resource:
@@ -119,7 +116,6 @@ async def test_a_key_submits_once(toy: Toy, tmp_path: Path) -> None:
     assert len(toy.submissions) == 2
 
 
-@in_event_loop
 async def test_an_answer_that_was_lost_is_found(toy: Toy, tmp_path: Path) -> None:
     """The daemon ends while START runs: the job is there, and its id is not known."""
     key = str(uuid.uuid4())
@@ -142,7 +138,6 @@ async def test_an_answer_that_was_lost_is_found(toy: Toy, tmp_path: Path) -> Non
     assert len(toy.submissions) == 1
 
 
-@in_event_loop
 async def test_refusals_have_the_member_and_the_limit(toy: Toy) -> None:
     async with opened(toy) as resource:
         problem = await refusal(
@@ -161,7 +156,6 @@ async def test_refusals_have_the_member_and_the_limit(toy: Toy) -> None:
     assert toy.submissions == []
 
 
-@in_event_loop
 async def test_a_job_is_not_changed(toy: Toy) -> None:
     (toy.path / "stopped").touch()
     async with opened(toy) as resource:
@@ -171,7 +165,6 @@ async def test_a_job_is_not_changed(toy: Toy) -> None:
         assert (problem.status, [p.name for p in problem.invalid_params]) == (501, ["attributes.duration"])
 
 
-@in_event_loop
 async def test_a_list_takes_one_query_and_none_when_it_is_fresh(toy: Toy) -> None:
     (toy.path / "stopped").touch()
     async with opened(toy, max_age=60, follows=False) as resource:  # else there are queries of its own
@@ -195,7 +188,6 @@ async def test_a_list_takes_one_query_and_none_when_it_is_fresh(toy: Toy) -> Non
         assert toy.queried_ids == []
 
 
-@in_event_loop
 async def test_a_list_has_what_has_ended_only_if_it_is_asked_for(toy: Toy, tmp_path: Path) -> None:
     async with opened(toy, store=tmp_path / "jobs.db") as resource:
         ended = await wait(resource, (await resource.launch_job(ENDS, None))["id"])
@@ -207,7 +199,6 @@ async def test_a_list_has_what_has_ended_only_if_it_is_asked_for(toy: Toy, tmp_p
         await resource.cancel_job(live["id"])
 
 
-@in_event_loop
 async def test_jobs_of_others_are_listed_without_a_spec(toy: Toy) -> None:
     (toy.path / "stopped").touch()
     (toy.path / "jobs" / "77").mkdir()
@@ -221,7 +212,6 @@ async def test_jobs_of_others_are_listed_without_a_spec(toy: Toy) -> None:
         ]
 
 
-@in_event_loop
 async def test_a_batch_system_that_is_away(toy: Toy, tmp_path: Path) -> None:
     (toy.path / "stopped").touch()
     async with opened(toy, max_age=0.001, store=tmp_path / "jobs.db") as resource:

@@ -10,7 +10,6 @@ from osprofile.errors import OSProfileError, ProfileNotFoundError, SettingError
 from osprofile.executors.facility.facility import Facility
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.settings import ResourceSettings, Settings
-from tests.executors.facility.conftest import in_event_loop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +41,6 @@ def make_settings(tmp_path: Path, **resources: ResourceSettings) -> Settings:
     )
 
 
-@in_event_loop
 async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
     folder = tmp_path / "profiles" / "site"
     folder.mkdir()
@@ -94,7 +92,6 @@ async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
         ({"a": ResourceSettings(profile="linux"), "b": ResourceSettings(profile="linux")}, SettingError),
     ],
 )
-@in_event_loop
 async def test_resources_that_cannot_be(
     tmp_path: Path, resources: dict[str, ResourceSettings], kind: type[OSProfileError]
 ) -> None:

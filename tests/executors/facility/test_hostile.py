@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from osprofile.executors.facility.problems import ProblemError
-from tests.executors.facility.conftest import in_event_loop, make_resource
+from tests.executors.facility.conftest import make_resource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,6 @@ TEXT_MEMBERS = (
 )  # fmt: skip
 
 
-@in_event_loop
 async def test_arguments_and_variables_arrive_unchanged(linux: Profile, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     values = [value.format(canary=canary) for value in HOSTILE]
@@ -68,7 +67,6 @@ async def test_arguments_and_variables_arrive_unchanged(linux: Profile, tmp_path
 
 @pytest.mark.hunt(7)
 @pytest.mark.parametrize("member", TEXT_MEMBERS)
-@in_event_loop
 async def test_a_member_is_refused_by_its_name_or_harmless(
     linux: Profile, tmp_path: Path, member: str
 ) -> None:

@@ -11,7 +11,6 @@ from osprofile.errors import RequestError
 from osprofile.executors.facility import tasks
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.tasks import TaskList
-from tests.executors.facility.conftest import in_event_loop
 
 
 async def give(value: Any) -> Any:  # noqa: ANN401
@@ -24,7 +23,6 @@ async def settle(found: TaskList) -> None:
     await asyncio.gather(*(task.runner for task in found.list() if task.runner is not None))
 
 
-@in_event_loop
 async def test_ends() -> None:
     found = TaskList()
     cases = [("x", "completed", "x"), (RequestError("bad", hint="do"), "failed", "Error: bad (do)")]
@@ -46,7 +44,6 @@ async def test_ends() -> None:
             found.delete(task.task_id)
 
 
-@in_event_loop
 async def test_a_task_that_runs_is_stopped() -> None:
     found = TaskList()
     task = found.start("ls", {}, asyncio.sleep(100))
@@ -59,7 +56,6 @@ async def test_a_task_that_runs_is_stopped() -> None:
     await found.close()
 
 
-@in_event_loop
 async def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "MAX_RUNNING_TASKS", 2)
     monkeypatch.setattr(tasks, "MAX_ENDED_TASKS", 3)
