@@ -63,10 +63,10 @@ def test_a_job_in_another_directory_on_its_node(condor: Target, system: StandIn,
     assert job.read("stdout") == "1\nof stdin\n"
 
 
-UNHELD = "undefined|undefined|DIR"
+PLACE = "undefined|undefined|DIR"
 """The node of a job, why it is held, and its directory."""
-UNENDED = f"{UNHELD}|undefined|undefined|undefined"
-"""And whether a signal ended it, its exit code and the signal."""
+NO_END = f"{PLACE}|undefined|undefined|undefined"
+"""The same, and behind it whether a signal ended the job, its exit code and the signal."""
 
 
 @pytest.mark.parametrize(
@@ -75,11 +75,11 @@ UNENDED = f"{UNHELD}|undefined|undefined|undefined"
         ("6", "RUNNING", (None, None)),
         ("7", "HELD", (None, None)),
         ("9", "QUEUED", (None, None)),
-        (f"4|{UNHELD}|false|7", "DONE", (7, None)),
-        (f"4|{UNHELD}|false|137", "FAILED", (None, 9)),
-        (f"4|{UNHELD}|true|undefined|9", "FAILED", (None, 9)),
-        (f"3|{UNENDED}|via condor_rm (by user alice)", "REMOVED", (None, None)),
-        (f"3|{UNENDED}|The job attribute PeriodicRemove expression 'x' evaluated to TRUE", "FAILED/TIME", (None, None)),
+        (f"4|{PLACE}|false|7", "DONE", (7, None)),
+        (f"4|{PLACE}|false|137", "FAILED", (None, 9)),
+        (f"4|{PLACE}|true|undefined|9", "FAILED", (None, 9)),
+        (f"3|{NO_END}|via condor_rm (by user alice)", "REMOVED", (None, None)),
+        (f"3|{NO_END}|The job attribute PeriodicRemove expression 'x' evaluated to TRUE", "FAILED/TIME", (None, None)),
     ],
 )  # fmt: skip
 def test_states(
