@@ -197,6 +197,12 @@ class Job:
     id: str
     directory: Path
 
+    def task(self, index: int | str) -> Job:
+        """Return a task of an array, with the id that the profile gives it."""
+        context = {"JOB_ID": self.id, "ARRAY_INDEX": str(index)}
+        task_id = incarnate(self.target.profile, "TASK_ID", context=context).text.strip()
+        return Job(self.target, task_id, self.directory)
+
     def status(self) -> Status:
         (status,) = self.target.statuses("", JOB_ID=self.id).values()
         assert status.id == self.id
@@ -217,6 +223,22 @@ class Job:
 
     def read(self, name: str) -> str:
         return (self.directory / name).read_text(errors="surrogateescape")
+
+
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="site" extends="{parent}">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template>{fields}</idb:Template>
+</osp:Profile>
+"""
+FIELD = '<idb:Field name="{}" isSettable="false"><idb:Value><![CDATA[{}]]></idb:Value></idb:Field>'
+
+
+def load_site(parent: str, **values: str) -> Profile:
+    """Return a site's profile, which gives fields of a bundled one their values."""
+    fields = "".join(FIELD.format(name, value) for name, value in values.items())
+    text = SITE.format(parent=parent, fields=fields)
+    return Repository([PROFILES], use_standard_path=False).load_bytes(text.encode())
 
 
 DASH = pytest.mark.parametrize("shell", ["dash"], indirect=True)
@@ -259,3 +281,8 @@ def target_of(tmp_path: Path, repository: Repository, shell: str) -> Iterator[Ca
             for job, status in target.statuses().items():
                 if status.state not in ENDED:
                     target.run("ABORT", JOB_ID=job)
+
+
+@pytest.fixture
+def linux(target_of: Callable[..., Target]) -> Target:
+    return target_of("linux")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import pytest
 
-from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import Job, Target
 from tests.profiles.test_pbs import OPENPBS, Server
 
@@ -36,11 +35,7 @@ INTERFERENCES: Final = {
 
 def get_task(array: Job, index: str) -> Job:
     """Return a task of an array, with the id that the profile gives it; without an index, the job itself."""
-    if not index:
-        return array
-    context = {"JOB_ID": array.id, "ARRAY_INDEX": index}
-    task_id = incarnate(array.target.profile, "TASK_ID", context=context).text.strip()
-    return Job(array.target, task_id, array.directory)
+    return array.task(index) if index else array
 
 
 class System:
@@ -122,9 +117,13 @@ class StandIn(System):
     """What stands in the place of an index for a job that is no array."""
     away_words: ClassVar[str]
     """What it says when it does not answer."""
+    needs: ClassVar[str] = "sh"
+    """A program that the profile needs and that may be missing."""
 
     def __init__(self, target: Target) -> None:
         super().__init__(target)
+        if shutil.which(self.needs) is None:
+            pytest.skip(f"{self.needs} is not installed")
         self.directory = target.path[0]
         text = (STAND_INS / f"{self.profile}.sh").read_text()
         for name in self.commands.split():
@@ -169,7 +168,11 @@ class StandIn(System):
         """Let the batch system say that this has happened to a job."""
         what = what if what != "exit" or code or "exit 0" not in self.words else "exit 0"
         what = "signal" if what == "exit" and code > 128 and "signal" in self.words else what
-        told = self.words[what].format(code=code, wait=code * 256, signal=code - 128).split(self.separator)
+        self.write(job, self.words[what].format(code=code, wait=code * 256, signal=code - 128), index)
+
+    def write(self, job: Job, words: str, index: str = "") -> None:
+        """Write words of the batch system into what it tells of a job."""
+        told = words.split(self.separator)
         file, lines = self.directory / "jobs", []
         for line in file.read_text().splitlines():
             parts = line.split(self.separator)
@@ -612,6 +615,7 @@ class Slurmrest(StandIn):
     away_words = "Failed to connect"
     answers = "slurmrestd 22.05"
     commands = "curl"
+    needs = "jq"
     submits = "curl *job/submit*"
     key = (0,)
     column = 1
@@ -628,11 +632,6 @@ class Slurmrest(StandIn):
         "dependency": "such a job waits until it is cancelled",
     }
 
-    def __init__(self, target: Target) -> None:
-        if shutil.which("jq") is None:
-            pytest.skip("jq is not installed")
-        super().__init__(target)
-
 
 class Kubernetes(StandIn):
     profile = "kubernetes"
@@ -640,6 +639,7 @@ class Kubernetes(StandIn):
     kind = "documentation"
     answers = "Kubernetes 1.29"
     commands = "kubectl"
+    needs = "jq"
     submits = "kubectl create*"
     key = (0,)
     column = 1
@@ -654,11 +654,6 @@ class Kubernetes(StandIn):
         **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
         "dependency": "Kubernetes knows no order of jobs",
     }
-
-    def __init__(self, target: Target) -> None:
-        if shutil.which("jq") is None:
-            pytest.skip("jq is not installed")
-        super().__init__(target)
 
     def count(self) -> int:
         """Return how many jobs there were: one that is removed is not in the file any more."""
@@ -741,3 +736,10 @@ def make_system(name: str, target_of: Callable[..., Target], directory: Path) ->
     directory.mkdir()
     more = {"linux": [], "pbs": [OPENPBS]}.get(name, [directory])
     return SYSTEMS[name](target_of(name, *more) if more else target_of(name))
+
+
+def make_stand_in(name: str, target_of: Callable[..., Target], directory: Path) -> StandIn:
+    """Return a stand-in whose commands are in a directory."""
+    system = make_system(name, target_of, directory)
+    assert isinstance(system, StandIn)
+    return system

@@ -15,17 +15,12 @@ import pytest
 from tests.hunting import rounds
 from tests.profiles.conftest import ENDED
 from tests.profiles.test_linux import gone, processes, script, session_of
-from tests.waiting import wait_for_file
+from tests.waiting import wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from tests.profiles.conftest import Job, Status, Target
-
-
-@pytest.fixture
-def linux(target_of: Callable[[str], Target]) -> Target:
-    return target_of("linux")
 
 
 def tasks(job: Job) -> dict[int, Status]:
@@ -55,6 +50,11 @@ def all_ended(found: dict[int, Status]) -> bool:
 
 def states(found: dict[int, Status], indices: Iterable[int] | None = None) -> set[str]:
     return {status.state for index, status in found.items() if indices is None or index in indices}
+
+
+def in_order(found: dict[int, Status]) -> list[str]:
+    """Return the state of each task, by its index."""
+    return [found[index].state for index in sorted(found)]
 
 
 ENDS: list[tuple[str, tuple[str, int | None, int | None]]] = [
@@ -162,17 +162,8 @@ def test_a_repeated_start_gives_the_array(linux: Target) -> None:
     assert linux.start(job.directory, **fields).id == job.id
     assert {job.read(f"runs.{index}") for index in range(1, 5)} == {"x\n"}
     assert linux.statuses() == linux.statuses("", JOB_ID=job.id)  # once more, and then it is forgotten
-    until_not(linux.home / ".gpe/jobs/linux/live" / job.id)
+    wait_until(lambda: not (linux.home / ".gpe/jobs/linux/live" / job.id).is_symlink())
     assert linux.statuses() == {}
-
-
-def until_not(path: Path) -> None:
-    for _ in range(1200):
-        if not path.is_symlink():
-            return
-        path.parent.stat()
-        time.sleep(0.05)
-    raise AssertionError(path)
 
 
 def test_all_shows_the_tasks_of_arrays_beside_other_jobs(linux: Target) -> None:
@@ -195,13 +186,9 @@ def test_hold_and_resume_of_all_and_of_one(linux: Target) -> None:
     linux.ok("HOLD", JOB_ID=job.id)
     assert states(tasks(job)) == {"HELD"}
     linux.ok("RESUME", JOB_ID=job.id)
-    assert {index: status.state for index, status in tasks(job).items()} == {
-        1: "RUNNING", 2: "RUNNING", 3: "QUEUED",
-    }  # fmt: skip
+    assert in_order(tasks(job)) == ["RUNNING", "RUNNING", "QUEUED"]
     linux.ok("HOLD", JOB_ID=f"{job.id}_1")
-    assert {index: status.state for index, status in tasks(job).items()} == {
-        1: "HELD", 2: "RUNNING", 3: "QUEUED",
-    }  # fmt: skip
+    assert in_order(tasks(job)) == ["HELD", "RUNNING", "QUEUED"]
     linux.ok("RESUME", JOB_ID=f"{job.id}_1")
     assert states(tasks(job), [1, 2]) == {"RUNNING"}
     linux.ok("ABORT", JOB_ID=job.id)
@@ -227,9 +214,7 @@ def test_a_task_that_is_held_before_it_begins_lets_others_pass(linux: Target) ->
     job = linux.start(**script('until [ -e "go.$GPE_ARRAY_INDEX" ]; do sleep 0.05; done'), ARRAY="1-3%1")
     wait_for(job, lambda found: states(found, [1]) == {"RUNNING"})
     linux.ok("HOLD", JOB_ID=f"{job.id}_2")
-    assert {index: status.state for index, status in tasks(job).items()} == {
-        1: "RUNNING", 2: "HELD", 3: "QUEUED",
-    }  # fmt: skip
+    assert in_order(tasks(job)) == ["RUNNING", "HELD", "QUEUED"]
     (job.directory / "go.1").touch()
     wait_for(job, lambda found: states(found, [3]) == {"RUNNING"})
     assert states(tasks(job), [2]) == {"HELD"}
@@ -247,9 +232,7 @@ def test_abort_of_one_task_leaves_the_others(linux: Target) -> None:
     linux.ok("ABORT", JOB_ID=f"{job.id}_3")
     linux.ok("ABORT", JOB_ID=f"{job.id}_1")
     found = wait_for(job, lambda found: states(found, [4]) == {"RUNNING"})
-    assert {index: status.state for index, status in found.items()} == {
-        1: "REMOVED", 2: "RUNNING", 3: "REMOVED", 4: "RUNNING",
-    }  # fmt: skip
+    assert in_order(found) == ["REMOVED", "RUNNING", "REMOVED", "RUNNING"]
     assert "has already ended" in linux.fails("ABORT", JOB_ID=f"{job.id}_1")
     linux.ok("ABORT", JOB_ID=job.id)
     assert states(tasks(job)) == {"REMOVED"}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
-from tests.profiles.conftest import exports, quoted
+from tests.profiles.conftest import exports, load_site, quoted
 from tests.profiles.test_environment import HOSTILE, check, run
 from tests.profiles.test_mpi import MPIRUN
 from tests.waiting import wait_for_file
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from osprofile.profile.repository import Repository
     from tests.profiles.conftest import Target
 
 # It looks at its options as apptainer does: the first word that is no option is the image.
@@ -195,15 +194,9 @@ def test_a_directory_that_cannot_be_bound(linux: Target, programs: Path, tmp_pat
     assert not (programs / "log").exists()
 
 
-def test_a_site_changes_the_command(linux: Target, programs: Path, repository: Repository) -> None:
+def test_a_site_changes_the_command(linux: Target, programs: Path) -> None:
     install(programs, "singularity")
-    linux.profile = repository.load_bytes(
-        b"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-              xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
-            <osp:UspaceRoot>/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
-            <idb:Template><idb:Field name="CONTAINER_COMMAND" isSettable="false">
-            <idb:Value>singularity exec --home '/a b'</idb:Value></idb:Field></idb:Template></osp:Profile>"""
-    )
+    linux.profile = load_site("linux", CONTAINER_COMMAND="singularity exec --home '/a b'")
     job = linux.start(CONTAINER="x.sif")
     assert job.wait().exit == 0
     ((_, _, options, _, _),) = read_log(programs)

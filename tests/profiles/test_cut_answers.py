@@ -11,7 +11,7 @@ from osprofile.errors import OutputError
 from osprofile.jobs.script_output import StatusOutputReader
 from tests.hunting import rounds
 from tests.profiles.conftest import DASH, ENDED, find_tag
-from tests.profiles.systems import SYSTEMS, StandIn, make_system
+from tests.profiles.systems import SYSTEMS, StandIn, make_stand_in
 from tests.profiles.test_stories import UNTIL_GO, start
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ exit "$code"
 @DASH
 @pytest.mark.parametrize("name", [name for name, cls in SYSTEMS.items() if issubclass(cls, StandIn)])
 def test_a_cut_answer_ends_no_job(name: str, target_of: Callable[..., Target], tmp_path: Path) -> None:
-    system = make_system(name, target_of, tmp_path / "commands")
-    assert isinstance(system, StandIn)
+    system = make_stand_in(name, target_of, tmp_path / "commands")
     job, target = start(system, UNTIL_GO), system.target
     system.begin(job)
     directory, rest = tmp_path / "cutters", target.env["PATH"]

@@ -85,8 +85,9 @@ def test_a_program_is_looked_for_in_the_path_that_it_gets(
     assert (job.wait().exit, job.read("stdout")) == (0, "found\n")
 
 
+@pytest.mark.parametrize("environment", ["", exports(X="1")])
 @pytest.mark.parametrize(("name", "status"), [("no-such-program", 127), ("/etc/passwd", 126)])
-def test_a_program_that_cannot_run(target_of: Callable[[str], Target], name: str, status: int) -> None:
-    job = target_of("linux").start(EXECUTABLE=name, ENVIRONMENT=exports(X="1"))
+def test_a_program_that_cannot_run(linux: Target, name: str, status: int, environment: str) -> None:
+    job = linux.start(EXECUTABLE=name, ENVIRONMENT=environment)
     assert job.wait().exit == status
     assert name in job.read("stderr")

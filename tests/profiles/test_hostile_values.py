@@ -63,11 +63,6 @@ file_names = hostile.map(lambda text: text.replace("/", "")).filter(
 
 
 @pytest.fixture
-def linux(target_of: Callable[[str], Target]) -> Target:
-    return target_of("linux")
-
-
-@pytest.fixture
 def payload(tmp_path: Path) -> Path:
     path = tmp_path / "payload"
     path.write_text(PAYLOAD)
@@ -150,6 +145,43 @@ def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
         assert name in DIRECTIVES
         assert value.isascii()
         assert value.replace("-", "a").isalnum()
+
+
+NONE_OF_THEIRS = {
+    "at": {"START_TIME": ["2037-01-31T08:00:01"]},
+    "flux": {"NODE_FILE": ["5"], "MEMORY": ["5"]},
+    "htcondor": {"ARRAY": ["1-2%3"]},
+    "lsf": {
+        "QOS": ["high"],
+        "PRIORITY": ["5"],
+        "CONSTRAINT": ["a b", "a]span[x", "'a'"],
+        "RESERVATION": ["#a"],
+        "START_TIME": ["2026-12-31T23:59:30"],
+        "DEPENDENCY": ["afterok:x", "afterok:1)||done(2"],
+        "ARRAY": ["0-3"],
+    },
+    "oar": {"DEPENDENCY": ["afterok:1"], "ARRAY": ["1-1", "2-3"], "MEMORY": ["5"]},
+    "pbs": {
+        "QOS": ["high"],
+        "RESERVATION": ["R1"],
+        "CONSTRAINT": ["bigmem", "a=1:ncpus=9", "a=$(id)", "NCPUS=9", "arch=linux:Mem=9gb"],
+        "START_TIME": ["1999-12-31T23:59"],
+        "DEPENDENCY": ["afterok:1[3].pbs0", "afterok:1_3"],
+        "ARRAY": ["1,3", "5"],
+    },
+    "tcs": {"NODE_FILE": ["5"], "MEMORY": ["5"]},
+    "tsp": {"DEPENDENCY": ["afterany:3", "afterok:3:4"], "WALLTIME": ["9"]},
+}
+"""What a batch system does not have, or would read as something else."""
+
+
+@pytest.mark.parametrize("profile", NONE_OF_THEIRS)
+@DASH
+def test_what_a_batch_system_has_not_is_refused(target_of: Callable[[str], Target], profile: str) -> None:
+    target = target_of(profile)
+    for name, values in NONE_OF_THEIRS[profile].items():
+        for value in values:
+            assert refused(target, name, value), value
 
 
 @pytest.mark.parametrize("name", ["EXECUTABLE", *FILES])

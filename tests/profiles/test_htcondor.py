@@ -8,46 +8,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import ValueRefusedError
 from tests.profiles.conftest import DASH, quoted
-from tests.profiles.systems import make_system
+from tests.profiles.systems import make_stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.profiles.conftest import Job, Target
+    from tests.profiles.systems import StandIn
 
 pytestmark = DASH
 
-COLUMNS = (
-    "cluster",
-    "proc",
-    "index",
-    "status",
-    "host",
-    "hold",
-    "iwd",
-    "by_signal",
-    "code",
-    "signal",
-    "remove",
-)
+
+@pytest.fixture
+def system(tmp_path: Path, target_of: Callable[..., Target]) -> StandIn:
+    return make_stand_in("htcondor", target_of, tmp_path / "commands")
 
 
 @pytest.fixture
-def condor(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
-    return make_system("htcondor", target_of, tmp_path / "commands").target
-
-
-def tell(condor: Target, cluster: str, proc: int = 0, **values: str) -> None:
-    """Let HTCondor say this of a job."""
-    file = condor.path[0] / "jobs"
-    rows = [dict(zip(COLUMNS, line.split("|"), strict=True)) for line in file.read_text().splitlines()]
-    for row in rows:
-        if (row["cluster"], row["proc"]) == (cluster, str(proc)):
-            row.update(values)
-    file.write_text("".join("|".join(row.values()) + "\n" for row in rows))
+def condor(system: StandIn) -> Target:
+    return system.target
 
 
 def run(condor: Target, job: Job, scratch: Path | None = None, index: str = "") -> int:
@@ -70,60 +51,64 @@ def run(condor: Target, job: Job, scratch: Path | None = None, index: str = "") 
     return done.returncode
 
 
-def test_a_job_in_another_directory_on_its_node(condor: Target, tmp_path: Path) -> None:
+def test_a_job_in_another_directory_on_its_node(condor: Target, system: StandIn, tmp_path: Path) -> None:
     directory = condor.root / "it's $(id) a  *"
     directory.mkdir(parents=True)
     (directory / "in $x").write_text("of stdin\n")
     words = quoted("-c", 'echo "$GPE_JOB_ID"; cat; exit 3')
     job = condor.start(directory, EXECUTABLE="/bin/sh", ARGUMENTS=words, STDIN="in $x")
     assert run(condor, job, tmp_path / "scratch") == 3
-    tell(condor, "1", status="4", by_signal="false", code="3")
+    system.tell(job, "exit", code=3)
     assert (job.status().state, job.status().exit) == ("DONE", 3)
     assert job.read("stdout") == "1\nof stdin\n"
 
 
+PLACE = "undefined|undefined|DIR"
+"""The node of a job, why it is held, and its directory."""
+NO_END = f"{PLACE}|undefined|undefined|undefined"
+"""The same, and behind it whether a signal ended the job, its exit code and the signal."""
+
+
 @pytest.mark.parametrize(
-    ("values", "state", "told"),
+    ("words", "state", "told"),
     [
-        ({"status": "6"}, "RUNNING", (None, None)),
-        ({"status": "7"}, "HELD", (None, None)),
-        ({"status": "9"}, "QUEUED", (None, None)),
-        ({"status": "4", "by_signal": "false", "code": "7"}, "DONE", (7, None)),
-        ({"status": "4", "by_signal": "false", "code": "137"}, "FAILED", (None, 9)),
-        ({"status": "4", "by_signal": "true", "signal": "9"}, "FAILED", (None, 9)),
-        ({"status": "3", "remove": "via condor_rm (by user alice)"}, "REMOVED", (None, None)),
-        ({"status": "3", "remove": "The job attribute PeriodicRemove expression 'x' evaluated to TRUE"}, "FAILED/TIME", (None, None)),
+        ("6", "RUNNING", (None, None)),
+        ("7", "HELD", (None, None)),
+        ("9", "QUEUED", (None, None)),
+        (f"4|{PLACE}|false|7", "DONE", (7, None)),
+        (f"4|{PLACE}|false|137", "FAILED", (None, 9)),
+        (f"4|{PLACE}|true|undefined|9", "FAILED", (None, 9)),
+        (f"3|{NO_END}|via condor_rm (by user alice)", "REMOVED", (None, None)),
+        (f"3|{NO_END}|The job attribute PeriodicRemove expression 'x' evaluated to TRUE", "FAILED/TIME", (None, None)),
     ],
 )  # fmt: skip
 def test_states(
-    condor: Target, values: dict[str, str], state: str, told: tuple[int | None, int | None]
+    condor: Target, system: StandIn, words: str, state: str, told: tuple[int | None, int | None]
 ) -> None:
     """Of a job that brought nothing back; one that was removed may still be in the queue."""
     job = condor.start()
-    tell(condor, "1", **values)
+    system.write(job, words)
     for is_leaving in (True, False):
         (condor.path[0] / "leaving").touch() if is_leaving else (condor.path[0] / "leaving").unlink()
         status = job.status()
         assert (status.state, (status.exit, status.signal)) == (state, told)
 
 
-def test_the_reason_of_a_held_job(condor: Target) -> None:
+def test_the_reason_of_a_held_job(condor: Target, system: StandIn) -> None:
     job = condor.start()
-    tell(condor, "1", status="5", hold="Transfer input files failure at  execution point")
-    assert (job.status().state, job.status().reason) == (
-        "HELD",
-        "Transfer input files failure at execution point",
-    )
+    system.write(job, "5|undefined|Transfer input files failure at  execution point")
+    assert job.status().state == "HELD"
+    assert job.status().reason == "Transfer input files failure at execution point"
 
 
-def test_an_array(condor: Target, tmp_path: Path) -> None:
+def test_an_array(condor: Target, system: StandIn, tmp_path: Path) -> None:
     other = condor.start()
     words = quoted("-c", "echo $GPE_ARRAY_INDEX; exit $GPE_ARRAY_INDEX")
     job = condor.start(EXECUTABLE="/bin/sh", ARGUMENTS=words, ARRAY="1-5:2,0")
     assert condor.statuses().keys() == {other.id, "2_0", "2_1", "2_3", "2_5"}
     assert run(condor, job, tmp_path / "scratch", "3") == 3
     assert job.read("stdout.3") == "3\n"
-    tell(condor, "2", 1, status="4", by_signal="false", code="3")
+    system.tell(job, "exit", "3", code=3)
     assert condor.ok("HOLD", JOB_ID="2_5") == ""
     assert condor.ok("ABORT", JOB_ID="2_1") == ""
     told = condor.statuses("", JOB_ID=job.id)
@@ -137,16 +122,9 @@ def test_an_array(condor: Target, tmp_path: Path) -> None:
 
 
 def test_fields(condor: Target) -> None:
-    fields = {
-        "PROCESSES": "4",
-        "CPUS": "2",
-        "MEMORY": "500",
-        "GPUS": "1",
-        "WALLTIME": "60",
-        "JOB_NAME": "n",
-        "PROJECT": "p",
-    }
-    job = condor.start(**fields, CONSTRAINT="HasSingularity&&(Mips>9000)", PRIORITY="-5")
+    needs = {"PROCESSES": "4", "CPUS": "2", "MEMORY": "500", "GPUS": "1", "WALLTIME": "60"}
+    more = {"CONSTRAINT": "HasSingularity&&(Mips>9000)", "PRIORITY": "-5"}
+    job = condor.start(JOB_NAME="n", PROJECT="p", **needs, **more)
     lines = (condor.path[0] / f"description.{job.id}").read_text().splitlines()
     start = lines.index("batch_name=n")
     assert lines[start:] == [
@@ -154,8 +132,6 @@ def test_fields(condor: Target) -> None:
         "requirements=HasSingularity&&(Mips>9000)", "priority=-5",
         "periodic_remove=JobStatus==2&&time()-EnteredCurrentStatus>60", "gpe_index =", "queue",
     ]  # fmt: skip
-    with pytest.raises(ValueRefusedError):
-        condor.script("START", ARRAY="1-2%3")
 
 
 def test_refusals(condor: Target) -> None:

@@ -11,22 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
-from tests.profiles.conftest import DASH, exports, quoted
+from tests.profiles.conftest import DASH, exports, load_site, quoted
 from tests.profiles.test_arrays import all_ended, wait_for
 from tests.profiles.test_hostile_values import REFUSED, VALUES
 from tests.profiles.test_linux import script
 from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from osprofile.profile.repository import Repository
     from tests.profiles.conftest import Target
-
-
-@pytest.fixture
-def linux(target_of: Callable[[str], Target]) -> Target:
-    return target_of("linux")
 
 
 @pytest.fixture
@@ -73,14 +65,8 @@ def test_without_the_field_there_is_no_variable(linux: Target) -> None:
     assert job.read("stdout") == "nonono\n"
 
 
-def test_a_profile_names_the_nodes_itself(linux: Target, repository: Repository) -> None:
-    linux.profile = repository.load_bytes(
-        b"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-              xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
-            <osp:UspaceRoot>/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
-            <idb:Template><idb:Field name="SITE_SETUP" isSettable="false">
-            <idb:Value>gpe_print_nodes() { echo n1; echo n2; }</idb:Value></idb:Field></idb:Template></osp:Profile>"""
-    )
+def test_a_profile_names_the_nodes_itself(linux: Target) -> None:
+    linux.profile = load_site("linux", SITE_SETUP="gpe_print_nodes() { echo n1; echo n2; }")
     job = linux.start(**script('cat "$GPE_NODE_FILE"'), NODE_FILE="nodes", PROCESSES="2")
     assert (job.wait().exit, job.read("stdout")) == (0, "n1\nn2\n")
 

@@ -16,7 +16,6 @@ import pytest
 
 import osprofile
 from osprofile.errors import IncarnationError
-from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, DASH, quoted
 from tests.profiles.test_hostile_values import REFUSED, VALUES
 
@@ -145,13 +144,6 @@ def get_array(job: Job) -> Job:
     return type(job)(job.target, re.sub(r"\[[0-9]+", "[", job.id), job.directory)
 
 
-def get_task(array: Job, index: int) -> Job:
-    """Return a task of an array, with the id that the profile gives it."""
-    context = {"JOB_ID": array.id, "ARRAY_INDEX": str(index)}
-    task_id = incarnate(array.target.profile, "TASK_ID", context=context).text.strip()
-    return type(array)(array.target, task_id, array.directory)
-
-
 def outcomes(target: Target, **fields: str) -> dict[str, tuple[str, str]]:
     """Return word and state of all that a query tells."""
     statuses = target.statuses("" if fields else "ALL", **fields)
@@ -172,19 +164,6 @@ def outcome(status: Status) -> tuple[str, str, int | None, int | None]:
     return (status.word, status.state, status.exit, status.signal)
 
 
-def test_a_job_from_start_to_end(pbs: Target, server: Server) -> None:
-    job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 7'))
-    assert job.id == "1.pbs0"
-    assert server.options(job) == ["-N", "gpe_job", "-f", "-j", "oe", "-o", "/dev/null"]
-    assert server.args(job)[-1] == str(job.directory)
-    assert job.status().state == "QUEUED"
-    assert server.run(job) == 7
-    assert job.read("stdout") == "1.pbs0\n"
-    assert outcome(job.status()) == ("F/93", "DONE", 7, None)
-    assert pbs.statuses() == {}
-    assert pbs.statuses("", JOB_ID="1") == {job.id: job.status()}
-
-
 def test_directives_become_words_of_qsub(pbs: Target, server: Server) -> None:
     job = pbs.start(
         JOB_NAME="n",
@@ -194,6 +173,8 @@ def test_directives_become_words_of_qsub(pbs: Target, server: Server) -> None:
         CPUTIME="60",
         ARGUMENTS=quoted("a\n #PBS -q x"),
     )
+    assert job.id == "1.pbs0"
+    assert server.args(job)[-1] == str(job.directory)
     assert server.options(job) == [
         *("-N", "n", "-q", "q@s", "-A", "p"),
         *("-l", "walltime=01:02:05", "-l", "cput=00:01:00"),
@@ -217,24 +198,24 @@ def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Se
     assert len([*(server.directory / "jobs").iterdir()]) == 1
 
 
-def test_the_program_has_the_umask_of_start(pbs: Target, server: Server) -> None:
+@pytest.mark.parametrize(
+    ("directive", "expected"), [("", "0027\n"), ("\n#PBS -W umask=0037", "0037\n")], ids=["start", "site"]
+)
+def test_the_program_has_the_umask_of_start_or_of_the_site(
+    pbs: Target, server: Server, directive: str, expected: str
+) -> None:
+    directory = pbs.directory()
+    words = quoted("-c", "umask")
+    script = pbs.script("START", directory=directory, EXECUTABLE="/bin/sh", ARGUMENTS=words)
     before = os.umask(0o027)
     try:
-        job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "umask"))
+        done = pbs.sh(script.replace("#PBS -N gpe_job", f"#PBS -N gpe_job{directive}"))
     finally:
         os.umask(before)
-    assert server.run(job) == 0
-    assert job.read("stdout") == "0027\n"
-
-
-def test_a_sites_umask_is_that_of_the_program(pbs: Target, server: Server) -> None:
-    directory = pbs.directory()
-    text = quoted("-c", "umask")
-    script = pbs.script("START", directory=directory, EXECUTABLE="/bin/sh", ARGUMENTS=text)
-    assert pbs.sh(script.replace("#PBS -N gpe_job", "#PBS -W umask=0037")).returncode == 0
     job = pbs.start(directory)
+    assert (done.returncode, done.stdout) == (0, f"{job.id}\n")
     assert server.run(job) == 0
-    assert job.read("stdout") == "0037\n"
+    assert job.read("stdout") == expected
 
 
 def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server: Server) -> None:
@@ -257,47 +238,35 @@ def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
     assert "host=pbs0+pbs1 queue=workq" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
 
 
+ONE = "select=1:ncpus=1:mpiprocs=1:ompthreads=1"
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"NODES": "2"}, "2:ncpus=1:mpiprocs=1:ompthreads=1"),
-        ({"PROCESSES": "4"}, "1:ncpus=4:mpiprocs=4:ompthreads=1"),
-        ({"MEMORY": "512"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:mem=512mb"),
+        ({"NODES": "2"}, ["select=2:ncpus=1:mpiprocs=1:ompthreads=1", "place=scatter"]),
+        ({"PROCESSES": "4"}, ["select=1:ncpus=4:mpiprocs=4:ompthreads=1"]),
+        ({"MEMORY": "512"}, [f"{ONE}:mem=512mb"]),
         (
             {"NODES": "3", "PROCESSES": "7", "CPUS": "2", "MEMORY": "9"},
-            "1:ncpus=6:mpiprocs=3:ompthreads=2:mem=9mb+2:ncpus=4:mpiprocs=2:ompthreads=2:mem=9mb",
+            [
+                "select=1:ncpus=6:mpiprocs=3:ompthreads=2:mem=9mb+2:ncpus=4:mpiprocs=2:ompthreads=2:mem=9mb",
+                "place=scatter",
+            ],
         ),
-    ],
-)
-def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected: str) -> None:
-    options = server.options(pbs.start(**fields))
-    scatter = ["-l", "place=scatter"] if "NODES" in fields else []
-    assert options[options.index("-l") :] == ["-l", f"select={expected}", *scatter]
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"GPUS": "2"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=2"),
-        ({"GPUS": "1", "GPU_TYPE": "v100"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=1:gpu_type=v100"),
+        ({"GPUS": "2"}, [f"{ONE}:ngpus=2"]),
+        ({"GPUS": "1", "GPU_TYPE": "v100"}, [f"{ONE}:ngpus=1:gpu_type=v100"]),
         (
             {"CONSTRAINT": "arch=linux:switch=s-1", "MEMORY": "5"},
-            "1:ncpus=1:mpiprocs=1:ompthreads=1:mem=5mb:arch=linux:switch=s-1",
+            [f"{ONE}:mem=5mb:arch=linux:switch=s-1"],
         ),
         (
             {"PROCESSES": "3", "NODES": "2", "GPUS": "4"},
-            "1:ncpus=2:mpiprocs=2:ompthreads=1:ngpus=4+1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=4",
+            [
+                "select=1:ncpus=2:mpiprocs=2:ompthreads=1:ngpus=4+1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=4",
+                "place=scatter",
+            ],
         ),
-    ],
-)
-def test_resources_of_chunks(pbs: Target, server: Server, fields: dict[str, str], expected: str) -> None:
-    options = server.options(pbs.start(**fields))
-    assert f"select={expected}" in options
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
         ({"EXCLUSIVE": "true"}, ["select=1:ncpus=1", "place=exclhost"]),
         (
             {"EXCLUSIVE": "true", "NODES": "2"},
@@ -306,8 +275,18 @@ def test_resources_of_chunks(pbs: Target, server: Server, fields: dict[str, str]
         ({"EXCLUSIVE": "false"}, []),
     ],
 )
-def test_exclusive(pbs: Target, server: Server, fields: dict[str, str], expected: list[str]) -> None:
-    assert server.resources(pbs.start(**fields)) == expected
+def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected: list[str]) -> None:
+    options = [word for value in expected for word in ("-l", value)]
+    assert server.options(pbs.start(**fields)) == [
+        "-N",
+        "gpe_job",
+        "-f",
+        "-j",
+        "oe",
+        "-o",
+        "/dev/null",
+        *options,
+    ]
 
 
 def test_an_exclusive_job_keeps_the_select_of_a_sites_directive(pbs: Target, server: Server) -> None:
@@ -371,34 +350,12 @@ def test_a_hostile_value_is_refused_or_reaches_qsub_unchanged(
 
 @pytest.mark.parametrize("value", [v for v in VALUES if "/" not in v and not REFUSED.search(v)])
 def test_a_node_file_has_any_name(pbs: Target, server: Server, value: str) -> None:
-    (pbs.home / "nodes").write_text("n1\n")
-    pbs.environment["PBS_NODEFILE"] = str(pbs.home / "nodes")
-    job = pbs.start(NODE_FILE=value)
+    nodes = pbs.home / "node s"
+    nodes.write_text("n1\nn1\nn2\n")
+    pbs.environment["PBS_NODEFILE"] = str(nodes)
+    job = pbs.start(NODE_FILE=value, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'cat "$GPE_NODE_FILE"'))
     assert server.run(job) == 0
-    assert job.read(value) == "n1\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("QOS", "high"),
-        ("RESERVATION", "R1"),
-        ("CONSTRAINT", "bigmem"),
-        ("CONSTRAINT", "a=1:ncpus=9"),
-        ("CONSTRAINT", "a=$(id)"),
-        ("START_TIME", "1999-12-31T23:59"),
-        ("CONSTRAINT", "NCPUS=9"),
-        ("CONSTRAINT", "arch=linux:Mem=9gb"),
-        ("DEPENDENCY", "afterok:1[3].pbs0"),
-        ("DEPENDENCY", "afterok:1_3"),
-        ("ARRAY", "1,3"),
-        ("ARRAY", "5"),
-    ],
-)
-def test_what_pbs_has_not_is_refused(pbs: Target, name: str, value: str) -> None:
-    with pytest.raises(IncarnationError) as caught:
-        pbs.script("START", **{name: value})
-    assert name in str(caught.value)
+    assert job.read("stdout") == job.read(value) == "n1\nn1\nn2\n"
 
 
 def test_fewer_processes_than_nodes_are_refused(pbs: Target, server: Server) -> None:
@@ -446,6 +403,7 @@ def test_states(
     server.set(job, **attributes, comment="Not Running: a | b")
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
+    assert pbs.statuses("", JOB_ID="1") == {job.id: job.status()}
     assert pbs.statuses() == ({} if attributes["state"] == "F" else {job.id: job.status()})
 
 
@@ -526,12 +484,8 @@ def test_a_refused_start_is_no_older_job_of_that_directory(pbs: Target, server: 
     assert pbs.find(job.directory) == ""
 
 
-def test_hold_and_resume(pbs: Target, server: Server) -> None:
+def test_only_waiting_jobs_are_held(pbs: Target, server: Server) -> None:
     job = pbs.start()
-    assert pbs.ok("HOLD", JOB_ID=job.id) == ""
-    assert job.status().state == "HELD"
-    assert pbs.ok("RESUME", JOB_ID=job.id) == ""
-    assert job.status().state == "QUEUED"
     assert pbs.ok("RESUME", JOB_ID=job.id) == ""
     server.set(job, state="R")
     assert "only waiting jobs can be held" in pbs.fails("HOLD", JOB_ID=job.id)
@@ -617,19 +571,12 @@ def test_of_a_short_job_its_own_shell_tells_what_it_took(
         assert usage == {"elapsed": 3600, "cpu": 7200, "memory": 99999999 * 1024}
 
 
-@pytest.mark.parametrize("nohistory", [False, True])
-def test_a_job_that_pbs_has_forgotten_tells_by_its_directory(
-    pbs: Target, server: Server, nohistory: bool
-) -> None:
+def test_without_a_history_a_job_tells_by_its_directory(pbs: Target, server: Server) -> None:
     ended, removed, vanished = pbs.start(), pbs.start(), pbs.start()
     server.run(ended)
     pbs.ok("ABORT", JOB_ID=removed.id)
-    if nohistory:
-        server.write("nohistory", "")
-        server.set(vanished, state=None)
-    else:
-        for job in (ended, removed, vanished):
-            server.set(job, state=None)
+    server.write("nohistory", "")
+    server.set(vanished, state=None)
     assert outcome(ended.status()) == ("exited", "DONE", 0, None)
     assert outcome(removed.status()) == ("removed", "REMOVED", None, None)
     assert pbs.statuses("", JOB_ID="1") == {"1.pbs0": ended.status()}
@@ -650,7 +597,7 @@ def test_a_second_job_of_a_directory_runs_nothing(pbs: Target, server: Server) -
 
 QUEUED = ("Q", "QUEUED")
 HELD = ("H", "HELD")
-TASK = 'echo "$GPE_JOB_ID $GPE_ARRAY_ID $GPE_ARRAY_INDEX"; exit "$GPE_ARRAY_INDEX"'
+TASK = 'exit "$GPE_ARRAY_INDEX"'
 
 
 def start_array(pbs: Target, indices: str, text: str = TASK, **fields: str) -> Job:
@@ -661,14 +608,11 @@ def test_an_array_from_start_to_end(pbs: Target, server: Server) -> None:
     array = start_array(pbs, "0-6:3%2", REQUEUE="true")
     assert array.id == "1[].pbs0"
     assert server.options(array)[2:6] == ["-r", "y", "-J", "0-6:3%2"]
-    tasks = [get_task(array, index) for index in (0, 3, 6)]
+    tasks = [array.task(index) for index in (0, 3, 6)]
     assert [task.id for task in tasks] == ["1[0].pbs0", "1[3].pbs0", "1[6].pbs0"]
     assert pbs.find(array.directory) == array.id
-    assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == {task.id: QUEUED for task in tasks}
     process = server.begin(tasks[1])
     assert outcomes(pbs) == {tasks[0].id: QUEUED, tasks[1].id: ("R", "RUNNING"), tasks[2].id: QUEUED}
-    assert tasks[1].status().state == "RUNNING"
-    assert tasks[2].status().state == "QUEUED"
     assert server.end(tasks[1], process) == 3
     server.qstats()
     assert outcomes(pbs) == {tasks[0].id: QUEUED, tasks[1].id: ("F/93", "DONE"), tasks[2].id: QUEUED}
@@ -687,16 +631,13 @@ def test_an_array_from_start_to_end(pbs: Target, server: Server) -> None:
         assert [*pbs.statuses("", JOB_ID="1[3]")] == ["1[3].pbs0"]
         if not forgotten:
             server.set(array, state=None)
-    for task in tasks:
-        index = get_index(task)
-        assert array.read(f"stdout.{index}") == f"{task.id} {array.id} {index}\n"
 
 
 @pytest.mark.parametrize("nohistory", [False, True])
 def test_the_ends_of_tasks(pbs: Target, server: Server, nohistory: bool) -> None:
     text = 'case $GPE_ARRAY_INDEX in 2) kill -s KILL "$$" ;; 3) exit 3 ;; 5) exec sleep 60 ;; esac'
     array = start_array(pbs, "1-6", text)
-    tasks = [get_task(array, index) for index in range(7)]
+    tasks = [array.task(index) for index in range(7)]
     for task in tasks[1:4]:
         server.run(task)
     pbs.ok("ABORT", JOB_ID=tasks[4].id)
@@ -729,7 +670,7 @@ def test_the_ends_of_tasks(pbs: Target, server: Server, nohistory: bool) -> None
 
 def test_an_array_is_held_as_a_whole(pbs: Target, server: Server) -> None:
     array = start_array(pbs, "1-3")
-    tasks = [get_task(array, index) for index in (1, 2, 3)]
+    tasks = [array.task(index) for index in (1, 2, 3)]
     assert pbs.ok("HOLD", JOB_ID=array.id) == ""
     assert outcomes(pbs) == {task.id: HELD for task in tasks}
     assert tasks[0].status().state == "HELD"
@@ -745,29 +686,11 @@ def test_an_array_is_held_as_a_whole(pbs: Target, server: Server) -> None:
     assert outcomes(pbs)[tasks[1].id] == QUEUED
 
 
-def test_an_array_or_a_task_is_aborted(pbs: Target, server: Server) -> None:
-    array = start_array(pbs, "1-4")
-    tasks = [get_task(array, index) for index in (1, 2, 3, 4)]
-    assert server.run(tasks[0]) == 1
-    assert pbs.ok("ABORT", JOB_ID=tasks[1].id) == ""
-    assert outcomes(pbs)[tasks[1].id] == ("F/deleted", "REMOVED")
-    assert outcomes(pbs)[tasks[2].id] == QUEUED
-    for task in tasks[:2]:
-        assert "already ended" in pbs.fails("ABORT", JOB_ID=task.id)
-    assert pbs.ok("ABORT", JOB_ID=array.id) == ""
-    assert "already ended" in pbs.fails("ABORT", JOB_ID=array.id)
-    for state in (None, "F"):
-        assert [task.status().state for task in tasks] == ["DONE", "REMOVED", "REMOVED", "REMOVED"]
-        told = pbs.statuses("", JOB_ID=array.id)
-        assert [status.state for status in told.values()] == ["DONE", "REMOVED", "REMOVED", "REMOVED"]
-        server.set(array, state=state)
-
-
 def test_a_signal_for_an_array_reaches_the_tasks_that_run(pbs: Target, server: Server) -> None:
     text = "trap 'echo got; exit 5' USR1; echo up; while :; do sleep 0.01; done"
     array = start_array(pbs, "1-4", text)
     assert "only running jobs" in pbs.fails("SIGNAL", JOB_ID=array.id, SIGNAL="10")
-    tasks = [get_task(array, index) for index in (1, 2, 3)]
+    tasks = [array.task(index) for index in (1, 2, 3)]
     running = [server.begin(task) for task in tasks]
     for index in (1, 2, 3):
         while not (array.directory / f"stdout.{index}").exists() or array.read(f"stdout.{index}") != "up\n":
@@ -785,29 +708,17 @@ def test_an_array_whose_condition_cannot_hold_is_removed(pbs: Target, server: Se
     server.set(array, state="H", substate=22, holds="s")
     waiting = {"1[1].pbs0": ("H/22", "QUEUED"), "1[2].pbs0": ("H/22", "QUEUED")}
     assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == waiting
-    assert get_task(array, 1).status().state == "QUEUED"
+    assert array.task(1).status().state == "QUEUED"
     server.set(array, state="F", substate=92)
-    statuses = [*pbs.statuses("", JOB_ID=array.id).values(), get_task(array, 2).status()]
+    statuses = [*pbs.statuses("", JOB_ID=array.id).values(), array.task(2).status()]
     assert [status.id for status in statuses] == ["1[1].pbs0", "1[2].pbs0", "1[2].pbs0"]
     assert {(status.state, status.reason) for status in statuses} == {("REMOVED/DEPENDENCY", "DEPENDENCY")}
-
-
-def test_the_nodes_of_a_job(pbs: Target, server: Server) -> None:
-    nodes = pbs.home / "node s"
-    nodes.write_text("n1\nn1\nn2\n")
-    pbs.environment["PBS_NODEFILE"] = str(nodes)
-    job = pbs.start(NODE_FILE="it's", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'cat "$GPE_NODE_FILE"'))
-    assert server.run(job) == 0
-    assert job.read("stdout") == job.read("it's") == "n1\nn1\nn2\n"
 
 
 @pytest.mark.parametrize(
     ("code", "state"),
     [
-        *(
-            (code, "FAILED/NODE")
-            for code in (1, 2, 3, 4, 5, 6, 7, 10, 13, 14, 16, 17, 18, 20, 21, 22, 23, 30, 32)
-        ),
+        *((code, "FAILED/NODE") for code in (*range(1, 8), 10, 13, 14, 16, 17, 18, *range(20, 24), 30, 32)),
         *((code, "FAILED/PREEMPTED") for code in (11, 12, 15)),
         *((code, "FAILED/LIMIT") for code in (24, 25)),
         *((code, "FAILED/MEMORY") for code in (26, 27, 31)),

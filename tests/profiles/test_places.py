@@ -13,22 +13,16 @@ import pytest
 from tests.profiles.conftest import DASH, Job, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.profiles.conftest import Target
-
-
-@pytest.fixture
-def linux(target_of: Callable[[str], Target]) -> Target:
-    return target_of("linux")
 
 
 def start(target: Target, directory: Path) -> str:
     """Run START for a working directory that it must refuse, and give its words."""
     done = target.sh(target.script("START", "", directory, EXECUTABLE="true"))
     assert done.returncode == 73, done
-    assert not (directory / ".gpe/script").exists()
+    assert [*directory.glob(".gpe/*")] == []
     assert f"{directory} is not a safe directory for a job, because others can change this: " in done.stderr
     return done.stderr
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import DASH, quoted
+from tests.profiles.conftest import DASH, load_site, quoted
 from tests.profiles.test_words import Commands, leave, user, words
 
 if TYPE_CHECKING:
@@ -90,11 +90,11 @@ def sge(target_of: Callable[..., Target], commands: Commands) -> Target:
     return target_of("sge", commands.directory)
 
 
-def run(job: Job) -> int:
-    """Run a job's script as Grid Engine does."""
+def run(job: Job, index: str = "undefined", **variables: str) -> int:
+    """Run the script of a job or a task as Grid Engine does."""
     return subprocess.run(
         ["sh", ".gpe/script"],
-        env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": "undefined"},
+        env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": index, **variables},
         cwd=job.directory,
         check=False,
         capture_output=True,
@@ -124,27 +124,16 @@ def test_directives(sge: Target, commands: Commands) -> None:
         ({"PE_NODES": "mpi%-x", "NODES": "3", "PROCESSES": "7", "CPUS": "2"}, "-pe mpi6-x 18 "),
         ({"MEMORY": "100"}, "-l mem_free=100M "),
         ({"PE": "smp", "PROCESSES": "4", "MEMORY": "101"}, "-pe smp 4 -l mem_free=101M "),
-    ],
-)
-def test_resources(sge: Target, commands: Commands, fields: dict[str, str], expected: str) -> None:
-    sge.start(**fields)
-    (args,) = commands.args("qsub")
-    assert args.partition("/dev/null ")[2] == f"{expected}.gpe/script"
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"GPUS": "2"}, "-l gpu=2"),
-        ({"GPUS": "2", "GPU_TYPE": "a100", "PE": "smp", "CPUS": "4"}, "-pe smp 4 -l gpu=2 -l gpu_type=a100"),
-        ({"CONSTRAINT": "h=n1|n2,arch=lx-*"}, "-l h=n1|n2,arch=lx-*"),
-        ({"EXCLUSIVE": "true"}, "-l exclusive=true"),
+        ({"GPUS": "2"}, "-l gpu=2 "),
+        ({"GPUS": "2", "GPU_TYPE": "a100", "PE": "smp", "CPUS": "4"}, "-pe smp 4 -l gpu=2 -l gpu_type=a100 "),
+        ({"CONSTRAINT": "h=n1|n2,arch=lx-*"}, "-l h=n1|n2,arch=lx-* "),
+        ({"EXCLUSIVE": "true"}, "-l exclusive=true "),
         ({"EXCLUSIVE": "false"}, ""),
-        ({"START_TIME": "2037-12-31T23:58"}, "-a 203712312358"),
-        ({"START_TIME": "2037-12-31T23:59:30"}, "-a 203712312359.30"),
-        ({"NOTIFY": "me@example.org,you"}, "-M me@example.org,you -m ea"),
-        ({"NOTIFY": "me", "NOTIFY_EVENTS": "begin"}, "-M me -m b"),
-        ({"NOTIFY": "me", "NOTIFY_EVENTS": "fail,begin,end"}, "-M me -m abe"),
+        ({"START_TIME": "2037-12-31T23:58"}, "-a 203712312358 "),
+        ({"START_TIME": "2037-12-31T23:59:30"}, "-a 203712312359.30 "),
+        ({"NOTIFY": "me@example.org,you"}, "-M me@example.org,you -m ea "),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "begin"}, "-M me -m b "),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "fail,begin,end"}, "-M me -m abe "),
     ],
 )
 def test_fields_that_are_options(
@@ -152,7 +141,7 @@ def test_fields_that_are_options(
 ) -> None:
     sge.start(**fields)
     (args,) = commands.args("qsub")
-    assert args.partition("/dev/null ")[2] == f"{expected} .gpe/script".lstrip()
+    assert args.partition("/dev/null ")[2] == f"{expected}.gpe/script"
 
 
 @pytest.mark.parametrize(
@@ -188,38 +177,17 @@ def test_what_start_refuses(sge: Target, commands: Commands, fields: dict[str, s
     assert not (commands.directory / "qsub.args").exists()
 
 
-SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-    xmlns:idb="http://gpe.intel.com/idb" name="sge" extends="sge">
-  <osp:UspaceRoot>/scratch</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
-  <idb:Template>
-    <idb:Field name="PE" isSettable="false"><idb:Value>smp</idb:Value></idb:Field>
-    <idb:Field name="MEMORY_RESOURCE" isSettable="false"><idb:Value>h_vmem</idb:Value></idb:Field>
-    <idb:Field name="MEMORY_PER" isSettable="false"><idb:Value>slot</idb:Value></idb:Field>
-  </idb:Template>
-</osp:Profile>
-"""
-
-
-def test_a_site_says_what_is_its_own(sge: Target, commands: Commands, tmp_path: Path) -> None:
-    from osprofile.profile.repository import Repository
-    from tests.profiles.conftest import PROFILES
-
-    (tmp_path / "site" / "sge").mkdir(parents=True)
-    (tmp_path / "site" / "sge" / "profile.xml").write_text(SITE)
-    sge.profile = Repository([tmp_path / "site", PROFILES]).load("sge")
+def test_a_site_says_what_is_its_own(sge: Target, commands: Commands) -> None:
+    sge.profile = load_site("sge", PE="smp", MEMORY_RESOURCE="h_vmem", MEMORY_PER="slot")
     sge.start(PROCESSES="4", MEMORY="101")
     assert commands.args("qsub")[0].endswith("-pe smp 4 -l h_vmem=26M .gpe/script")
 
 
-def test_the_id_of_an_array_has_no_tasks(sge: Target, commands: Commands) -> None:
+def test_an_array_has_an_id_without_tasks_and_directories_for_them(sge: Target, commands: Commands) -> None:
     commands.set("qsub", "a warning\n7.2-10:4\n")
-    assert sge.start(ARRAY="2-10:4%3").id == "7"
-    assert commands.args("qsub")[0].endswith(" -tc 3 .gpe/script")
-
-
-def test_every_task_has_a_directory_before_it_begins(sge: Target, commands: Commands) -> None:
-    commands.set("qsub", "7.2-10:4\n")
     job = sge.start(ARRAY="2-10:4%3")
+    assert job.id == "7"
+    assert commands.args("qsub")[0].endswith(" -tc 3 .gpe/script")
     assert {path.name for path in (job.directory / ".gpe/tasks").iterdir()} == {"2", "6", "10"}
 
 
@@ -234,23 +202,13 @@ def test_a_refused_array_leaves_no_tasks_to_the_next_job(sge: Target, commands: 
     assert not (job.directory / ".gpe/tasks").exists()
 
 
-def run_task(job: Job, index: int) -> None:
-    subprocess.run(
-        ["sh", ".gpe/script"],
-        env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": str(index)},
-        cwd=job.directory,
-        check=False,
-        capture_output=True,
-    )
-
-
 def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     """What qstat lists is first, then what a task left; one qacct tells the ends of those that left nothing."""
     commands.set("qsub", "7.1-12:1\n")
     text = "case $GPE_ARRAY_INDEX in 1) exit 3 ;; 2 | 3 | 4) kill -s KILL $$ ;; esac"
     job = sge.start(ARRAY="1-12", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text))
     for index in range(1, 6):
-        run_task(job, index)
+        run(job, str(index))
     pending = {"id": "7", "queue": "", "kind": "pending"}
     commands.set(
         "qstat",
@@ -296,7 +254,7 @@ def test_tasks_that_left_their_ends_need_no_accounting(sge: Target, commands: Co
     commands.set("qsub", "7.1-3:1\n")
     job = sge.start(ARRAY="1-3", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'exit "$GPE_ARRAY_INDEX"'))
     for index in (1, 2, 3):
-        run_task(job, index)
+        run(job, str(index))
     assert [status.exit for status in sge.statuses("", JOB_ID="7").values()] == [1, 2, 3]
     assert not (commands.directory / "qacct.args").exists()
 
@@ -318,16 +276,8 @@ def test_the_file_of_nodes(
     hosts = commands.directory / "hosts"
     hosts.write_text("".join(f"{line} all.q@x UNDEFINED\n" for line in slots.split(",") if line))
     job = sge.start(PE="smp", PE_NODES="mpi", NODE_FILE="nodes", **fields)
-    env = {**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": "undefined"}
-    if slots:
-        env["PE_HOSTFILE"] = str(hosts)
-    subprocess.run(["sh", ".gpe/script"], env=env, cwd=job.directory, check=False, capture_output=True)
+    run(job, **({"PE_HOSTFILE": str(hosts)} if slots else {}))
     assert job.read("nodes").split() == expected.split()
-
-
-def words_of(job: Job) -> tuple[object, ...]:
-    status = job.status()
-    return (status.word, status.state, status.exit, status.signal)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +293,8 @@ def test_the_job_tells_that_its_processor_time_is_used_up(
 ) -> None:
     job = sge.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), CPUTIME=limit)
     run(job)
-    assert words_of(job) == expected
+    status = job.status()
+    assert (status.word, status.state, status.exit, status.signal) == expected
 
 
 STATES = {
@@ -485,15 +436,17 @@ def test_what_the_job_left(
     assert (status.word, status.state, status.exit, status.signal) == expected
 
 
+def say_of_a_job(commands: Commands, said: str) -> None:
+    """Let qstat -j, which is asked for one job, say this."""
+    qstat = commands.directory / "qstat"
+    answer = f'[ "$1" != -j ] || {{ echo "{said}"; exit; }}\ncat'
+    qstat.write_text(qstat.read_text().replace("cat", answer, 1))
+
+
 def test_an_error_state_has_a_reason(sge: Target, commands: Commands) -> None:
     commands.set("qstat", listed({"id": "7", "state": "Eqw", "queue": ""}))
     said = "error reason          1:      11/21/2026 12:28:22 [1:2]: error: can't chdir to /x"
-    with (commands.directory / "qstat").open("a") as file:
-        file.write("\n")
-    script = (commands.directory / "qstat").read_text()
-    (commands.directory / "qstat").write_text(
-        script.replace("cat", f'[ "$1" != -j ] || {{ echo "{said}"; exit; }}\ncat', 1)
-    )
+    say_of_a_job(commands, said)
     line = "7 Eqw reason=11/21/2026 12:28:22 [1:2]: error: can't chdir to /x (as it is, it will not start)\n"
     assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == line
     assert words(sge) == {"7": ("Eqw", "HELD", None, None)}
@@ -501,11 +454,8 @@ def test_an_error_state_has_a_reason(sge: Target, commands: Commands) -> None:
 
 def test_a_held_job_says_what_it_waits_for(sge: Target, commands: Commands) -> None:
     commands.set("qstat", listed({"id": "7", "state": "hqw", "queue": ""}))
-    script = (commands.directory / "qstat").read_text()
     said = "jid_predecessor_list (req): 5,6\njid_predecessor_list:       6"
-    (commands.directory / "qstat").write_text(
-        script.replace("cat", f'[ "$1" != -j ] || {{ echo "{said}"; exit; }}\ncat', 1)
-    )
+    say_of_a_job(commands, said)
     assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 hqw reason=waits for the end of 6\n"
 
 
@@ -553,10 +503,7 @@ def test_what_grid_engine_tells_of_usage(sge: Target, commands: Commands) -> Non
     assert sge.ok("USAGE", JOB_ID="7") == "7 exited exit=0 elapsed=10.01 cpu=2.02 memory=209715200\n"
     commands.set("qstat", listed({"id": "7", "state": "r"}))
     usage = "usage         1:            cpu=1:00:01:02, mem=0.3 GB s, io=0.0 GB, vmem=N/A, maxvmem=209.707M"
-    script = (commands.directory / "qstat").read_text()
-    (commands.directory / "qstat").write_text(
-        script.replace("cat", f'[ "$1" != -j ] || {{ echo "{usage}"; exit; }}\ncat', 1)
-    )
+    say_of_a_job(commands, usage)
     assert sge.ok("USAGE", JOB_ID="7") == "7 r cpu=86462 memory=219893727\n"
 
 
@@ -568,6 +515,3 @@ def test_several_jobs_are_one_query(sge: Target, commands: Commands) -> None:
         ("5", "RUNNING", None), ("6", "QUEUED", None), ("7", "DONE", 4),
     ]  # fmt: skip
     assert len(commands.args("qstat")) == 1
-    commands.set("qstat", stderr="error: unable to contact qmaster\n", code=1)
-    done = sge.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS="5 7")
-    assert (done.returncode, done.stdout) == (2, "")

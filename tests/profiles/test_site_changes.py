@@ -305,14 +305,3 @@ def test_another_directory_for_jobs(site: Site) -> None:
     site.change("slurm", "", root=str(site.tmp_path / "scratch"), is_field=False)
     directory = working_directory(site.target.profile, "me", "1")
     assert directory == f"{site.tmp_path}/scratch/me/1"
-
-
-@pytest.mark.parametrize("text", ["exit 3", ". /no/such/file || :"])
-def test_a_setup_that_ends_the_shell_is_recorded(site: Site, text: str) -> None:
-    site.change(
-        "slurm",
-        f'    <idb:Field name="SITE_SETUP" isSettable="false"><idb:Value>{text}</idb:Value></idb:Field>',
-    )
-    script = site.submit(EXECUTABLE="echo", ARGUMENTS="run")
-    assert script.run() != 0
-    assert not (script.directory / "stdout").exists()

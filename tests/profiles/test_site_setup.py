@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.profile.repository import Repository
-from tests.profiles.conftest import PROFILES, Target, quoted
+from tests.profiles.conftest import Target, load_site, quoted
 from tests.profiles.test_arrays import all_ended, wait_for
 from tests.waiting import wait_for_file
 
@@ -18,16 +17,6 @@ if TYPE_CHECKING:
     from tests.profiles.conftest import Job
 
 SHELLS = ["dash", "bash", "busybox", "ksh", "mksh", "yash", "zsh"]
-PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
-             xmlns:ext="urn:osprofile:extension" name="site" extends="linux">
-  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-  <idb:Template>
-    <idb:Field name="SITE_SETUP" isSettable="false"><idb:Value><![CDATA[{setup}]]></idb:Value></idb:Field>
-    <idb:Field name="SITE_CLEANUP" isSettable="false"><idb:Value><![CDATA[{cleanup}]]></idb:Value></idb:Field>
-  </idb:Template>
-</osp:Profile>
-"""
 
 
 class Site:
@@ -41,8 +30,7 @@ class Site:
         (tmp_path / "bin" / "sh").symlink_to(shutil.which(shell) or shell)
 
     def target(self, setup: str = "", cleanup: str = "") -> Target:
-        (self.tmp_path / "site.xml").write_text(PROFILE.format(setup=setup, cleanup=cleanup))
-        profile = Repository([self.tmp_path, PROFILES], use_standard_path=False).load("site")
+        profile = load_site("linux", SITE_SETUP=setup, SITE_CLEANUP=cleanup)
         home, programs = self.tmp_path / "home", self.tmp_path / "bin"
         shell = str(programs / "sh")  # busybox is a shell by this name
         return Target(profile, shell, home, self.tmp_path / "jobs", path=[programs])

@@ -114,6 +114,7 @@ def tell_start_to_end(system: System) -> None:
     assert job.read("stdout").splitlines() == [f"{job.id} a 'b'", str(directory)]
     assert (job.read("stderr"), job.read(".gpe_exit_status")) == ("err\n", "3\n")
     target.fails("ABORT", JOB_ID=job.id)
+    assert not (directory / ".gpe/removed").exists()
     assert job.status() == status
 
 
@@ -333,6 +334,7 @@ def tell_starts_at_the_same_time(system: System) -> None:
     with ThreadPoolExecutor(3) as pool:
         jobs = [*pool.map(lambda _: system.target.start(directory, **script("echo run >> log")), range(3))]
     assert len({job.id for job in jobs}) == 1
+    assert [*directory.glob(".gpe/script.[0-9]*")] == []
     if isinstance(system, StandIn):
         assert system.count() == 1
         system.begin(jobs[0])
@@ -528,7 +530,7 @@ def test_story(make: Callable[[str], System], name: str, title: str) -> None:
         STORIES[title][0](system)
 
 
-@pytest.mark.parametrize("name", ["pbs", "slurm", "lsf", "sge", "torque"])
+@pytest.mark.parametrize("name", ["linux", "pbs", "slurm", "lsf", "sge", "torque"])
 def test_a_day_that_no_month_has_is_refused(make: Callable[[str], System], name: str) -> None:
     words = "START: START_TIME 2027-02-30T10:00 is no time that exists here\n"
     target = make(name).target

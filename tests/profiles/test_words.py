@@ -428,6 +428,16 @@ CLUSTER_ANSWERS = {
 }
 
 
+def run_on(slurm: Target, cluster: str, template: str, variation: str = "", **fields: str) -> str:
+    """Run the script of a template for a cluster."""
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": cluster}
+    found = incarnate(slurm.profile, template, variation=variation, fields=fields, context=context)
+    slurm.deploy(found.static_scripts)
+    done = slurm.sh(found.text)
+    assert (done.returncode, done.stderr) == (0, ""), template
+    return done.stdout
+
+
 def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:
     for name, answer in CLUSTER_ANSWERS.items():
         commands.set(name, answer)
@@ -435,18 +445,10 @@ def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:
         note = 'echo "$SLURM_CLUSTERS/$SBATCH_CLUSTERS" >> "$0.cluster"\ncat'
         program.write_text(program.read_text().replace("cat", note, 1))
 
-    def run(template: str, variation: str = "", **fields: str) -> str:
-        context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": "c1"}
-        found = incarnate(slurm.profile, template, variation=variation, fields=fields, context=context)
-        slurm.deploy(found.static_scripts)
-        done = slurm.sh(found.text)
-        assert (done.returncode, done.stderr) == (0, "")
-        return done.stdout
-
-    assert run("GET_JOB_STATUS", JOB_ID="5") == "5 RUNNING host=n1\n"
-    assert run("GET_JOB_STATUS", "ALL") == "5 RUNNING host=n1\n"
-    assert run("LIST_NODES") == "n1 idle\n"
-    assert run("START") == "6\n"
+    assert run_on(slurm, "c1", "GET_JOB_STATUS", JOB_ID="5") == "5 RUNNING host=n1\n"
+    assert run_on(slurm, "c1", "GET_JOB_STATUS", "ALL") == "5 RUNNING host=n1\n"
+    assert run_on(slurm, "c1", "LIST_NODES") == "n1 idle\n"
+    assert run_on(slurm, "c1", "START") == "6\n"
     told = {name: {*(commands.directory / f"{name}.cluster").read_text().split()} for name in CLUSTER_ANSWERS}
     assert told == {"squeue": {"c1/"}, "sinfo": {"c1/"}, "sbatch": {"/c1"}}
     # a job of the same id on another cluster has a link of its own
@@ -473,11 +475,7 @@ def test_actions_on_a_cluster_of_several(slurm: Target, commands: Commands, job:
 
     def run(template: str, state: str, **fields: str) -> None:
         (commands.directory / "squeue.out").write_text(f"CLUSTER: c1_a\n{job} {state}\n")
-        context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": "c1_a"}
-        found = incarnate(slurm.profile, template, fields={"JOB_ID": job, **fields}, context=context)
-        slurm.deploy(found.static_scripts)
-        done = slurm.sh(found.text)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), template
+        assert run_on(slurm, "c1_a", template, JOB_ID=job, **fields) == ""
 
     run("HOLD", "PENDING")
     run("RESUME", "PENDING")

@@ -44,7 +44,7 @@ oarsub)
 oarstat)
   echo 'Use of uninitialized value $str in substitution (s///) at /usr/share/perl5/OAR/Tools.pm line 283.' >&2
   case "$1 $2 ${3%%[0-9(]*}" in
-  '-f -u ') show '$4 !~ /Terminated|Error/' ;;
+  '-f -u ') show '$4 !~ /^(Terminated|Error)$/' ;;
   '-f --array ') show "\$2 == $3" ;;
   '-f --sql array_id = ') show "\$2 == ${3##* }" ;;
   '-f --sql array_id IN ') ids=${3#*\(} && echo "${ids%\)}" > asked.sql && show "\",${ids%\)},\" ~ \",\" \$2 \",\"" ;;
