@@ -78,7 +78,6 @@ def test_states(target_of: Callable[..., Target], tmp_path: Path, name: str, wor
     assert (status.state, status.exit, status.signal) == told
     is_listed = system.is_all_with_ended or told[0] not in ENDED
     assert system.target.statuses().get(job.id) == (status if is_listed else None)
-    # of a job that was cancelled by another command than ABORT, the profile `flux` believes the job
-    if "/" in told[0] or (told[0] == "REMOVED" and name != "flux"):
+    if "/" in told[0] or told[0] == "REMOVED":
         (job.directory / ".gpe_exit_status").write_text("143\n")
         assert job.status().state == told[0]
