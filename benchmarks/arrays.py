@@ -63,7 +63,9 @@ class Watched:
     async def _watch(self, array: str) -> None:
         self._write_states(0)
         if array:
-            record = self._store.begin_submission(self._target.name, "/d", script="", array=array)
+            (record,) = self._store.begin_submissions(
+                self._target.name, [("/d", {"script": "", "array": array})]
+            )
             self._store.record_job_id(record.number, "1", dict(enumerate(self._ids, 1)))
             await self._target.watch("1")
         for job_id in self._ids if not array else ():

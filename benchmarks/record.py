@@ -101,7 +101,8 @@ class Record:
         """Record a submission and its end."""
         self._store.prune_ended_jobs(0.0)
         number = next(self._numbers)
-        record = self._store.begin_submission("bench", f"/s{number}", script="s" * 2000, key=f"s{number}")
+        values = {"script": "s" * 2000, "key": f"s{number}"}
+        (record,) = self._store.begin_submissions("bench", [(f"/s{number}", values)])
         self._store.record_job_id(record.number, f"s{number}")
 
     def find(self) -> None:

@@ -20,12 +20,9 @@ BUNDLED = sorted(p.parent.name for p in Path(get_bundled_directory()).glob("*/pr
 
 
 @pytest.mark.hunt(3)
-@pytest.mark.parametrize("parent", BUNDLED)
-@pytest.mark.parametrize("own_name", [False, True])
-def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool) -> None:
+@pytest.mark.parametrize(("parent", "name"), [*((name, "mysite") for name in BUNDLED), ("slurm", "slurm")])
+def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, name: str) -> None:
     """As processes, in an empty home: new, lint, START."""
-    name = parent if own_name else "mysite"
-
     run = partial(run_process, cwd=tmp_path, HOME=str(tmp_path))
     profiles = ".config/osprofile/profiles"
     made = run("new", name, "--extends", parent, "-o", f"~/{profiles}")
