@@ -72,6 +72,14 @@ def is_oar_up() -> bool:
     return False
 
 
+def is_flux_up() -> bool:
+    """Return whether the instance of Flux answers: its socket stays where it has ended."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+        connection.connect("/run/flux-lab/socket")
+        return True
+    return False
+
+
 @pytest.fixture
 def root() -> Iterator[Path]:
     root = Path("/var/tmp", USER, f"stories-{uuid.uuid4().hex[:8]}")
@@ -92,7 +100,7 @@ def root() -> Iterator[Path]:
 def test_story(root: Path, name: str, title: str) -> None:
     if name == "oar" and not is_oar_up():
         pytest.skip("OAR is not up here: make lab OAR=1 installs and starts it")
-    if name == "flux" and not Path("/run/flux-lab/socket").exists():
+    if name == "flux" and not is_flux_up():
         pytest.skip("Flux is not up here: make lab FLUX=1 builds and starts it")
     shell = SHELLS.get(name, "exec sh -s")
     profile = Repository([PROFILES]).load(name)

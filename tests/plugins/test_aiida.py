@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -41,6 +42,16 @@ HOSTILE = [
     *(value for value in site.HOSTILE if value and "\n" not in value),
     "a\r#OSPROFILE --queue=b", "\t", "\N{LINE SEPARATOR}\N{NO-BREAK SPACE}x", "{}",
 ]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def event_loop() -> Iterator[None]:
+    """Give AiiDA an event loop: it would make one, and never close it."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture(autouse=True)
