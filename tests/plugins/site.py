@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.strategies import document, template
+
 ROOT = Path(__file__).parents[2]
 HOSTILE = [
     "a b", "it's", '"', "$(touch canary)", "`touch canary`", "; touch canary #", "&& touch canary", "| touch canary",
@@ -18,10 +20,6 @@ def write_profile(directory: Path, shell: str) -> str:
     """Write a profile that runs its scripts with another shell command; return its name."""
     profile = directory / "profiles/other/profile.xml"
     profile.parent.mkdir(parents=True, exist_ok=True)
-    profile.write_text(
-        '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"'
-        ' name="other" extends="linux"><osp:UspaceRoot>/var/tmp</osp:UspaceRoot>'
-        '<osp:Delimiter>/</osp:Delimiter><idb:Template name="SHELL"><idb:Invocation name="">'
-        f"<idb:Body>{shell}</idb:Body></idb:Invocation></idb:Template></osp:Profile>"
-    )
+    content = template("SHELL", shell)
+    profile.write_text(document(content, name="other", extends="linux", root="/var/tmp"))
     return "other"

@@ -1,4 +1,4 @@
-"""A directory for a daemon of its own; coroutine functions among the tests are run to their end."""
+"""A directory for a daemon of its own, and profiles."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.jobs.conftest import toy
+from tests.strategies import document
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["toy"]
-PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
-  xmlns:idb="http://gpe.intel.com/idb" xmlns:ext="urn:osprofile:extension" name="{name}" extends="{extends}">
-  <osp:UspaceRoot>{root}</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
-  {content}
-</osp:Profile>
-"""
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the daemon's directory, a home and a record of its own."""
+    """Return the daemon's directory, a home with a record of its own."""
     for name in ("HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -37,5 +32,5 @@ def write_profile(
 ) -> None:
     """Write a profile that extends another one by some content."""
     (directory / name).mkdir(parents=True)
-    text = PROFILE.format(name=name, extends=extends, root=root, content=content)
+    text = document(content, name=name, extends=extends, root=str(root))
     (directory / name / "profile.xml").write_text(text)

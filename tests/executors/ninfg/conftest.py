@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.executors.ninfg.client import Client
+from tests.strategies import document
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-PROFILE = """\
-<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
-  xmlns:ext="urn:osprofile:extension" name="{name}" extends="{extends}">
-  <osp:UspaceRoot>{root}</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-{content}</osp:Profile>
-"""
 # ssh as far as a profile's SHELL needs it
 SSH = """\
 #!/bin/sh
@@ -64,7 +58,7 @@ class Machine:
 
     def add(self, name: str, content: str = "", extends: str = "linux") -> None:
         """Add a profile to the search path."""
-        text = PROFILE.format(name=name, extends=extends, root=self.jobs, content=content)
+        text = document(content, name=name, extends=extends, root=str(self.jobs))
         (self.root / "profiles" / f"{name}.xml").write_text(text)
 
     @property

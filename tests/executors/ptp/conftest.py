@@ -12,18 +12,12 @@ import pytest
 
 from tests.executors.ninfg.conftest import processes
 from tests.executors.ptp.live import Live
+from tests.strategies import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-PROFILE = """\
-<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
-  xmlns:ext="urn:osprofile:extension" name="{name}" extends="linux">
-  <osp:UspaceRoot>{root}</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
-{content}</osp:Profile>
-"""
 LISTING = """\
   <idb:Template name="LIST_{template}">
     <idb:Invocation name=""><idb:Body>cat -- "${{SIM:?}}/{file}"</idb:Body></idb:Invocation>
@@ -84,7 +78,7 @@ class Place:
     def add(self, name: str, content: str = "") -> Path:
         """Add a profile."""
         path = self.root / "profiles" / f"{name}.xml"
-        path.write_text(PROFILE.format(name=name, root=self.root / "jobs", content=content))
+        path.write_text(document(content, name=name, extends="linux", root=str(self.root / "jobs")))
         return path
 
     def simulate(self, **files: str) -> None:
