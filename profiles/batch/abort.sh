@@ -44,10 +44,15 @@ note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
   rm -f "$gpe_dir/.gpe/removed" # it has ended by itself, just before
   [ "$1" != "$id" ] || fail "job $id has already ended"
 }
-ends_by_note() { # has the job found the note as it began, and ended?
+# Has the job found the note as it began, and ended? It leaves no exit status then, or 143 if the
+# program's own shell found the note.
+ends_by_note() {
   [ -n "$noted" ] || return
   for task in $noted; do
-    gpe_job_dir "$task" && [ ! -e "$gpe_dir/.gpe_exit_status" ] || return
+    gpe_job_dir "$task" || return
+    gpe_rc=143
+    [ ! -e "$gpe_dir/.gpe_exit_status" ] || read -r gpe_rc < "$gpe_dir/.gpe_exit_status"
+    [ "$gpe_rc" = 143 ] || return
   done
   read_jobs && [ -z "$(print_live)" ]
 }

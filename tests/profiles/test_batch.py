@@ -240,24 +240,35 @@ def flux(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
     return make_system("flux", target_of, tmp_path / "commands").target
 
 
-@pytest.mark.parametrize("has_begun", [False, True])
-def test_flux_a_job_that_ends_while_it_is_cancelled(flux: Target, has_begun: bool) -> None:
-    """The batch system refuses it then. It ends by itself, or because it finds ABORT's note as it begins."""
+@pytest.mark.parametrize(
+    ("ends_by", "is_removed"),
+    [
+        ("echo 0 > .gpe_exit_status", False),
+        ("sh .gpe/script", True),
+        # the note comes after the job has begun, and before its program has
+        (
+            "mv .gpe/removed note; sed -i '/^gpe_begin_job/a mv note .gpe/removed' .gpe/script; sh .gpe/script",
+            True,
+        ),
+    ],
+    ids=["by itself", "as it begins", "as its program begins"],
+)
+def test_flux_a_job_that_ends_while_it_is_cancelled(flux: Target, ends_by: str, is_removed: bool) -> None:
+    """The batch system refuses it then. It ends by itself, or because it finds ABORT's note."""
     job = flux.start()
     steps = [
-        f"cd '{job.directory}' || exit",
-        "echo 0 > .gpe_exit_status"
-        if has_begun
-        else f"FLUX_STANDIN_JOB={job.id} sh '{flux.path[0]}/script.{job.id}'",
+        f"cd '{job.directory}' && mkdir once || exit",  # ABORT tries twice
+        f"export FLUX_STANDIN_JOB={job.id}",
+        ends_by,
         f"echo '{job.id} FAILED 16 143' > '{flux.path[0]}/jobs'",
     ]
     (flux.path[0] / "late").write_text("\n".join(steps))
-    if has_begun:
-        assert "is inactive" in flux.fails("ABORT", JOB_ID=job.id)
-        assert (job.status().state, job.status().exit) == ("DONE", 0)
-    else:
+    if is_removed:
         assert flux.ok("ABORT", JOB_ID=job.id) == ""
         assert job.status().state == "REMOVED"
+    else:
+        assert "is inactive" in flux.fails("ABORT", JOB_ID=job.id)
+        assert (job.status().state, job.status().exit) == ("DONE", 0)
 
 
 def test_flux_fields(flux: Target) -> None:
