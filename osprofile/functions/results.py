@@ -125,18 +125,11 @@ def explain_end(
         return osprofile.NoResultError(message, job_id=status.job_id)
     output, runs = _read_traces(session, task, status)
     task.runs += runs
-    cause, told = None, ""
-    if status.state is osprofile.JobState.LOST:
-        cause, told = LOST, "the batch system no longer knows it"
-    elif status.cause is not None:
-        cause, told = str(status.cause), status.cause.description
-    end = f"exit code {status.exit_code}" if status.exit_code is not None else str(status.state)
-    if status.signal is not None:
-        end += f", signal {status.signal}"
-    details = [end, told, status.reason]
+    cause = LOST if status.state is osprofile.JobState.LOST else status.cause and str(status.cause)
+    details = [status.describe_end(), status.reason]
     if runs > 1:
         details.append(f"this was its run {runs}, after a requeue")
-    message = f"{job} ended without a result ({'; '.join(filter(None, details))})"
+    message = f"{job} has no result: {'; '.join(filter(None, details))}"
     if output:
         message += f"; the end of its stderr:\n{output}"
     hint = _HINTS.get(cause or "", "")

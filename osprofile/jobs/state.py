@@ -84,6 +84,13 @@ _CAUSE_TEXTS: Final = {
     EndCause.SIGNAL: ("a signal killed it", "signal"),
 }
 
+_END_TEXTS: Final = {
+    JobState.DONE: "it ended, but its exit code is not known",
+    JobState.FAILED: "the batch system ended it",
+    JobState.REMOVED: "it was removed",
+    JobState.LOST: "the batch system no longer knows it, and it left no exit code",
+}
+
 TERMINAL_STATES: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
 """The states that no other state can follow."""
 _LIMIT_CAUSES: Final = frozenset({EndCause.TIME, EndCause.MEMORY, EndCause.LIMIT})
@@ -182,6 +189,16 @@ class JobStatus(NamedTuple):
     def has_failed(self) -> bool:
         """Whether it has failed, by a cause from outside or by the exit code of its program."""
         return self.state in {JobState.FAILED, JobState.LOST} or bool(self.exit_code)
+
+    def describe_end(self) -> str:
+        """Return how the job ended, as in "it ended with exit code 3"; empty if it has not ended."""
+        if self.cause is not None and self.cause is not EndCause.SIGNAL:
+            return self.cause.description
+        if self.state is JobState.FAILED and self.signal is not None:
+            return f"signal {self.signal} killed it"
+        if self.state is JobState.DONE and self.exit_code is not None:
+            return f"it ended with exit code {self.exit_code}"
+        return _END_TEXTS.get(self.state, "")
 
 
 @final

@@ -6,16 +6,8 @@ __all__ = ["describe_end", "format_error"]
 
 
 def describe_end(status: osprofile.JobStatus) -> str:
-    """Return how a job ended, as the rest of a sentence about it."""
-    if status.state is osprofile.JobState.DONE:
-        return f"ended with exit code {status.exit_code}"
-    details = [
-        f"signal {status.signal}" if status.signal is not None else "",
-        "over a limit" if status.limit_exceeded else "",
-        status.reason,
-    ]
-    text = ", ".join(filter(None, details))
-    return f"is {status.state}" + (f" ({text})" if text else "")
+    """Return how a job ended, with the batch system's own words."""
+    return f"{status.describe_end()} ({status.reason})" if status.reason else status.describe_end()
 
 
 def format_error(error: osprofile.OSProfileError) -> str:

@@ -320,10 +320,11 @@ def convert_status(status: osprofile.JobStatus) -> JobStatus | None:
         state, timestamp = states[status.state]
     else:
         return None
+    has_exited = status.state is osprofile.JobState.DONE and status.exit_code is not None
     return JobStatus(
         state,
         time=timestamp,
-        message=status.reason or _explain_failure(status),
+        message=status.reason or ("" if has_exited else status.describe_end()) or None,
         exit_code=_get_exit_code(status),
         metadata={"nativeId": status.job_id, "nativeState": status.native_state},
     )
@@ -334,19 +335,6 @@ def _get_exit_code(status: osprofile.JobStatus) -> int | None:
     if status.signal is not None:
         return 128 + status.signal
     return status.exit_code if status.state is osprofile.JobState.DONE else None
-
-
-def _explain_failure(status: osprofile.JobStatus) -> str | None:
-    """Return why a job has failed, if its program does not say so by an exit code."""
-    if status.state is osprofile.JobState.LOST:
-        return "the batch system no longer knows the job, and it left no exit code"
-    if status.state is osprofile.JobState.DONE and status.exit_code is None:
-        return "the job ended, and its exit code is not known"
-    if status.state is not osprofile.JobState.FAILED:
-        return None
-    if status.cause not in {None, osprofile.EndCause.SIGNAL}:
-        return status.cause.description
-    return "the batch system ended it" if status.signal is None else f"signal {status.signal} ended it"
 
 
 @contextlib.contextmanager

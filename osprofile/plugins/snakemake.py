@@ -330,7 +330,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             self.report_job_success(info)
             return
         log = info.aux["log"]
-        message = f"Job {info.external_jobid} of profile {self._profile_name} {describe_end(status)}. Its output is in {log}."
+        message = f"Job {info.external_jobid} of profile {self._profile_name}: {describe_end(status)}. Its output is in {log}."
         self.report_job_error(info, msg=f"{message} ", aux_logs=[log])
 
     def report_job_error(self, job_info: SubmittedJobInfo, msg: str | None = None, **details: Any) -> None:  # noqa: ANN401  # as in the base class

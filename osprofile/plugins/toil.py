@@ -314,7 +314,7 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
         end = _convert_end(job.id, status, job.fields.get("WALLTIME"))
         if end.exitStatus != 0 and not job.is_killed:
             log.warning(
-                "Job %s, which is job %s of profile %s, %s. Its output is in %s and %s.",
+                "Job %s, which is job %s of profile %s: %s. Its output is in %s and %s.",
                 job.id, job.native_id, self._profile_name, describe_end(status),
                 job.fields["STDOUT"], job.fields["STDERR"],
             )  # fmt: skip

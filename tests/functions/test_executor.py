@@ -325,7 +325,9 @@ def test_no_result(machine: Machine) -> None:
         tasks = executor.submit_many(lambda n: n or leave(), range(2))
         error = get_failure(left)
         assert (error.job_id, error.cause, error.output) == (left.job.id, None, "the last words")
-        assert "ended without a result (exit code 4); the end of its stderr:\nthe last words" in str(error)
+        assert "has no result: it ended with exit code 4; the end of its stderr:\nthe last words" in str(
+            error
+        )
         error = get_failure(tasks[0])
         assert (error.job_id, error.output) == (tasks[0].job.id, "the last words")
         assert tasks[1].result() == 1

@@ -210,7 +210,7 @@ rule b:
     )
     output = workflow.run("b.txt", exit_code=1)
     [record] = workflow.records()
-    assert f"Job {record.status.job_id} of profile linux ended with exit code 1." in output
+    assert f"Job {record.status.job_id} of profile linux: it ended with exit code 1." in output
     assert "wrong-42" in Path(find_log(output)).read_text()
 
 
@@ -239,7 +239,7 @@ rule bad:
     assert workflow.read("good.txt") == "good\n"
     assert not (workflow.directory / "bad.txt").exists()
     [job_id] = [record.status.job_id for record in workflow.records() if record.status.exit_code != 0]
-    assert f"Job {job_id} of profile linux ended with exit code 1." in output
+    assert f"Job {job_id} of profile linux: it ended with exit code 1." in output
     assert "Error in rule bad:" in output
     assert "wrong-42" in Path(find_log(output)).read_text()
 
@@ -248,8 +248,8 @@ rule bad:
     ("resources", "command", "end"),
     [
         ("runtime=5", "kill -KILL $PPID; sleep 600", "signal 9|exit code 137"),
-        ("osprofile_walltime=1", "sleep 600", "is FAILED (over a limit"),
-        ("runtime=5", "incarnate job cancel $GPE_JOB_ID; sleep 600", "is REMOVED"),
+        ("osprofile_walltime=1", "sleep 600", ": it exceeded its time limit ("),
+        ("runtime=5", "incarnate job cancel $GPE_JOB_ID; sleep 600", ": somebody cancelled it"),
     ],
 )
 def test_a_job_that_was_ended_has_failed(workflow: Workflow, resources: str, command: str, end: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from osprofile.cli import common
 from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.client import JobReference
     from osprofile.jobs.state import JobStatus
-
-_NO_CODE_REASONS: Final = {
-    JobState.DONE: "it ended, but its exit code is not known",
-    JobState.FAILED: "the system ended it",
-    JobState.REMOVED: "it was removed",
-    JobState.LOST: "it was lost",
-}
 
 
 @cancellable
@@ -155,11 +148,10 @@ def _explain_exit_code(job: JobReference, status: JobStatus) -> tuple[int, str]:
 
 def exit_code_from_status(status: JobStatus) -> tuple[int, str]:
     """Return the exit code of an ended job, and the reason if it is not the job's own."""
-    told = f" ({status.cause})" if status.cause is not None else ""
-    if status.cause is not None and status.limit_exceeded:
-        return PASS_THROUGH_ERROR, status.cause.description + told
+    if status.limit_exceeded:
+        return PASS_THROUGH_ERROR, status.describe_end()
     if status.exit_code is not None:
         return status.exit_code, ""
     if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:
         return 128 + status.signal, ""
-    return PASS_THROUGH_ERROR, _NO_CODE_REASONS[status.state] + told
+    return PASS_THROUGH_ERROR, status.describe_end()

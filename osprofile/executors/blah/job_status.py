@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
 from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
-from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,6 @@ _STATUS_NUMBERS: Final = {
     JobState.FAILED: COMPLETED,
     JobState.HELD: HELD,
 }
-_REASONS: Final[dict[EndCause | None, str]] = {c: c.lower() for c in EndCause if c is not EndCause.SIGNAL}
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
 _MAX_USAGE: Final = 2**62
 """Seconds, or bytes; an integer of a ClassAd has 64 bits."""
@@ -68,10 +67,8 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := join_lines(status.reason) or _REASONS.get(status.cause):
-            ad["ExitReason"] = reason
-        elif status.state is JobState.DONE and status.exit_code is None:
-            ad["ExitReason"] = "its exit code is not known"
+        if status.exit_code is None:
+            ad["ExitReason"] = join_lines(status.reason) or status.describe_end()
     return write_ad(ad)
 
 

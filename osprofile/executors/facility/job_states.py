@@ -67,13 +67,7 @@ def format_status(status: JobStatus, record: JobRecord | None, note: str = "") -
 def _explain(status: JobStatus) -> str:
     if status.is_suspended:
         return "suspended"
-    if status.state is JobState.LOST:
-        return "the batch system no longer knows it, and it left no exit status"
-    if status.state is JobState.DONE and status.exit_code is None:
-        return "it has ended; its exit code is not known"
-    if status.state is JobState.FAILED and status.cause is not None:
-        return f"ended by {status.cause.lower().replace('_', ' ')}"
-    return describe_start_failure(status)
+    return describe_start_failure(status) if status.exit_code is not None else status.describe_end()
 
 
 def _format_details(status: JobStatus, record: JobRecord | None) -> dict[str, Any]:

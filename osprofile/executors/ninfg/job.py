@@ -50,15 +50,8 @@ def describe_end(status: JobStatus) -> tuple[Status, str]:
     if status.state is JobState.DONE and status.exit_code == 0:
         return Status.DONE, ""
     if status.state is JobState.DONE:
-        code = "not known" if status.exit_code is None else status.exit_code
-        return Status.FAILED, describe_start_failure(status) or f"exit code {code}"
-    text = {JobState.REMOVED: "it was removed", JobState.LOST: "it vanished without a trace"}.get(
-        status.state, "it failed"
-    )
-    if status.limit_exceeded:
-        text = "it was ended by a limit of the system"
-    elif status.signal:
-        text = f"it was ended by signal {status.signal}"
+        return Status.FAILED, describe_start_failure(status) or status.describe_end()
+    text = status.describe_end()
     return Status.FAILED, f"{text}: {status.reason}" if status.reason else text
 
 

@@ -97,7 +97,7 @@ def test_dependencies(machine: Machine, array: str) -> None:
     assert ended.code == 125
     orphan = ended.out.strip()
     assert ended.err.endswith(
-        "has no exit code: it was removed (DEPENDENCY)\n"
+        "has no exit code: a dependency ended in a way that the job did not allow\n"
         f"    hint: incarnate job show {orphan} shows for which job it waited\n"
     )
     assert f"{array} (FAILED)" in machine.run("job", "show", orphan).out

@@ -68,10 +68,12 @@ def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> N
     ended = machine.run("job", "abort", removed)  # the old word
     assert (ended.code, ended.out, ended.err) == (0, "", "")
     ended = machine.run("job", "wait", removed)
-    message = f"incarnate: job {removed} has no exit code: it was removed (USER)\n"
+    message = f"incarnate: job {removed} has no exit code: somebody cancelled it\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     ended = machine.run("job", "wait", limited)
-    message = f"incarnate: job {limited} has no exit code: it exceeded its time limit (TIME): over its wall time of 1 s\n"
+    message = (
+        f"incarnate: job {limited} has no exit code: it exceeded its time limit: over its wall time of 1 s\n"
+    )
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     states = [(job["state"], job["limit"]) for job in machine.run_json("list", removed, limited)]
     assert states == [("REMOVED", False), ("FAILED", True)]
@@ -95,7 +97,7 @@ def test_jobs_without_exit_codes_for_one_cause_are_one_message(machine: Machine)
     machine.run("job", "cancel", *jobs)
     ended = machine.run("job", "wait", *jobs)
     assert (ended.code, ended.err) == (
-        125, f"incarnate: 3 jobs ({', '.join(jobs)}) have no exit code: it was removed (USER)\n"
+        125, f"incarnate: 3 jobs ({', '.join(jobs)}) have no exit code: somebody cancelled it\n"
     )  # fmt: skip
     ended = machine.run("job", "cancel", *jobs)
     assert (ended.code, ended.err) == (1, f"incarnate: 3 jobs ({', '.join(jobs)}): has already ended\n")

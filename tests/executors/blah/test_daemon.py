@@ -247,8 +247,14 @@ ENDS = [
     ("exit 0", {"JobStatus": "4", "ExitCode": "0"}),
     ("exit 3", {"JobStatus": "4", "ExitCode": "3"}),
     ("no-such-command", {"JobStatus": "4", "ExitCode": "127"}),
-    ("kill -s KILL $$", {"JobStatus": "4", "ExitBySignal": "true", "ExitSignal": "9"}),
-    ("kill -s TERM $$", {"JobStatus": "4", "ExitBySignal": "true", "ExitSignal": "15"}),
+    (
+        "kill -s KILL $$",
+        {"JobStatus": "4", "ExitBySignal": "true", "ExitSignal": "9", "ExitReason": '"signal 9 killed it"'},
+    ),
+    (
+        "kill -s TERM $$",
+        {"JobStatus": "4", "ExitBySignal": "true", "ExitSignal": "15", "ExitReason": '"signal 15 killed it"'},
+    ),
 ]
 
 

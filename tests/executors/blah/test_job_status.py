@@ -27,14 +27,17 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1", JobState.RUNNING, hosts=("n1", "n2"), started=5.0),
         '[ JobStatus = 2; BatchJobId = "1"; WorkerNode = "n1,n2" ]',
     ),
-    "2.4: 3 removed": (JobStatus("1", JobState.REMOVED), '[ JobStatus = 3; BatchJobId = "1" ]'),
+    "2.4: 3 removed": (
+        JobStatus("1", JobState.REMOVED),
+        '[ JobStatus = 3; BatchJobId = "1"; ExitReason = "it was removed" ]',
+    ),
     "2.4: finished": (
         JobStatus("1078850800", JobState.DONE, exit_code=0),
         '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]',
     ),
     "finished, no code known: no success": (
         JobStatus("1", JobState.DONE),
-        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "its exit code is not known" ]',
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "it ended, but its exit code is not known" ]',
     ),
     "finished with another code": (
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
@@ -42,7 +45,7 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
     ),
     "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
-        '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]',
+        '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1"; ExitReason = "signal 15 killed it" ]',
     ),
     "5: ended by a limit is no success": (
         JobStatus("1", JobState.FAILED, cause=EndCause.LIMIT, reason="TIMEOUT"),

@@ -99,8 +99,8 @@ def test_the_reply_comes_before_the_notify(machine: Machine) -> None:
     ("pairs", "end", "words"),
     [
         (shell("exit 0", **HERE), "DONE", ""),
-        (shell("exit 3", **HERE), "FAILED", "exit code 3"),
-        (shell("kill -s KILL $$", **HERE), "FAILED", "it was ended by signal 9"),
+        (shell("exit 3", **HERE), "FAILED", "it ended with exit code 3"),
+        (shell("kill -s KILL $$", **HERE), "FAILED", "signal 9 killed it"),
         (shell("exec /no/such/program", **HERE), "FAILED", "exit code 127: the executable was not found"),
         (attributes(executable_path="/no/such/program", **HERE), "FAILED",
          "exit code 127: the executable was not found"),

@@ -35,4 +35,7 @@ def test_states_of_jobs_that_have_not_ended(status: JobStatus, told: list[Status
 
 def test_an_end_that_is_not_known_is_no_success() -> None:
     assert describe_end(JobStatus("7", JobState.DONE, exit_code=0)) == (Status.DONE, "")
-    assert describe_end(JobStatus("7", JobState.DONE)) == (Status.FAILED, "exit code not known")
+    assert describe_end(JobStatus("7", JobState.DONE)) == (
+        Status.FAILED,
+        "it ended, but its exit code is not known",
+    )

@@ -63,7 +63,7 @@ def test_the_array_of_a_failing_program(machine: Machine, tmp_path: Path) -> Non
     with machine.session() as client:
         job = client.create(shell(text, count="5", **HERE))
         assert client.wait(job) == "FAILED"
-        assert client.texts[job] == "exit code 4"
+        assert client.texts[job] == "it ended with exit code 4"
         assert (tmp_path / "ran").read_text() == "x\n" * 4
     machine.assert_clean()
 
