@@ -242,7 +242,7 @@ def load_site(parent: str, **values: str) -> Profile:
 
 
 DASH = pytest.mark.parametrize("shell", ["dash"], indirect=True)
-"""For tests of what a batch system says: test_stories.py runs each script in both shells."""
+"""For tests of what a batch system says: test_stories.py runs each line of a script in both shells."""
 
 
 @pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(4, of="file"))])
