@@ -14,7 +14,6 @@ import pytest
 
 from osprofile import javaregex
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern, parse_job_id
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
@@ -96,12 +95,14 @@ class Target:
         return found.text
 
     def deploy(self, programs: Iterable[StaticScriptFile]) -> None:
-        """Install programs in the home, unless they are there."""
-        home = str(self.home)
-        missing = [p for p in programs if not os.path.exists(p.path.replace('"$HOME"', home))]
-        if missing:
-            script = deployment_script(missing)
-            subprocess.run(["sh", "-c", script], env={**os.environ, "HOME": home}, check=True)
+        """Write programs into the home, unless they are there: a deployment is tested in test_deployment.py."""
+        for program in programs:
+            path = Path(program.path.replace('"$HOME"', str(self.home)))
+            if not path.exists():
+                for directory in (path.parent.parent, path.parent):
+                    directory.mkdir(mode=0o700, exist_ok=True)
+                path.write_text(program.body)
+                path.chmod(program.mode)
 
     def directory(self) -> Path:
         self.started += 1
@@ -242,7 +243,7 @@ def load_site(parent: str, **values: str) -> Profile:
 
 
 DASH = pytest.mark.parametrize("shell", ["dash"], indirect=True)
-"""For tests of what a batch system says: test_stories.py runs each script in both shells."""
+"""For tests of what a batch system says: test_stories.py runs each line of a script in both shells."""
 
 
 @pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(4, of="file"))])

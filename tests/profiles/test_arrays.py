@@ -81,8 +81,8 @@ def in_seconds(seconds: int) -> str:
 
 
 def test_each_of_many_tasks_is_told_as_it_ended(linux: Target) -> None:
-    """Each way to end, for many tasks."""
-    last = 2 + rounds(225, 31)
+    """Each of the nine ways to end, twelve times: as often as there are tasks at a time."""
+    last = 2 + rounds(108, 31)
     indices = range(3, last + 1)
     first = linux.start(**script("until [ -e go ]; do sleep 0.05; done"))
     job = linux.start(**script(MIXED), ARRAY=f"3-{last}%12", WALLTIME="6", DEPENDENCY=f"afterok:{first.id}")
@@ -348,7 +348,7 @@ def test_a_task_runs_once(linux: Target) -> None:
 
 def test_an_array_that_waits_as_a_whole_is_one_line(linux: Target) -> None:
     """A hundred thousand lines took half a minute of each query, and all other jobs waited for it."""
-    job = linux.start(**script("exit 0"), ARRAY="1-2000", START_TIME=in_seconds(3600))
+    job = linux.start(**script("exit 0"), ARRAY="1-500", START_TIME=in_seconds(3600))
     wait_for_file(job.directory / ".gpe/waiting")
     wait_for_file(linux.home / ".gpe/jobs/linux/live" / job.id)
     assert set(linux.statuses()) == {job.id}
