@@ -151,7 +151,7 @@ def test_a_missing_executable_and_a_false_one(ground: Ground) -> None:
     with ground.client() as client:
         for path, text in {
             "/no/such/program": "exit code 127: the executable was not found",
-            "/bin/false": "exit code 1",
+            "/bin/false": "it ended with exit code 1",
         }.items():
             job = client.create(attributes(jobmanager=ground.profile, executable_path=path))
             assert client.wait(job) == "FAILED"
