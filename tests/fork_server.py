@@ -1,13 +1,16 @@
-"""Run `incarnate` in a fork of a process that has imported the package: imports are most of a short command's time.
+"""Run `incarnate` or a stand-in in a fork of a process that has imported the package: imports are most of their time.
 
-The lab, the plugins, tests/cli/test_starting.py and tests/test_wheel.py start each command as a process of its own.
+The lab, the plugins, tests/cli/test_starting.py, tests/shim/test_path.py, tests/test_wheel.py, and `start` and `shell` of
+tests/shim/conftest.py start each command as a process of its own.
 """
 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
+import runpy
 import selectors
 import signal
 import socket
@@ -33,6 +36,8 @@ _PRELOADED: Final = (
     "osprofile.javaregex.pattern",
     *(f"osprofile.cli.job.{p.stem}" for p in Path("osprofile/cli/job").glob("[a-z]*.py")),
     *(f"osprofile.jobs.{p.stem}" for p in Path("osprofile/jobs").glob("[a-z]*.py")),
+    "osprofile.shim.__main__",
+    *(f"osprofile.shim.{p.stem}" for p in Path("osprofile/shim").glob("[a-z]*.py")),
 )
 
 
@@ -40,13 +45,20 @@ def run_incarnate(
     *words: str, environment: Mapping[str, str], timeout: float
 ) -> subprocess.CompletedProcess[str]:
     """Run the command in the current directory to its end, and until nobody has its output open."""
+    return run_forked("incarnate", *words, environment=environment, timeout=timeout)
+
+
+def run_forked(
+    *words: str, environment: Mapping[str, str], timeout: float, cwd: str | Path = ".", stdin: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """Run `incarnate`, or the stand-in whose path is the first word, as `run_incarnate` does."""
     request = json.dumps({"words": words, "environment": dict(environment)})
     answers: dict[int, bytes] = {}
     with socket.socket(socket.AF_UNIX) as client, selectors.DefaultSelector() as selector:
         client.connect(_start_server())
         pipes = [os.pipe() for _ in range(2)]
-        directory = os.open(".", os.O_RDONLY)  # it may have been removed
-        socket.send_fds(client, [b"\n"], [directory, 0, *(write for _, write in pipes)])
+        directory = os.open(cwd, os.O_RDONLY)  # it may have been removed
+        socket.send_fds(client, [b"\n"], [directory, stdin, *(write for _, write in pipes)])
         os.close(directory)
         client.sendall(request.encode())
         client.shutdown(socket.SHUT_WR)
@@ -86,6 +98,7 @@ def _serve(path: str) -> None:
     """Fork a process for each connection until standard input is closed."""
     for name in _PRELOADED:
         import_module(name)
+    gc.freeze()  # a collection would copy the pages of what is shared
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes of connections
     with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)
@@ -125,12 +138,17 @@ def _become_command(words: list[str], environment: dict[str, str], directory: in
     os.closerange(3, directory + len(files) + 1)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = ["incarnate", *words]
+    sys.argv = words
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, encoding="utf-8", errors=errors, closefd=False)
         for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
     )
-    main()
+    if words[0] == "incarnate":
+        main()
+    elif Path(words[0]).read_text().startswith("#!/bin/sh"):  # the path of Python cannot be in a line #!
+        os.execv(words[0], words)  # noqa: S606  # what a shell would do
+    else:
+        runpy.run_path(words[0], run_name="__main__")
 
 
 if __name__ == "__main__":

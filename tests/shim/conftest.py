@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from osprofile.cli.main import run_command_line
 from osprofile.jobs.store import Store
 from tests.cli.conftest import Ended
 from tests.cli.job.conftest import PROFILE, end, template
+from tests.fork_server import run_forked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -82,10 +84,17 @@ class Place:
         self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, text: str = ""
     ) -> Ended:
         """Run a stand-in to its end; no traceback is ever shown."""
-        process = self.start(*words, cwd=cwd, env=env)
-        out, err = process.communicate(text, timeout=PATIENCE)
-        assert "Traceback" not in err, err
-        return Ended(process.returncode, out, err)
+        stdin, write = os.pipe()
+        os.write(write, text.encode())  # a script, less than a pipe holds
+        os.close(write)
+        program = str(self.root / "bin" / words[0])
+        environment = self.environment(env or {})
+        done = run_forked(
+            program, *words[1:], environment=environment, timeout=PATIENCE, cwd=cwd or self.work, stdin=stdin
+        )
+        os.close(stdin)
+        assert "Traceback" not in done.stderr, done.stderr
+        return Ended(done.returncode, done.stdout, done.stderr)
 
     def ok(
         self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, text: str = ""

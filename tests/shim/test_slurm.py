@@ -431,7 +431,10 @@ def test_columns_of_squeue(place: Place) -> None:
     ]
     (host,) = place.ok("squeue", "-h", "-j1", "-o", "%B").splitlines()
     assert place.ok("squeue", "-h", "-j1", "-o", "%N %R") == f"{host} {host}\n"
-    assert re.fullmatch(r"[0-8]:[0-5]\d\n", place.ok("squeue", "-h", "-j1", "-o", "%L"))
+    # In its first second a job has the whole limit left.
+    wait_until(
+        lambda: re.fullmatch(r"[0-8]:[0-5]\d\n", place.ok("squeue", "-h", "-j1", "-o", "%L")) is not None
+    )
     assert place.ok("squeue", "-h", "-j2", "-o", "%L") == "UNLIMITED\n"
     header, line = (text.split() for text in place.ok("squeue", "-j", "1").splitlines())
     assert header == ["JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"]
