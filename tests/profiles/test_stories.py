@@ -505,8 +505,8 @@ OF_COMMANDS = {
 """The stories that together run each line of a profile's `commands.sh`."""
 
 
-def is_told_by_bash(name: str, title: str) -> bool:
-    """Tell whether bash runs a story, too: profiles with a `commands.sh` share all other scripts, which oar runs for them."""
+def runs_in_bash(name: str, title: str) -> bool:
+    """Return whether bash runs a story, too: profiles with a `commands.sh` share all other scripts, which oar runs for them."""
     return title in OF_COMMANDS or name == "oar" or not (PROFILES / name / "commands.sh").exists()
 
 
@@ -516,7 +516,7 @@ TOLD = [
     for name, system in SYSTEMS.items()
     if title not in system.cannot or title in REFUSALS
     for shell in ("dash", "bash")
-    if shell == "dash" or is_told_by_bash(name, title)
+    if shell == "dash" or runs_in_bash(name, title)
 ]
 
 
