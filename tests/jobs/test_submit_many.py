@@ -269,8 +269,8 @@ async def test_a_cancelled_call_is_completed(toy: Toy, target: TargetSystem) -> 
     await check_jobs(toy, target, await target.submit_many(JOBS, keys=KEYS))
 
 
-def submit_in_process(toy: Toy, path: str, *, line: int = 0) -> int:
-    """Submit the jobs in a process of its own, which is killed at the n-th line if that is given; return its id."""
+def submit_in_process(toy: Toy, path: str, *, call: int = 0) -> int:
+    """Submit the jobs in a process of its own, which is killed before the n-th call of `kill_at` if that is given; return its id."""
     pid = os.fork()
     if pid:
         return pid
@@ -281,8 +281,8 @@ def submit_in_process(toy: Toy, path: str, *, line: int = 0) -> int:
 
     code = 1
     try:
-        if line:
-            sys.settrace(kill_at(line))
+        if call:
+            sys.setprofile(kill_at(call))
         asyncio.run(main())
         code = 0
     finally:
@@ -313,15 +313,15 @@ def test_a_killed_process_is_repeated(toy: Toy, tmp_path: Path, taken: int) -> N
 @pytest.mark.parametrize("first", range(1, 41))
 def test_killed_between_every_two_steps_of_a_part(toy: Toy, tmp_path: Path, first: int) -> None:
     (toy.path / "stopped").touch()
-    line, points = 10 * first, 0
+    call, points = 2 * first, 0
     while points < rounds(2, 1000):
-        path = str(tmp_path / f"{line}.db")
-        _, status = os.waitpid(submit_in_process(toy, path, line=line), 0)
+        path = str(tmp_path / f"{call}.db")
+        _, status = os.waitpid(submit_in_process(toy, path, call=call), 0)
         if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
             break
         points += 1
         check_repeated(toy, path)
-        line += 400
+        call += rounds(80, 10)
         (toy.path / "submissions").unlink()
     assert points
 
