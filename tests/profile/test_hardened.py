@@ -30,7 +30,7 @@ def test_a_document_of_100_mb_is_refused_without_being_read(tmp_path: Path) -> N
     start = time.process_time()
     with pytest.raises(InvalidProfileError) as caught:
         Repository(use_standard_path=False).load_file(path)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 0.5
     assert str(caught.value) == (
         f"error OSP101 {path}: the document has more than 8388608 bytes; a profile has some ten "
         "thousand\n    hint: is this the right file?"
@@ -214,5 +214,5 @@ def test_nobody_laughs() -> None:
     start = time.process_time()
     with pytest.raises(InvalidProfileError) as caught:
         load_document("f", BILLION.encode())
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 0.2
     assert [(p.code, str(p.location)) for p in caught.value.problems] == [("OSP103", "f:1:1")]

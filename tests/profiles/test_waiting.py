@@ -162,7 +162,9 @@ def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
     job = linux.start(START_TIME="2100-01-01T00:00")
     wait_for_file(job.directory / ".gpe/waiting")
     waits_for(job, "not before 2100-01-01T00:00")
+    begun = time.monotonic()
     linux.ok("ABORT", JOB_ID=job.id)
+    assert time.monotonic() - begun < 4  # no KILL was needed
     status = job.wait()
     assert (status.state, status.reason) == ("REMOVED", None)
     assert gone(job)

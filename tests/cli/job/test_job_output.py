@@ -215,7 +215,7 @@ def test_a_large_file(machine: Machine) -> None:
     )
     begun = time.monotonic()
     assert read_bytes("--tail", "1", job_id) == b"b\n"
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 10
     (machine.directories[0] / "stdout").write_bytes(b"x" * (40 << 20) + b"\nend\n")
     assert read_bytes(job_id) == b"x" * (40 << 20) + b"\nend\n"
     assert read_bytes("-n", "2", job_id) == b"x" * (40 << 20) + b"\nend\n"
