@@ -92,13 +92,13 @@ class JobTracker:
     # Which jobs are followed
 
     def register(self, record: JobRecord, at: Moment) -> None:
-        """Tell a job's events from now on, beginning with early ones, without querying it."""
+        """Report a job's events from now on, beginning with early ones, without querying it."""
         self.jobs.add(record)
         for event in self.early_events.pop(record.status.job_id):
             self.receive_event(event, at)
 
     def watch(self, record: JobRecord, at: Moment) -> None:
-        """Tell a job's events from now on, and have it queried."""
+        """Report a job's events from now on, and have it queried."""
         status, job_id = record.status, record.status.job_id
         is_new = job_id not in self.jobs
         job = self.jobs.add(record) if is_new else self.jobs[job_id]
@@ -114,7 +114,7 @@ class JobTracker:
             self.receive_event(event, at)
 
     def watch_array(self, record: JobRecord, tasks: Sequence[JobRecord], at: Moment) -> None:
-        """Tell the events of an array and its tasks from now on, and have the tasks queried that have not ended."""
+        """Report the events of an array and its tasks from now on, and have the tasks queried that have not ended."""
         array_id = record.status.job_id
         for task in tasks:
             if task.status.job_id in self.jobs.polled:
@@ -135,7 +135,7 @@ class JobTracker:
                 self.receive_status(JobEvent(at.timestamp, task.status), at)
 
     def forget(self, job_id: str) -> list[str]:
-        """Tell no more events of a job, or of an array and its tasks; return their ids.
+        """Report no more events of a job, or of an array and its tasks; return their ids.
 
         A task stays with its array, whose end it decides.
         """
@@ -210,7 +210,7 @@ class JobTracker:
         self.schedule.record_success(changed=self._answer_has_news, duration=duration)
 
     def _tell_answer(self, last: _Answer, at: Moment) -> bool:
-        """Tell what has changed since the last answer, and return whether anything has.
+        """Report what has changed since the last answer, and return whether anything has.
 
         A query that started before a job was followed may show an older job of the same id.
         """
@@ -414,7 +414,7 @@ class JobTracker:
         return None if removed != event and record.has_live_owner else event
 
     def tell_next_answer(self, job_id: str, now: float) -> None:
-        """Tell a job's next answer even if it is the same as the last: another source may have told something else."""
+        """Report a job's next answer even if it is the same as the last: another source may have reported something else."""
         if job_id in self.jobs.polled:
             self.jobs.polled[job_id].untold_since = now
             self.jobs.untold[job_id] = self.jobs.polled[job_id]

@@ -415,7 +415,7 @@ class JobWatcher:
         self._tell_changes()
 
     def _tell_changes(self) -> None:
-        """Tell and record what has changed."""
+        """Report and record what has changed."""
         changes = self.tracker.take_changes()
         for status in changes.statuses:
             self._recorder.record_status(status)

@@ -202,7 +202,7 @@ def list_runs(store: Store, target: str, key: str | None) -> list[JobRecord]:
 
 
 def _choose_keys(store: Store, wanted: Iterable[_Rerun]) -> None:
-    """Give each job the key of its next run: that of the last one, if that has not ended or is not submitted."""
+    """Assign each job the key of its next run: that of the last one, if that has not ended or is not submitted."""
     taken: set[tuple[str, str]] = set()
     for rerun in wanted:
         record = rerun.record
