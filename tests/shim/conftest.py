@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,15 +84,17 @@ class Place:
         self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None, text: str = ""
     ) -> Ended:
         """Run a stand-in to its end; no traceback is ever shown."""
-        stdin, write = os.pipe()
-        os.write(write, text.encode())  # a script, less than a pipe holds
-        os.close(write)
-        program = str(self.root / "bin" / words[0])
-        environment = self.environment(env or {})
-        done = run_forked(
-            program, *words[1:], environment=environment, timeout=PATIENCE, cwd=cwd or self.work, stdin=stdin
-        )
-        os.close(stdin)
+        with tempfile.TemporaryFile() as stdin:
+            stdin.write(text.encode())
+            stdin.seek(0)
+            done = run_forked(
+                str(self.root / "bin" / words[0]),
+                *words[1:],
+                environment=self.environment(env or {}),
+                timeout=PATIENCE,
+                cwd=cwd or self.work,
+                stdin=stdin.fileno(),
+            )
         assert "Traceback" not in done.stderr, done.stderr
         return Ended(done.returncode, done.stdout, done.stderr)
 

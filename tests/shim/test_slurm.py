@@ -293,6 +293,7 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
     assert text in ended.err
     assert "hint: " in ended.err
     assert place.sessions == []
+    assert place.ok("squeue", "-h", "-t", "all") == ""
 
 
 @pytest.mark.parametrize(
@@ -325,7 +326,6 @@ def test_directives_and_the_environment_are_refused_by_their_names(place: Place)
     assert "the variable SBATCH_NO_KILL is not supported" in ended.err
     ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_TIMELIMIT": "x"})
     assert "SBATCH_TIMELIMIT: 'x' is not a time" in ended.err
-    assert place.ok("squeue", "-h", "-t", "all") == ""
     place.script("#!/bin/sh\n#SBATCH -J script -o out\necho $SLURM_JOB_NAME\n")
     place.ok("sbatch", "-W", "job.sh", env={"SBATCH_JOB_NAME": "variable"})
     assert (place.work / "out").read_text() == "variable\n"
