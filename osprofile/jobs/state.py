@@ -190,13 +190,18 @@ class JobStatus(NamedTuple):
         """Whether it has failed, by a cause from outside or by the exit code of its program."""
         return self.state in {JobState.FAILED, JobState.LOST} or bool(self.exit_code)
 
+    @property
+    def has_exited(self) -> bool:
+        """Whether it ended by itself, and its exit code is known."""
+        return self.state is JobState.DONE and self.exit_code is not None
+
     def describe_end(self) -> str:
         """Return how the job ended, as in "it ended with exit code 3"; empty if it has not ended."""
         if self.cause is not None and self.cause is not EndCause.SIGNAL:
             return self.cause.description
         if self.state is JobState.FAILED and self.signal is not None:
             return f"signal {self.signal} killed it"
-        if self.state is JobState.DONE and self.exit_code is not None:
+        if self.has_exited:
             return f"it ended with exit code {self.exit_code}"
         return _END_TEXTS.get(self.state, "")
 

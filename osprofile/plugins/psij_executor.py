@@ -320,11 +320,10 @@ def convert_status(status: osprofile.JobStatus) -> JobStatus | None:
         state, timestamp = states[status.state]
     else:
         return None
-    has_exited = status.state is osprofile.JobState.DONE and status.exit_code is not None
     return JobStatus(
         state,
         time=timestamp,
-        message=status.reason or ("" if has_exited else status.describe_end()) or None,
+        message=status.reason or ("" if status.has_exited else status.describe_end()) or None,
         exit_code=_get_exit_code(status),
         metadata={"nativeId": status.job_id, "nativeState": status.native_state},
     )

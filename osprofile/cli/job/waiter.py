@@ -148,10 +148,9 @@ def _explain_exit_code(job: JobReference, status: JobStatus) -> tuple[int, str]:
 
 def exit_code_from_status(status: JobStatus) -> tuple[int, str]:
     """Return the exit code of an ended job, and the reason if it is not the job's own."""
-    if status.limit_exceeded:
-        return PASS_THROUGH_ERROR, status.describe_end()
-    if status.exit_code is not None:
-        return status.exit_code, ""
-    if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:
-        return 128 + status.signal, ""
+    if not status.limit_exceeded:
+        if status.exit_code is not None:
+            return status.exit_code, ""
+        if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:
+            return 128 + status.signal, ""
     return PASS_THROUGH_ERROR, status.describe_end()

@@ -67,8 +67,8 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if status.exit_code is None:
-            ad["ExitReason"] = join_lines(status.reason) or status.describe_end()
+        if reason := join_lines(status.reason) or ("" if status.has_exited else status.describe_end()):
+            ad["ExitReason"] = reason
     return write_ad(ad)
 
 

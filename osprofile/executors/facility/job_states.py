@@ -67,7 +67,7 @@ def format_status(status: JobStatus, record: JobRecord | None, note: str = "") -
 def _explain(status: JobStatus) -> str:
     if status.is_suspended:
         return "suspended"
-    return describe_start_failure(status) if status.exit_code is not None else status.describe_end()
+    return describe_start_failure(status) if status.has_exited else status.describe_end()
 
 
 def _format_details(status: JobStatus, record: JobRecord | None) -> dict[str, Any]:

@@ -43,6 +43,10 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
         '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1" ]',
     ),
+    "finished, with the batch system's words": (
+        JobStatus("1", JobState.DONE, exit_code=7, reason="by itself"),
+        '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; ExitReason = "by itself" ]',
+    ),
     "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
         '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1"; ExitReason = "signal 15 killed it" ]',
