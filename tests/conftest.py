@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.again import pytest_sessionfinish  # noqa: F401  # a hook
 from tests.hunting import HUNT, rounds
 
 if TYPE_CHECKING:

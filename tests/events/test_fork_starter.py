@@ -471,6 +471,7 @@ def test_a_log_or_record_that_is_not_a_regular_file(tmp_path: Path) -> None:
         assert ask(f"executable=/bin/true;{ONE}").startswith("101;t;")
 
 
+@pytest.mark.race
 def test_many_jobs_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with Starter(log) as process:
@@ -502,6 +503,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert states(log) == ["2;0", "8;0"]
 
 
+@pytest.mark.race
 def test_many_starters_at_once_keep_their_records(tmp_path: Path) -> None:
     """None inherits another's record while that one begins."""
     log = tmp_path / "log"

@@ -338,6 +338,7 @@ def test_from_a_line_to_its_event(tmp_path: Path) -> None:
             assert line(seg) == f"001;{WHEN + n};job:{n};2;0\n"
 
 
+@pytest.mark.race
 def test_a_kill_loses_nothing_that_a_timestamp_cannot_replay(tmp_path: Path) -> None:
     """Killed at any point, and begun again with the last second seen, it leaves nothing out."""
     log = tmp_path / "log"

@@ -473,6 +473,7 @@ if sys.argv[2] == "wait":
 """
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("end", ["killed", "left"])
 def test_a_program_that_runs_again(machine: Machine, tmp_path: Path, end: str) -> None:
     program, calls = tmp_path / "program.py", tmp_path / "calls"

@@ -382,6 +382,7 @@ def test_paths_with_blanks_and_dashes(shell: str, tmp_path: Path) -> None:
     assert (tmp_path / "-d" / "s.sh").read_text() == "x"
 
 
+@pytest.mark.race
 def test_twenty_deployments_at_once(shell: str, tmp_path: Path) -> None:
     scripts = [script_file(f"body {i} " * 2000, f"f{i}") for i in range(3)]
     with ThreadPoolExecutor(20) as pool:
@@ -425,6 +426,7 @@ def test_a_shell_without_a_home(shell: str) -> None:
     assert "HOME" in done.stderr
 
 
+@pytest.mark.race
 def test_a_killed_deployment_leaves_no_half_of_a_file(tmp_path: Path) -> None:
     """A signal in the middle: the temporary file goes, and the old one stays."""
     (path,) = deployed("dash", tmp_path, script_file("old"))

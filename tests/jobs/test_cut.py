@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
     from tests.jobs.conftest import Toy
 
+pytestmark = pytest.mark.race
+
 OURS = os.path.dirname(osprofile.jobs.__file__)
 JOB = shell("exit 3")
 OUTSIDE = {"posix", "_posixsubprocess", "select", "socket", "_sqlite3", "sqlite3"}

@@ -262,6 +262,7 @@ async def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+@pytest.mark.race
 async def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Issue: the listener sees every event once, whenever the generator is killed."""
     logs = tmp_path / "server_logs"

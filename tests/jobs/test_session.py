@@ -139,6 +139,7 @@ def test_an_id_of_another_form_is_that_of_no_job(tmp_path: Path) -> None:
         assert session.statuses(["99"]) == {}
 
 
+@pytest.mark.race
 def test_calls_with_one_key_at_once(session: JobSession) -> None:
     with ThreadPoolExecutor(6) as executor:
         jobs = [*executor.map(lambda key: session.submit(shell("true"), key=key), "k" * 6)]

@@ -206,6 +206,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_each_job_of_a_part_is_submitted_once(toy: Toy, target: TargetSystem, fault: str) -> None:
     strike(toy, *FAULTS[fault])
@@ -297,6 +298,7 @@ def check_repeated(toy: Toy, path: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("taken", [0, 1, STRUCK, COUNT])
 def test_a_killed_process_is_repeated(toy: Toy, tmp_path: Path, taken: int) -> None:
     """When the batch system has so many of its jobs."""
@@ -309,6 +311,7 @@ def test_a_killed_process_is_repeated(toy: Toy, tmp_path: Path, taken: int) -> N
     check_repeated(toy, path)
 
 
+@pytest.mark.race
 @pytest.mark.hunt(40)
 @pytest.mark.parametrize("first", range(1, 41))
 def test_killed_between_every_two_steps_of_a_part(toy: Toy, tmp_path: Path, first: int) -> None:
@@ -326,6 +329,7 @@ def test_killed_between_every_two_steps_of_a_part(toy: Toy, tmp_path: Path, firs
     assert points
 
 
+@pytest.mark.race
 def test_two_processes_with_the_same_keys(toy: Toy, tmp_path: Path) -> None:
     path = str(tmp_path / "jobs.db")
     Store(path).close()
@@ -334,6 +338,7 @@ def test_two_processes_with_the_same_keys(toy: Toy, tmp_path: Path) -> None:
     check_repeated(toy, path)
 
 
+@pytest.mark.race
 async def test_calls_with_the_same_keys(toy: Toy, here: TargetSystem) -> None:
     calls = [here.submit_many(JOBS[n:] + JOBS[:n], keys=KEYS[n:] + KEYS[:n]) for n in range(3)]
     one, *others = await asyncio.gather(*calls, here.submit(JOBS[2], key=KEYS[2]))

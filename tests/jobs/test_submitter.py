@@ -106,6 +106,7 @@ FOUND = {
 }
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("fault", FOUND)
 async def test_a_job_is_submitted_once(toy: Toy, target: TargetSystem, fault: str) -> None:
     strike_once(toy, *FOUND[fault])
@@ -433,6 +434,7 @@ def submit_in_process(toy: Toy, path: str, go: Barrier, answers: multiprocessing
     asyncio.run(main())
 
 
+@pytest.mark.race
 def test_processes_that_submit_the_same_key_get_the_same_job(toy: Toy, tmp_path: Path) -> None:
     path = str(tmp_path / "jobs.db")
     Store(path).close()

@@ -75,6 +75,7 @@ def test_a_job_that_runs_is_removed(at: Target) -> None:
     assert stubborn.wait().state == "REMOVED"
 
 
+@pytest.mark.race
 def test_a_job_is_removed_as_it_begins(at: Target) -> None:
     for _ in range(5):
         job = at.start(**script("sleep 600"))

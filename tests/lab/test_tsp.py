@@ -152,6 +152,7 @@ def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None
     assert job.wait().state == "REMOVED"
 
 
+@pytest.mark.race
 def test_a_job_is_removed_as_it_begins(tsp: Spooler) -> None:
     """Its shell outlives the signal, and must not run the program after it."""
     for _ in range(15):
@@ -226,6 +227,7 @@ def test_a_start_whose_answer_was_lost(tsp: Spooler, waits: bool) -> None:
     assert len(tsp.states()) == 1 + waits
 
 
+@pytest.mark.race
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1, 0.2])
 def test_a_killed_start(tsp: Spooler, delay: float) -> None:
     """Wherever it is killed, the job runs once."""

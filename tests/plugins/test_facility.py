@@ -585,6 +585,7 @@ def config(toy: Toy) -> str:
     return f'port = 0\nmax_age = 0.1\nprofiles = ["{profiles}"]\n[resources.toy]\nprofile = "toy"\n'
 
 
+@pytest.mark.race
 def test_a_daemon_that_is_killed_while_it_submits(toy: Toy, config: str) -> None:
     """The client repeats its request with the same key: the job was submitted once."""
     home = toy.path.parent / "daemon"

@@ -285,6 +285,7 @@ def test_without_its_leader_tasks_that_run_end_and_others_are_lost(linux: Target
     assert not (job.directory / "began.3").exists()
 
 
+@pytest.mark.race
 def test_a_killed_xargs_loses_no_task(linux: Target) -> None:
     job = linux.start(**script("until [ -e go ]; do sleep 0.05; done"), ARRAY="1-5%2")
     wait_for(job, lambda found: states(found, [1, 2]) == {"RUNNING"})
@@ -331,6 +332,7 @@ def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> N
     assert after.wait().exit == 0
 
 
+@pytest.mark.race
 def test_a_task_runs_once(linux: Target) -> None:
     """A killed xargs leaves a task behind that has not written its session yet; the next xargs begins it, too."""
     job = linux.start(

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from tests.profiles.conftest import Target
 
+pytestmark = pytest.mark.race
+
 PROGRAMS = [
     *("awk", "cat", "flock", "grep", "id", "ln", "mkdir", "mv", "namei", "rm", "sed", "setsid"),
     *("tail", "tee", "xargs"),

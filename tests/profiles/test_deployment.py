@@ -20,6 +20,8 @@ from tests.profiles.conftest import PROFILES, Target
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.race
+
 STEPS = ("mkdir", "chmod", "mktemp", "cmp", "mv", "rm")
 SHIM = """#!/bin/sh
 echo x >> "$SHIMS/count"

@@ -327,6 +327,7 @@ def test_ids_of_other_batch_systems(
     assert slurm.run("START").returncode == CUT
 
 
+@pytest.mark.race
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a PID namespace here")
 def test_one_submission_from_two_pid_namespaces(slurm: Target, commands: Slurm) -> None:
     directory = slurm.directory()

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.hunting import rounds
 from tests.shim.conftest import PATIENCE
 from tests.waiting import wait_until
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 COUNTER = "jobs.db.shim-number"
 
 
+@pytest.mark.race
 def test_many_at_once(place: Place) -> None:
     count = rounds(20, 8)
     place.script('echo "$SLURM_JOB_ID" >> ran\n')
@@ -54,6 +57,7 @@ def test_a_killed_submission_is_found_and_not_repeated(gated: Place) -> None:
     assert (gated.work / "ran").read_text() == "ran\n" * 3
 
 
+@pytest.mark.race
 def test_killed_at_any_moment(place: Place) -> None:
     """Each number that was told has one job; a job that was not told is listed nevertheless."""
     place.script('echo "$SLURM_JOB_ID" >> ran\n')

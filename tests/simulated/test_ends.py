@@ -18,6 +18,8 @@ from tests.simulated.truth import list_array_faults, list_faults, read_ends
 if TYPE_CHECKING:
     from tests.simulated.site import Site
 
+pytestmark = pytest.mark.race
+
 USERS = ("ann", "bob", "cyd")
 HOUR = 3600.0
 

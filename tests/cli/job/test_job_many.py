@@ -274,6 +274,7 @@ def test_a_changed_line_is_warned_of(machine: Machine) -> None:
     assert count_jobs(machine) == 3
 
 
+@pytest.mark.race
 def test_a_killed_command_goes_on_where_it_stopped(machine: Machine) -> None:
     """Each line's job runs exactly once, however often the command is killed in the middle."""
     count, marks = 60, machine.root / "marks"

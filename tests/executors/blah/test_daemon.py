@@ -461,6 +461,7 @@ def test_a_proxy_that_is_not_cached(home: Path) -> None:
 # A daemon that dies
 
 
+@pytest.mark.race
 async def test_killed_while_it_submits(home: Path) -> None:
     """Whatever was under way is known to the next daemon, and is submitted once."""
     texts = [job(home, f"echo x >> {home}/marks.{n}", JobDirectory=f"home_bl_{n}") for n in range(30)]

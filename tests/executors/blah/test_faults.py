@@ -103,6 +103,7 @@ def submit_first(words: list[str], toy: Toy, count: int) -> None:
     assert len(set(toy.submissions)) == len(toy.submissions) == count
 
 
+@pytest.mark.race
 def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 7.1: two at the start were a crash. Here are more than are worked on at a time."""
     (toy.path / "stopped").touch()
@@ -303,6 +304,7 @@ async def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: To
     assert len(toy.submissions) == 1
 
 
+@pytest.mark.race
 async def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 6.1: the next job starts a new daemon; that of the job before may not have ended yet."""
     text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", 'echo >> "$TOY/began"; sleep 1')
@@ -333,6 +335,7 @@ def test_answers_do_not_wait_for_the_batch_system(words: list[str], toy: Toy) ->
     assert processes_of(toy) == []
 
 
+@pytest.mark.race
 async def test_one_ad_submitted_twice_at_a_time(words: list[str], toy: Toy) -> None:
     """HTCondor submits again after a crash: the same JobDirectory is the same job."""
     async with GridManager(*words) as client:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.jobs.conftest import Toy
 
+pytestmark = pytest.mark.race
+
 T = TypeVar("T")
 
 
