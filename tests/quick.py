@@ -1,6 +1,7 @@
-"""Write tests/quick.txt: the files that `make check` leaves out, as their tests take longest.
+"""Choose the files that `make check` runs: those whose tests take least, until a minute of two processors is full.
 
-Get the durations from `make test PYTEST=--junitxml=report.xml`; then run `python -m tests.quick report.xml`.
+`make test PYTEST=--junitxml=report.xml` on an idle machine measures them, and `python -m tests.quick report.xml` writes
+tests/quick.txt: a file of tests, and how many seconds it took, in each line. A new file of tests is not in it until then.
 """
 
 from __future__ import annotations
@@ -12,24 +13,36 @@ from typing import Final
 
 from lxml import etree
 
-_SECONDS: Final = 120
-"""How long the tests of the other files take together, one after the other."""
+LIST: Final = Path("tests/quick.txt")
+SECONDS: Final = 90.0
+"""How long the tests may take, one after the other. The rest of 2 x 60 s is for starting and collecting them."""
 
 
-def choose_long_files(report: str) -> list[str]:
-    """Return the longest files of a JUnit report; the others take `_SECONDS` together."""
+def read_durations(report: str) -> dict[str, float]:
+    """Return the seconds of each file of tests in a JUnit report."""
     durations: dict[str, float] = defaultdict(float)
     for case in etree.parse(report).iter("testcase"):
         durations[case.attrib["classname"].replace(".", "/") + ".py"] += float(case.attrib["time"])
-    left = float(_SECONDS)
-    long = []
-    for file, seconds in sorted(durations.items(), key=lambda item: item[1]):
-        left -= seconds
-        if left < 0:
-            long.append(file)
-    return sorted(long)
+    return durations
+
+
+def choose_files(durations: dict[str, float]) -> dict[str, float]:
+    """Return the shortest file of each folder, and the shortest of the others, with their seconds."""
+    by_time = sorted(durations, key=lambda file: durations[file])
+    first = {str(Path(file).parent): file for file in reversed(by_time)}
+    chosen: dict[str, float] = {}
+    for file in [*first.values(), *(file for file in by_time if file not in first.values())]:
+        if sum(chosen.values()) + durations[file] <= SECONDS:
+            chosen[file] = durations[file]
+    return chosen
+
+
+def read_list() -> dict[str, float]:
+    """Return the files that `make check` runs, with their seconds."""
+    pairs = (line.split() for line in LIST.read_text(encoding="utf-8").splitlines())
+    return {file: float(seconds) for file, seconds in pairs}
 
 
 if __name__ == "__main__":
-    files = choose_long_files(sys.argv[1])
-    Path("tests/quick.txt").write_text("\n".join(["tests", *(f"--ignore={file}" for file in files)]))
+    files = choose_files(read_durations(sys.argv[1]))
+    LIST.write_text("".join(f"{file} {seconds:.2f}\n" for file, seconds in sorted(files.items())))

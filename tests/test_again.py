@@ -76,8 +76,7 @@ def test_what_is_unstable_passes(cases: Path) -> None:
     assert run(cases, "tests.again", "failed").returncode == 0
 
 
-@pytest.mark.parametrize("name", ["test_race", "test_many"])
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize(("name", "workers"), [("test_race", 2), ("test_many", 0)])
 def test_a_finding_fails_at_once(cases: Path, name: str, workers: int) -> None:
     assert run_stage(cases, "test_fails_once", name, workers=workers) == 1
     assert not (cases / "failed").exists()

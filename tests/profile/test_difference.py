@@ -193,7 +193,10 @@ BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 OPPOSITE = {"added": "removed", "removed": "added", "changed": "changed"}
 
 
-@pytest.mark.parametrize(("one", "other"), list(itertools.product(BUNDLED.list_names(), repeat=2)))
+@pytest.mark.hunt(4)
+@pytest.mark.parametrize(
+    ("one", "other"), list(itertools.combinations_with_replacement(BUNDLED.list_names(), 2))
+)
 def test_the_other_way_round_it_is_the_opposite(one: str, other: str) -> None:
     there = compare_profiles(BUNDLED.load(one), BUNDLED.load(other))
     back = compare_profiles(BUNDLED.load(other), BUNDLED.load(one))

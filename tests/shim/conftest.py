@@ -14,6 +14,7 @@ from osprofile.jobs.store import Store
 from tests.cli.conftest import Ended
 from tests.cli.job.conftest import PROFILE, end, template
 from tests.fork_server import run_forked
+from tests.programs import install_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -145,6 +146,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     root = tmp_path / "it's a place"
     for name in ("profiles", "home", "work", "jobs"):
         (root / name).mkdir(parents=True)
+    install_programs(root / "home")
     made = Place(root)
     quoted_root = str(root).replace("'", "&apos;")
     (root / "profiles" / "here.xml").write_text(

@@ -16,6 +16,7 @@ import pytest
 from osprofile.jobs.store import Store, default_store_path
 from tests.cli.conftest import Ended
 from tests.fork_server import COMMAND, run_incarnate
+from tests.programs import install_programs
 from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def adopt(target: str, *statuses: JobStatus) -> None:
 @pytest.fixture
 def machine(
     tmp_path: Path,
-    home: Path,  # noqa: ARG001  # set before
+    home: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Machine]:
     """Yield a machine for jobs; end those that still run afterwards."""
@@ -154,6 +155,7 @@ def machine(
     monkeypatch.setenv("TERM", "xterm-256color")
     made = Machine(root)
     made.add("here", "")
+    install_programs(home)
     yield made
     if (root / "begun").exists():
         end(made.hung())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.jobs.conftest import toy
+from tests.programs import install_programs
 from tests.strategies import document
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "quick.toml").write_text(
         "fastest = 0.1\nslowest = 0.3\nmax_age = 0.1\ngrace = 1\nlinger = 20\n"
     )
+    install_programs(tmp_path)
     return tmp_path
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.executors.ninfg.client import Client
+from tests.programs import install_programs
 from tests.strategies import document
 from tests.waiting import wait_until
 
@@ -117,6 +118,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         (tmp_path / name).mkdir()
     made = Machine(tmp_path)
     made.add("here")
+    install_programs(tmp_path / "home")
     made.program("ssh", SSH.format(root=tmp_path))
     yield made
     for pid in processes(made.jobs):

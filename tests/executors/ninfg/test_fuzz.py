@@ -9,6 +9,7 @@ import pytest
 
 from osprofile.executors.ninfg.attributes import ATTRIBUTES
 from tests.executors.ninfg.client import PLAIN, block
+from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from tests.executors.ninfg.client import Client
@@ -40,7 +41,7 @@ def in_step(client: Client, number: int) -> list[str]:
             return replies
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(rounds(3, 1)))
 def test_lines(machine: Machine, seed: int) -> None:
     """Lines of the protocol and bytes of none, in any order."""
     chance = random.Random(seed)
@@ -54,7 +55,7 @@ def test_lines(machine: Machine, seed: int) -> None:
     machine.assert_clean()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(rounds(3, 1)))
 def test_attributes(machine: Machine, seed: int) -> None:
     """Any attribute with any value: S and a job, or F with the name of an attribute."""
     chance = random.Random(seed)

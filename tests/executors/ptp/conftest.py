@@ -12,6 +12,7 @@ import pytest
 
 from tests.executors.ninfg.conftest import processes
 from tests.executors.ptp.live import Live
+from tests.programs import install_programs
 from tests.strategies import document
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     """Give a place; no agent may have told its user a traceback there."""
     for name in ("profiles", "jobs", "home", "sim"):
         (tmp_path / name).mkdir()
+    install_programs(tmp_path / "home")
     made = Place(tmp_path)
     made.add("here")
     made.add("sim", SIMULATED)
