@@ -216,7 +216,7 @@ class JavaRegexError(OSProfileError):
 
 
 class JavaRegexTimeoutError(JavaRegexError):
-    """Matching took longer than its deadline allows (1 s, plus 1 s per megabyte)."""
+    """Matching took more processor time than its deadline allows (1 s, plus 1 s per megabyte)."""
 
     exit_code = 1
 

@@ -17,8 +17,10 @@ from hypothesis import HealthCheck, settings
 
 from tests.again import pytest_sessionfinish  # noqa: F401  # a hook
 from tests.hunting import HUNT, rounds
+from tests.waiting import PATIENCE, end_processes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 # The commands that tests start must not inherit that a signal is ignored, as under nohup or in the background.
@@ -39,8 +41,6 @@ settings.register_profile(
 )
 settings.load_profile("osprofile")
 
-_ASYNC_PATIENCE: Final = 300.0
-"""Seconds after which an `async` test has failed."""
 _LONG: Final = ("tests/simulated/", "tests/executors/ptp/test_agent_ends.py")
 
 
@@ -52,7 +52,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
 
     async def main() -> None:
-        async with asyncio.timeout(_ASYNC_PATIENCE), contextlib.AsyncExitStack() as stack:
+        async with asyncio.timeout(2 * PATIENCE), contextlib.AsyncExitStack() as stack:
             for value in arguments.values():
                 if hasattr(value, "__aenter__"):
                     await stack.enter_async_context(value)
@@ -89,6 +89,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def no_configuration(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("configuration")
+
+
+@pytest.fixture(autouse=True)
+def _no_processes_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing that a test has started in its directory outlives the test: it would take the time of the next one."""
+    directory: Path | None = (
+        request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    )
+    yield
+    if directory:
+        end_processes(directory)
 
 
 @pytest.fixture(autouse=True)

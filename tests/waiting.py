@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-PATIENCE = 150.0
-"""Seconds after which it does not happen any more."""
+PATIENCE = 300.0
+"""Seconds after which it does not happen any more: only to end a test that hangs, on the slowest machine too."""
 
 
-def wait_until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = PATIENCE, *, every: float = 0.02) -> None:
     """Wait until a function returns something true."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, condition
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def wait_for_file(path: Path) -> None:
@@ -27,8 +30,29 @@ def wait_for_file(path: Path) -> None:
     wait_until(path.exists)
 
 
-async def wait_until_async(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
+async def wait_until_async(condition: Callable[[], object]) -> None:
     """Wait until a function returns something true, while other coroutines run."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+def end_processes(directory: Path) -> None:
+    """Kill the processes that work in a directory, or below it, and wait until they have ended."""
+
+    def have_ended() -> bool:
+        left = list(_find_processes(f"{directory}/"))
+        for pid in left:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        return not left
+
+    wait_until(have_ended)
+
+
+def _find_processes(prefix: str) -> Iterator[int]:
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            with suppress(OSError):  # it has ended, or is another user's
+                if f"{os.readlink(f'/proc/{name}/cwd')}/".startswith(prefix):
+                    yield int(name)

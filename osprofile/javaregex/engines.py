@@ -11,7 +11,7 @@ Every engine returns a match as the spans of its groups, and keeps to the deadli
 from __future__ import annotations
 
 import re
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 from osprofile.javaregex.charset import CharSet
@@ -42,7 +42,8 @@ from osprofile.javaregex.tree_info import compute_min_length
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from osprofile.errors import JavaRegexTimeoutError
+    import regex
+
     from osprofile.javaregex.machine import Program
 
 Spans = tuple[tuple[int, int], ...]
@@ -52,7 +53,7 @@ _NO_NEWLINE = ~CharSet.from_chars("\n")
 
 
 class Engine(Protocol):
-    """Matches one pattern; `deadline` is in seconds of `time.monotonic`."""
+    """Matches one pattern; `deadline` is in seconds of `time.thread_time`."""
 
     def match_whole(self, value: str, deadline: float) -> Spans | None:
         """Match the whole value, as Java's `matches()` does."""
@@ -108,29 +109,40 @@ class RegexEngine:
 
     def match_whole(self, value: str, deadline: float) -> Spans | None:
         """Match the whole value."""
-        try:
-            match = self._compiled.fullmatch(value, timeout=_seconds_left(deadline))
-        except TimeoutError:
-            raise self._make_timeout_error(value) from None
+        match, _ = self._call(self._compiled.fullmatch, value, 0, deadline)
         return tuple(match.regs) if match else None
 
     def find_all(self, value: str, deadline: float) -> Iterator[Spans]:
         """Yield the matches."""
         position = 0
         while position <= len(value):
-            try:
-                match = self._compiled.search(value, position, timeout=_seconds_left(deadline))
-            except TimeoutError:
-                raise self._make_timeout_error(value) from None
+            match, deadline = self._call(self._compiled.search, value, position, deadline)
             if not match:
                 return
             yield tuple(match.regs)
             position = match.end() + (match.end() == match.start())
 
-    def _make_timeout_error(self, value: str) -> JavaRegexTimeoutError:
-        from osprofile.javaregex.machine import make_timeout_error
+    def _call(
+        self, method: Callable[..., regex.Match[str] | None], value: str, position: int, deadline: float
+    ) -> tuple[regex.Match[str] | None, float]:
+        """Call a method of the compiled pattern; return the match, and the deadline of the next call.
 
-        return make_timeout_error(self._text, len(value))
+        The package's own time-out counts the processor time of all threads of the process (C's
+        `clock`). If it fires before this thread has used up its time, the call is repeated with a
+        longer one, and what this thread used in vain does not count.
+        """
+        began = thread_time()
+        timeout = left = deadline - began
+        while True:
+            try:
+                return method(value, position, timeout=max(timeout, 0.000_001)), deadline
+            except TimeoutError:
+                used = thread_time() - began
+            if used >= left:
+                from osprofile.javaregex.machine import make_timeout_error
+
+                raise make_timeout_error(self._text, len(value))
+            began, deadline, timeout = began + used, deadline + used, 2 * timeout
 
 
 @final
@@ -162,10 +174,6 @@ class MachineEngine:
             yield spans
             start, end = spans[0]
             position = end + (end == start)
-
-
-def _seconds_left(deadline: float) -> float:
-    return max(deadline - monotonic(), 0.000_001)
 
 
 @final

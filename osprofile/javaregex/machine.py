@@ -18,7 +18,7 @@ never tried again.
 
 from __future__ import annotations
 
-from time import monotonic
+from time import thread_time
 from typing import TYPE_CHECKING, Any, final
 
 from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
@@ -220,7 +220,7 @@ class MatchRun:
 
     def _check_deadline(self) -> None:
         self.step_count = 0
-        if monotonic() > self.deadline:
+        if thread_time() > self.deadline:
             raise make_timeout_error(self.program.text, self.end)
 
     def get_capture(self, group: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from time import monotonic
+from time import thread_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
@@ -81,7 +81,8 @@ class Pattern:
     """A compiled pattern, from `compile`. It can be shared between threads.
 
     `min_length` is a lower bound of the length of a match, in code points. Every call has a deadline:
-    1 s, and 1 s more for each million characters of the value; after it, JavaRegexTimeoutError.
+    1 s of the calling thread's processor time, and 1 s more for each million characters of the value;
+    after it, JavaRegexTimeoutError. What a call waits, on a busy machine or stopped, does not count.
     """
 
     __slots__ = (
@@ -149,7 +150,8 @@ class Pattern:
     def find_iter(self, value: str) -> Iterator[Match]:
         """Yield the matches in a value, as repeated calls of Java's `find()` find them.
 
-        The deadline is for all of them together, with the time that the caller takes in between.
+        The deadline is for all of them together, with the processor time that the caller uses in
+        between. One thread has to take them all.
         """
         names = self.group_names
         for spans in self._find_spans(value):
@@ -219,7 +221,7 @@ class Pattern:
 
 
 def _compute_deadline(value: str) -> float:
-    return monotonic() + 1 + len(value) / 1_000_000
+    return thread_time() + 1 + len(value) / 1_000_000
 
 
 def _check_encodable(value: str) -> None:

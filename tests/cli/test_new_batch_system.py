@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -197,7 +199,7 @@ def on_terminal(answers: str, *words: str) -> tuple[int, str, str]:
         )  # fmt: skip
         os.close(follower)
         os.write(leader, answers.encode())
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
     finally:
         os.close(leader)
     return process.returncode, out, err

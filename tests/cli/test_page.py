@@ -19,6 +19,7 @@ from osprofile.page.collector import collect_page
 from osprofile.page.document import render_page
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pytest_regressions.file_regression import FileRegressionFixture
@@ -121,7 +122,7 @@ def test_a_link_stays_a_link_and_a_pipe_a_pipe(incarnate: Incarnate, tmp_path: P
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
     reader.start()
     assert incarnate("page", *SITE, "-o", str(pipe)).code == 0
-    reader.join(20)
+    reader.join(PATIENCE)
     assert got == [goal.read_bytes()]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

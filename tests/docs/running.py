@@ -22,6 +22,7 @@ from osprofile.incarnation.context import get_user_name
 from osprofile.lint.linter import lint_file
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT, Block, commands, match, read
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +31,6 @@ BIN = Path(sys.executable).parent
 PROGRAMS = Path(__file__).parent / "programs"
 """What stands for programs of a page that this machine may not have."""
 SHOWN_HOME = "/home/alice"
-LIMIT = 120.0
-"""Time limit of a block in seconds, only to end a test that hangs: every block needs far less."""
 END = "the end of a block:"
 PYTHON = f"""
 import ast, json, sys, traceback
@@ -79,12 +78,12 @@ class Interpreter:
         assert process.stdout is not None
         process.stdin.write(text.encode())
         process.stdin.flush()
-        output, deadline = b"", time.monotonic() + LIMIT
+        output, deadline = b"", time.monotonic() + PATIENCE
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while not (end := re.search(rf"\n{END} (\d+)\n\Z".encode(), output)):
                 if not selector.select(deadline - time.monotonic()):
-                    raise PageError(f"no end within {LIMIT:g} s; until then:\n{output.decode()}")
+                    raise PageError(f"no end within {PATIENCE:g} s; until then:\n{output.decode()}")
                 data = os.read(process.stdout.fileno(), 65536)
                 if not data:
                     raise PageError(f"the interpreter has ended:\n{output.decode()}")

@@ -20,6 +20,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.lint.linter import lint_file
 from osprofile.profile.repository import Repository
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Profile
@@ -107,7 +108,7 @@ def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: P
             scripts = ["exit 0", "exit 3", "kill -9 $$", "kill -15 $$"]
             jobs = [await target.submit(job(script)) for script in scripts]
             long = await target.submit(job("exec sleep 600"))
-            ends = [await asyncio.wait_for(target.wait(one), 60) for one in jobs]
+            ends = [await asyncio.wait_for(target.wait(one), PATIENCE) for one in jobs]
             assert [(end.state, end.exit_code, end.signal) for end in ends] == [
                 (JobState.DONE, 0, None),
                 (JobState.DONE, 3, None),
@@ -117,7 +118,7 @@ def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: P
             await target.hold(long)
             await target.resume(long)
             await target.abort(long)
-            assert (await asyncio.wait_for(target.wait(long), 60)).state is JobState.REMOVED
+            assert (await asyncio.wait_for(target.wait(long), PATIENCE)).state is JobState.REMOVED
             lines = [x.split(";") for x in (tmp_path / ".gpe/fork.log").read_text().split("\n")[:-1]]
             logged = {one: [x[3:] for x in lines if x[2] == one] for one in jobs}
             assert list(logged.values()) == [[["2", "0"], ["8", code]] for code in ("0", "3", "137", "143")]

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from osprofile.events import fork_protocol
 from osprofile.events.fork_record import ForkLog, WatchedProcess, WatchRecord, read_start_time
 from osprofile.events.fork_starter import MAX_REQUEST_SIZE
-from tests.waiting import wait_for_file, wait_until
+from tests.waiting import PATIENCE, wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +66,7 @@ class Starter(subprocess.Popen[str]):
 
     def finish(self) -> None:
         """Close its input, and wait for the end of its jobs and its own; nothing more is printed."""
-        assert self.communicate(timeout=30) == ("", "")
+        assert self.communicate(timeout=PATIENCE) == ("", "")
         assert self.returncode == 0
 
 
@@ -236,7 +236,7 @@ def test_jobs_survive_the_starter(tmp_path: Path) -> None:
             process.stdin.close()
         with gate.open("w"):
             pass
-        assert (second.wait(30), third.wait(30)) == (0, 0)
+        assert (second.wait(PATIENCE), third.wait(PATIENCE)) == (0, 0)
     assert states(log) == ["2;0", "2;0", "4;0", "4;0"]
     assert not list(log.parent.glob("log.watched.*/*"))
 
@@ -436,7 +436,7 @@ def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
         process.stdin.close()
         for _ in range(3):
             assert process.read_answer().startswith(f"102;{tag};17;")
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 def test_a_request_that_is_too_long(tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
         filling = "\N{EURO SIGN}" * ((length - len(beginning_of_all) - len(";arguments=")) // 3)
         text += f"{beginning_of_all};arguments={filling}{hidden}\n"
     with Starter(log) as process:
-        out, _ = process.communicate(f"{text}{beginning_of_all}\n", timeout=60)
+        out, _ = process.communicate(f"{text}{beginning_of_all}\n", timeout=PATIENCE)
     *refused, answer = out.splitlines(keepends=True)
     assert [line.split(";")[:3] for line in refused] == [["102", "t", "1"]] * 3
     jobs(answer)
@@ -461,7 +461,7 @@ def test_a_log_or_record_that_is_not_a_regular_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     os.mkfifo(log)
     with Starter(log) as process:
-        assert process.wait(30) == 1
+        assert process.wait(PATIENCE) == 1
         assert process.communicate() == ("", f"osprofile-fork-starter: {log}: Not a regular file\n")
     log.unlink()
     directory = tmp_path / f"log.watched.{os.getuid()}"
@@ -476,7 +476,7 @@ def test_many_jobs_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with Starter(log) as process:
         request = f"100;t;executable=/bin/sh;arguments=-c,exit 5;directory=/;{ONE}\n"
-        out, _ = process.communicate(request * 150, timeout=60)
+        out, _ = process.communicate(request * 150, timeout=PATIENCE)
     assert process.returncode == 0
     assert len({job for line in out.split("\n")[:-1] for job in jobs(f"{line}\n")}) == 150
     assert sorted(states(log)) == ["2;0"] * 150 + ["8;5"] * 150
@@ -491,7 +491,7 @@ def test_the_command(tmp_path: Path) -> None:
         (["/nonexistent/log"], 1, ""),
     ):
         process = Starter(log, *words)
-        stdout, stderr = process.communicate(timeout=30)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
         assert (process.returncode, stdout) == (code, out)
         assert "Traceback" not in stderr
         assert (code == 0) == (stderr == "")
@@ -510,7 +510,9 @@ def test_many_starters_at_once_keep_their_records(tmp_path: Path) -> None:
     for _ in range(4):
         starters = [Starter(log) for _ in range(6)]
         for process in starters:
-            out, err = process.communicate(f"100;t;executable=/bin/true;directory=/;{ONE}\n", timeout=60)
+            out, err = process.communicate(
+                f"100;t;executable=/bin/true;directory=/;{ONE}\n", timeout=PATIENCE
+            )
             assert (process.returncode, err) == (0, "")
             assert jobs(out)
     assert sorted(states(log)) == ["2;0"] * 24 + ["8;0"] * 24

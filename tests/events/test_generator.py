@@ -21,7 +21,7 @@ from osprofile.events import emit
 from osprofile.events.errors import EventError
 from osprofile.events.output import DailyFileOutput
 from osprofile.events.seg_command import parse_arguments, read_settings
-from tests.waiting import wait_for_file, wait_until
+from tests.waiting import PATIENCE, wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run it with an input that is closed."""
     return subprocess.run(
         [*SEG, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-        timeout=60, env=environment(**more),
+        timeout=PATIENCE, env=environment(**more),
     )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def close(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     assert process.stdout
     process.stdin.close()
     rest = process.stdout.read()
-    return process.wait(30), rest
+    return process.wait(PATIENCE), rest
 
 
 def test_loads_the_appropriate_module(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_output_broken(tmp_path: Path, idle: bool) -> None:
         while left > 0:
             left -= read_block(seg).count(b"\n")
         seg.stdout.close()
-        assert seg.wait(30) == 0
+        assert seg.wait(PATIENCE) == 0
         assert seg.stderr
         assert seg.stderr.read() == b""
 
@@ -324,7 +324,7 @@ def test_any_output(tmp_path: Path, kind: str) -> None:
         assert got == log.read_bytes()
         assert seg.stdin
         seg.stdin.close()
-        assert seg.wait(30) == 0
+        assert seg.wait(PATIENCE) == 0
     os.close(ours)
     os.close(theirs)
 
@@ -455,7 +455,7 @@ def test_directory(tmp_path: Path) -> None:
         wait_until(lambda: (out / names[-1]).exists() and (out / names[-1]).read_text())
         assert seg.poll() is None
         seg.send_signal(signal.SIGINT)
-        assert seg.wait(30) == 0
+        assert seg.wait(PATIENCE) == 0
     assert [p.name for p in sorted(out.iterdir())] == names
     found = [
         [int(e.split(":")[1].split(";")[0]) for e in p.read_text().split()] for p in sorted(out.iterdir())

@@ -187,7 +187,7 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
         program.stdout.read()
         program.stdin.close()
     (child,) = children
-    wait_until(lambda: has_ended(child), 10)
+    wait_until(lambda: has_ended(child))
 
 
 def has_ended(pid: str) -> bool:

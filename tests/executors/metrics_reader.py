@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-PATIENCE = 60.0
 
 
 class Numbers:

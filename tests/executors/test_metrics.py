@@ -17,6 +17,7 @@ from tests.executors.ninfg.client import SERVER, shell
 from tests.executors.ninfg.conftest import machine
 from tests.executors.ptp.conftest import place
 from tests.executors.ptp.live import AGENT
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +59,7 @@ def run_blah_jobs(home: Path, where: str, *words: str) -> tuple[Numbers, Numbers
             found.append(await ended)
             assert client.fault is None
 
-    asyncio.run(asyncio.wait_for(main(), 120))
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
     during, after = found
     return during, after
 
@@ -105,13 +106,13 @@ def test_blahs_setting_for_all_users(home: Path) -> None:
         assert stat.S_IMODE(found[0].stat().st_mode) == 0o644
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     assert list(home.glob("*.prom")) == []
 
 
 def test_a_daemon_runs_without_metrics_that_cannot_be_written(home: Path) -> None:
     words = [*DAEMON, "--metrics", "nowhere/x.prom"]
-    done = subprocess.run(words, input=b"QUIT\r\n", capture_output=True, check=False, timeout=60)
+    done = subprocess.run(words, input=b"QUIT\r\n", capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0
     assert b"metrics are not written: " in done.stderr
     assert done.stderr.count(b"\n") < 5
@@ -134,7 +135,7 @@ def test_what_is_no_place_for_metrics(words: tuple[str, ...], where: str) -> Non
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert done.returncode in {1, 2}
     assert f"{where!r} is neither a file NAME.prom nor 127.0.0.1:PORT" in done.stderr
@@ -193,7 +194,7 @@ def test_the_numbers_of_the_event_generator(tmp_path: Path) -> None:
             lambda n: n.sum("osprofile_events_total"),
         )
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     assert numbers.sum("osprofile_events_total") == 5
     assert numbers.sum("osprofile_last_event_timestamp_seconds") > 1_700_000_000
     assert not file.exists()

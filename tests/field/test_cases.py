@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 CASES = Path(__file__).parent / "cases"
 UNMENDED: dict[str, str] = {}
 """The cases that still fail, with the reason."""
@@ -42,7 +44,7 @@ def run(command: list[str], folder: Path, path: str) -> subprocess.CompletedProc
         "PATH": f"{path}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
     }
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

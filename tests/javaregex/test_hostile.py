@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from time import monotonic
+import hashlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,26 +18,28 @@ import pytest
 from osprofile import javaregex
 from osprofile.javaregex import JavaRegexError, JavaRegexTimeoutError
 from osprofile.javaregex import pattern as pattern_module
+from osprofile.javaregex.engines import Engines
+from osprofile.javaregex.parser import parse_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-TIME_LIMIT = 20.0
+TIME_LIMIT = 20.0  # seconds of processor time
 
 
 @pytest.fixture
 def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pattern_module, "_compute_deadline", lambda _value: monotonic() + 0.02)
+    monkeypatch.setattr(pattern_module, "_compute_deadline", lambda _value: thread_time() + 0.02)
 
 
 def _bounded(call: Callable[[], object]) -> object:
-    start = monotonic()
+    start = thread_time()
     try:
         return call()
     except JavaRegexTimeoutError as error:
         return error
     finally:
-        assert monotonic() - start < TIME_LIMIT
+        assert thread_time() - start < TIME_LIMIT
 
 
 @pytest.mark.usefixtures("short_deadline")
@@ -61,6 +71,73 @@ def test_a_timeout_has_a_hint(length: int) -> None:
 def test_one_deadline_covers_all_matches_of_a_call() -> None:
     compiled = javaregex.compile(r"(?:(a)|a|b\1)*?c|a")
     assert isinstance(_bounded(lambda: compiled.replace_all("a" * 3000, "")), str | JavaRegexError)
+
+
+@pytest.fixture
+def busy_threads() -> Iterator[None]:
+    """Other threads use the processor meanwhile, without Python's lock."""
+    data, stopping = bytes(1 << 20), threading.Event()
+
+    def work() -> None:
+        while not stopping.is_set():
+            hashlib.sha256(data)
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(4):
+            pool.submit(work)
+        yield
+        stopping.set()
+
+
+def _measure_search(value: str, budget: float) -> float:
+    """Return the processor time of a long search with `regex`."""
+    engine = Engines(parse_pattern("a*a*é")).get_regex_engine(is_simple=False)
+    assert engine
+    start = thread_time()
+    assert len([*engine.find_all(value, start + budget)]) == 1
+    return thread_time() - start
+
+
+@pytest.mark.usefixtures("busy_threads")
+def test_the_time_of_other_threads_does_not_count() -> None:
+    value = "a" * 400 + "!é"
+    needed = _measure_search(value, 60)
+    _measure_search(value, 3 * needed)
+    with pytest.raises(JavaRegexTimeoutError):
+        _measure_search(value, needed / 3)
+
+
+CHILD = """
+import sys
+from osprofile import javaregex
+pattern = javaregex.compile(sys.argv[1])
+value = sys.argv[2] * int(sys.argv[3]) + "c"
+print("begins", flush=True)
+print(len([*pattern.find_iter(value)]), flush=True)
+"""
+
+
+def test_a_process_that_is_stopped_in_a_match_finds_the_same() -> None:
+    calls = [
+        ("(?:(a)|b\\1)*+c", "a", "400000", "1"),  # the machine
+        ("[^ ]+ é", "a é", "100000", "100000"),  # the package regex
+    ]
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", CHILD, *words], stdout=subprocess.PIPE, text=True)
+            )
+            for *words, _ in calls
+        ]
+        for process in processes:
+            assert process.stdout
+            assert process.stdout.readline() == "begins\n"
+            process.send_signal(signal.SIGSTOP)
+        time.sleep(2)  # longer than the limit
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+        found = [process.communicate()[0] for process in processes]
+    assert found == [f"{count}\n" for *_, count in calls]
 
 
 @pytest.mark.parametrize(

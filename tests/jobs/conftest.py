@@ -22,6 +22,7 @@ from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository, get_bundled_directory
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -228,7 +229,11 @@ COMMANDS = {
     "toyssh": TOYSSH,
 }
 QUICK = Timing(
-    min_poll_interval=0.05, max_poll_interval=0.2, max_retry_interval=0.4, grace_period=0.5, script_timeout=30
+    min_poll_interval=0.05,
+    max_poll_interval=0.2,
+    max_retry_interval=0.4,
+    grace_period=0.5,
+    script_timeout=PATIENCE,
 )
 
 

@@ -564,7 +564,7 @@ async def test_an_array_is_watched_after_a_task_whose_end_another_process_has_re
         for index in (1, 2):
             toy.state(f"{array}_{index}", "END 0")
         await other.status(f"{array}_1")
-        assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
+        assert (await target.wait(array)).exit_code == 0
 
 
 async def test_a_task_that_failed_before_its_array_was_removed(toy: Toy) -> None:
@@ -615,7 +615,7 @@ async def test_those_who_wait_for_an_array_whose_id_is_given_again(toy: Toy, tar
     shutil.rmtree(toy.path / "jobs")
     (toy.path / "jobs").mkdir()
     assert await target.submit(shell("true", array="1-2")) == array
-    statuses = await asyncio.wait_for(asyncio.gather(*waits), 20)
+    statuses = await asyncio.gather(*waits)
     assert {status.state for status in statuses} == {JobState.LOST}
     assert {status.reason for status in statuses} == {"the batch system gave its id to another job"}
     assert (await target.status(array)).reason == "2 tasks: 2 queued"
@@ -626,7 +626,7 @@ async def test_a_task_of_a_watched_array_stays_watched(toy: Toy, target: TargetS
     target.unwatch(f"{array}_1")
     for index in (1, 2):
         toy.state(f"{array}_{index}", "END 0")
-    assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
+    assert (await target.wait(array)).exit_code == 0
 
 
 async def test_an_array_whose_tasks_have_no_ids_is_not_lost(

@@ -224,6 +224,6 @@ async def test_a_link_that_could_not_be_made_is_made_up_for(
         record = get_record(store, target.name, job_id)
         (links / job_id).unlink(missing_ok=True)  # root may write there all the same
         links.chmod(0o700)
-        end = await asyncio.wait_for(target.wait(job_id), 30)
+        end = await target.wait(job_id)
         assert (end.state, end.exit_code) == (JobState.DONE, 3)
     assert (links / job_id).samefile(record.directory)

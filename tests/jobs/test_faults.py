@@ -39,7 +39,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import get_record, shell
 from tests.profiles.test_pbs import OPENPBS
-from tests.waiting import wait_until_async
+from tests.waiting import PATIENCE, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,7 +100,11 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 COMMANDS = {"slurm": ("sbatch", "squeue"), "pbs": ("qsub", "qstat"), "linux": ("setsid", "shell")}
 """What submits, and what is asked: `linux` knows its processes by itself, from a shell."""
 QUICK = Timing(
-    min_poll_interval=0.05, max_poll_interval=0.2, max_retry_interval=0.2, grace_period=60, script_timeout=30
+    min_poll_interval=0.05,
+    max_poll_interval=0.2,
+    max_retry_interval=0.2,
+    grace_period=60,
+    script_timeout=PATIENCE,
 )
 JOB = shell("until [ -e go ]; do sleep 0.05; done; exit 3")
 

@@ -21,6 +21,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, shell
 from tests.profiles.test_hostile_values import VALUES
+from tests.waiting import PATIENCE
 
 BYTES = bytes(range(256)) * 1000 + b"\nEND\n"
 
@@ -88,7 +89,7 @@ async def test_what_cannot_be_written_or_read(target: TargetSystem, tmp_path: Pa
         await download(target, tmp_path / "none")
     for name in ("pipe", "directory", "none"):  # nobody writes to the pipe
         with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 await target.files.download_file(str(tmp_path / name), file.fileno(), 0, 9)
     assert list_names(tmp_path) == ["directory", "file", "home", "pipe"]
     assert list_names(tmp_path / "directory") == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
 from osprofile.jobs import process
 from osprofile.jobs.process import run_process
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,16 +28,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def has_ended(pid: int) -> bool:
-    """Return whether a process ends within a minute."""
-    for _ in range(6000):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-                if file.read().rpartition(")")[2].split()[0] in "ZX":
-                    return True
-        except OSError:
-            return True
-        time.sleep(0.01)
-    return False
+    """Wait for the end of a process."""
+    wait_until(lambda: find_state(pid) in {"", "Z", "X"})
+    return True
+
+
+def find_state(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def read_pids(here: Path) -> list[int]:

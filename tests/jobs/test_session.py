@@ -30,7 +30,7 @@ from osprofile import (
     ValueRefusedError,
 )
 from tests.jobs.conftest import Toy, shell
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -352,12 +352,14 @@ def test_waiting_for_several(toy: Toy, session: JobSession) -> None:
         session.wait_any([])
 
 
-def test_a_timeout_leaves_the_job_alone(session: JobSession) -> None:
-    job = session.submit(shell("sleep 1; exit 4"))
+def test_a_timeout_leaves_the_job_alone(toy: Toy, session: JobSession) -> None:
+    gate = toy.path / "gate"
+    job = session.submit(shell(f"until [ -e {gate} ]; do sleep 0.02; done; exit 4"))
     with pytest.raises(TimeoutError):
         job.wait(0.1)
     with pytest.raises(TimeoutError, match=r"^not done after 0.1 s; the jobs go on$"):
         session.wait_any([job], 0.1)
+    gate.touch()
     assert job.wait(NEVER).exit_code == 4
 
 
@@ -449,7 +451,7 @@ def test_a_listener_may_close_the_session(toy: Toy, tmp_path: Path) -> None:
 
     session.add_listener(close)
     session.submit(shell("true"))
-    assert closed.wait(30)
+    assert closed.wait(PATIENCE)
     with pytest.raises(RuntimeError, match="closed"):
         session.list_jobs()
 
@@ -481,7 +483,7 @@ def test_closing_ends_the_waiting_of_other_threads(toy: Toy, tmp_path: Path) -> 
         waiting = executor.submit(job.wait)
         time.sleep(0.3)
         session.close()
-        assert isinstance(waiting.exception(30), RuntimeError)
+        assert isinstance(waiting.exception(PATIENCE), RuntimeError)
     with JobSession(toy.profile, store=str(tmp_path / "jobs.db")) as other:
         other.get_job(job.id).cancel()
 
@@ -536,7 +538,7 @@ def run_program(tmp_path: Path, text: str, *, status: int = 0) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stderr) == (status, "")
     return done.stdout
@@ -560,8 +562,9 @@ def test_the_end_of_a_program_while_another_thread_waits(tmp_path: Path) -> None
     text = """
     waiting = threading.Thread(target=session.submit(job("sleep 30")).wait, daemon=True)
     waiting.start()
-    time.sleep(0.2)
-    session.list_jobs()[0].cancel()
+    while not (jobs := session.list_jobs()):
+        time.sleep(0.02)
+    jobs[0].cancel()
     print("end")
     """
     assert run_program(tmp_path, text) == "end\n"

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from osprofile.jobs.process import ProcessResult
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.shell_session import ShellSession, ShellSessionPool, build_request, find_shell
 from tests.hunting import rounds
-from tests.waiting import wait_until_async
+from tests.waiting import wait_until, wait_until_async
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh93", "mksh", "yash") if shutil.which(shell)]
 
@@ -32,11 +31,8 @@ async def run_one(pool: ShellSessionPool, script: str, limit: float | None = 60)
 
 
 def pid_of(path: Path) -> int:
-    for _ in range(3000):
-        if path.exists() and (text := path.read_text()).endswith("\n"):
-            return int(text)
-        time.sleep(0.02)
-    raise AssertionError(path)
+    wait_until(lambda: path.exists() and path.read_text().endswith("\n"))
+    return int(path.read_text())
 
 
 @pytest.mark.parametrize(

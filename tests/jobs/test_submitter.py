@@ -25,6 +25,7 @@ from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, get_record, shell
 from tests.records import begin_submission
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
@@ -398,7 +399,7 @@ async def test_those_who_wait_for_a_job_whose_id_is_given_again(
         (recovered,) = await here.recover_submissions(resubmit=False)
         assert recovered.job_id == job_id
     toy.state(job_id, "END 0")
-    status = await asyncio.wait_for(waiting, 20)
+    status = await waiting
     assert (status.state.value, status.exit_code) == (("LOST", None) if is_live else ("DONE", 0))
     assert record.key == "k"
 
@@ -444,7 +445,7 @@ def test_processes_that_submit_the_same_key_get_the_same_job(toy: Toy, tmp_path:
     processes = [fork.Process(target=submit_in_process, args=(toy, path, go, answers)) for _ in range(4)]
     for process in processes:
         process.start()
-    assert [answers.get(timeout=60) for _ in processes] == ["1"] * 4
+    assert [answers.get(timeout=PATIENCE) for _ in processes] == ["1"] * 4
     for process in processes:
         process.join()
     assert len(toy.submissions) == 1

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.waiting import wait_for_file
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,9 @@ class Hosts:
 
     def run(self, *words: str, elsewhere: bool = False) -> subprocess.CompletedProcess[str]:
         command = self.command(*words, elsewhere=elsewhere)
-        return subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            command, env=self.env, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
 
     def submit(self, *words: str, elsewhere: bool = False) -> subprocess.CompletedProcess[str]:
         return self.run("submit", "-p", "site", "--key", "k", *words, elsewhere=elsewhere)
@@ -146,7 +148,9 @@ def test_where_the_directory_is_shared_any_host_completes_it(hosts: Hosts) -> No
     (hosts.path / "go").touch()
     command = hosts.command("submit", "-p", "site", "--key", "k", "hostname", elsewhere=False)
     shared = ["unshare", "--uts", "sh", "-c", 'hostname other-host && exec "$@"', "sh", *command]
-    done = subprocess.run(shared, env=hosts.env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        shared, env=hosts.env, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done
     assert hosts.run("wait", done.stdout.strip()).returncode == 0
     assert (hosts.path / "log").read_text().count("\n") == 1

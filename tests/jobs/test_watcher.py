@@ -77,7 +77,7 @@ async def test_our_own_action_asks_at_once(toy: Toy) -> None:
             (target.abort, JobState.REMOVED),
         ):
             await do(job)
-            assert (await asyncio.wait_for(anext(events), 30)).state is state
+            assert (await anext(events)).state is state
 
 
 async def test_jobs_of_an_earlier_process(toy: Toy) -> None:
@@ -116,7 +116,7 @@ async def test_a_job_that_was_only_asked_for_is_watched_when_it_is_waited_for(to
         waiting = asyncio.ensure_future(target.wait(job))
         await asyncio.sleep(QUICK.max_poll_interval)
         toy.state(job, "END 5")
-        assert (await asyncio.wait_for(waiting, 30)).exit_code == 5
+        assert (await waiting).exit_code == 5
 
 
 TIMING = Timing(min_poll_interval=1, max_poll_interval=60, max_retry_interval=300)

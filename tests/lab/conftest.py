@@ -26,6 +26,7 @@ from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import Target, find_tag
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -92,7 +93,7 @@ class Lab:
         command += ["--context", f"USER_NAME={USER}", *options, "--run"]
         for name, value in fields.items():
             command += ["--set", f"{name}={value}"]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
     def ok(self, template: str, *options: str, variation: str = "", **fields: str) -> str:
         done = self.incarnate(template, *options, variation=variation, **fields)
@@ -180,7 +181,9 @@ class User(Target):
 
     def shell_of(self, script: str) -> subprocess.CompletedProcess[str]:
         command = ["runuser", "-l", USER, "-c", self.environment.get("SHELL", "exec sh -s")]
-        return subprocess.run(command, input=script, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(
+            command, input=script, capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
 
     def sh(self, script: str) -> subprocess.CompletedProcess[str]:
         return self.shell_of(wrap_script(script).decode())
@@ -237,7 +240,7 @@ def call(*words: str) -> str:
 def node() -> Iterator[None]:
     """Leave Slurm's node in service after a test."""
     yield
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     # "allocated" and "completing" are well, too: other tests run their jobs on it
     while re.search("down|drain|fail", call("sinfo", "-h", "-n", NODE, "-p", "debug", "-o", "%T")):
         subprocess.run(["scontrol", "update", f"NodeName={NODE}", "State=RESUME"], check=False)

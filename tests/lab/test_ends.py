@@ -21,6 +21,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, USER
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -70,7 +71,7 @@ def partition() -> Iterator[str]:
     call("scontrol", "create", f"PartitionName={name}", "Nodes=ALL", "State=DOWN", "DefaultTime=60")
     yield name
     call("scancel", "--partition", name)
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while call("squeue", "-h", "-p", name) and time.monotonic() < end:
         time.sleep(0.2)
     call("scontrol", "delete", f"PartitionName={name}")

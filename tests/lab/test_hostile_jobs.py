@@ -25,6 +25,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, USER
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD, VALUES
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +130,7 @@ def test_each_value_reaches_its_task_of_one_array(profile: Profile, root: Path) 
             status = await target.wait(await target.submit(combine_into_array(jobs)))
         assert (status.state, status.exit_code) == (JobState.DONE, 0)
 
-    asyncio.run(asyncio.wait_for(main(), 300))
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
     for number, value in enumerate(CARRIED, 1):
         assert (root / f"got.{number}").read_bytes().decode() == f"{value}\0\0{value}\0"
 
@@ -146,7 +147,7 @@ def test_values_reach_the_payload(profile: Profile, root: Path) -> None:
                 assert (end.state, end.exit_code) == (JobState.DONE, 0), (value, end)
                 check(job, value)
 
-    asyncio.run(asyncio.wait_for(main(), 300))
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
 @pytest.mark.parametrize("profile", SYSTEMS, indirect=True)

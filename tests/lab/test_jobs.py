@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.lab.conftest import NODE, USER, call
 from tests.profiles.conftest import quoted
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ def test_a_directory_that_the_node_does_not_see(lab_of: Callable[[str], Lab]) ->
     directory.rename(away)
     try:
         call("scontrol", "update", f"JobId={job.id}", "NumNodes=1")
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while job.slurm("JobState") in {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}:
             assert time.monotonic() < end
             time.sleep(0.1)

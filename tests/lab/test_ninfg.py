@@ -21,7 +21,7 @@ import pytest
 from tests.executors.ninfg.client import Client, attributes, shell
 from tests.executors.ninfg.conftest import processes
 from tests.lab.conftest import SITE, USER
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +193,7 @@ def test_the_end_with_running_jobs(ground: Ground, how: str) -> None:
             assert client.exit() == 0
         else:
             getattr(client, how)()
-            assert client.process.wait(120) == 0
+            assert client.process.wait(PATIENCE) == 0
     ground.assert_clean()
 
 

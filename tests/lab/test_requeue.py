@@ -16,6 +16,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import NODE, PROFILES, SHELLS, USER, call
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -81,7 +82,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
             job = await target.submit(description)
 
             async def until(*states: JobState) -> None:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE):
                     while tuple(e.state for e in events if e.job_id == job)[-len(states) :] != states:
                         await asyncio.sleep(0.05)
                         assert not (await target.status(job)).state.is_terminal
@@ -95,7 +96,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
                 await until(JobState.RUNNING, JobState.QUEUED)
                 await asyncio.sleep(3)
                 call("scontrol", "update", f"JobId={job}", "StartTime=now")
-            status = await asyncio.wait_for(target.wait(job), 90)
+            status = await asyncio.wait_for(target.wait(job), PATIENCE)
             await asyncio.sleep(0)
             collector.cancel()
             await target.files.delete_path(await target.find_job_directory(job))

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,7 +62,7 @@ def stream(words: list[str], log: Log, directory: Path, quiet: float) -> bytes:
             got += data
         program.stdin.close()
         got += program.stdout.read()
-        assert program.wait(30) == 0
+        assert program.wait(PATIENCE) == 0
     return got
 
 
@@ -353,7 +355,7 @@ def test_fault_no_back_pressure(tmp_path: Path) -> None:
             memory.append(size)
             program.stdin.close()
             if words[0] == str(OURS):
-                assert program.wait(60) == 0
+                assert program.wait(PATIENCE) == 0
             program.kill()
     assert memory[1] < 40 < memory[0]
 
@@ -401,7 +403,7 @@ def test_exit_codes(words: str, tmp_path: Path) -> None:
     for program in (["unshare", "-m", "sh", "-c", MOUNTED, str(tmp_path)], [str(OURS)]):
         done = subprocess.run(
             [*program, *words.split()], stdin=subprocess.DEVNULL, capture_output=True, check=False,
-            timeout=30, env={**os.environ, "SEG_CONF_DIR": str(tmp_path)},
+            timeout=PATIENCE, env={**os.environ, "SEG_CONF_DIR": str(tmp_path)},
         )  # fmt: skip
         codes.append(done.returncode)
     assert codes[0] == codes[1]
@@ -428,7 +430,7 @@ def test_the_starters_write_the_same(tmp_path: Path) -> None:
             program.stdin.flush()
             answer = program.stdout.readline()
             program.stdin.close()
-            program.wait(30)
+            program.wait(PATIENCE)
         whole = answer + log.read_text()
         texts.append(re.sub(r"[0-9a-f-]{36}:\d+", "ID", re.sub(r"001;\d+", "001;T", whole)))
     assert texts[0] == texts[1] == "101;a;ID\n001;T;ID;2;0\n001;T;ID;8;3\n"

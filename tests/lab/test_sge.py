@@ -20,6 +20,7 @@ from osprofile.jobs import submission_throttle
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import ENDED, PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +35,9 @@ NO_JOB = 'job "{}" does not exist'
 def commands(text: str) -> str:
     """Run shell text that calls Grid Engine's own commands, as the user."""
     shell = ["runuser", "-l", USER, "-c", SHELLS["sge"]]
-    return subprocess.run(shell, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(
+        shell, input=text, capture_output=True, text=True, check=True, timeout=PATIENCE
+    ).stdout
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -385,7 +388,7 @@ def test_jobs_wait_while_the_queue_is_full(
     profile = Repository([str(sge.site), PROFILES]).load("sge")
     with JobSession(profile, {"USER_NAME": USER}, store=":memory:") as session:
         jobs = session.submit_many([JobDescription(executable="/bin/sleep", arguments=["1"])] * 6)
-        assert [job.wait(120).exit_code for job in jobs] == [0] * 6
+        assert [job.wait(PATIENCE).exit_code for job in jobs] == [0] * 6
     (told,) = [r.message for r in caplog.records if r.levelname == "WARNING"]
     assert re.fullmatch(
         r"Grid Engine takes no more jobs now \((?i:only) 2 jobs are allowed per user\): .*", told

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from osprofile.jobs.store import Store
 from tests.lab.conftest import INCARNATE, PROFILES, STARTED, USER
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 # Not the ids and the priority, nor what differs between the caller and the jobs' user.
 COLUMNS = "%t|%T|%D|%C|%m|%c|%a|%k|%q|%l|%P|%N|%B|%R|%r|%h|%n|%O|%H|%I|%J|%z|%X|%y|%Y|%E|%f|%b|%v|%w|%W|%u|%d|%K|%j|%s"
 LONG_COLUMNS = "statecompact:5,numnodes,numcpus:.7,minmemory:3,timelimit:.12,partition: ,batchhost:10-"
-LIMIT = 60.0
 """Seconds, only to end a test that hangs."""
 
 
@@ -39,7 +39,7 @@ def test_columns(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (record,) = Store(str(store)).list_all_jobs()
     real = record.status.job_id
     STARTED.add(Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", "slurm", real))
-    end = time.monotonic() + LIMIT
+    end = time.monotonic() + PATIENCE
     while run(stand_ins / "squeue", "-h", "-o", "%t") != "R\n":
         assert time.monotonic() < end
         time.sleep(0.5)

@@ -35,6 +35,7 @@ from osprofile.profile.repository import Repository
 from tests.jobs.conftest import shell
 from tests.lab.conftest import USER
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -97,7 +98,7 @@ def read(directory: str, name: str) -> str:
 
 
 def run(main: Coroutine[None, None, None]) -> None:
-    asyncio.run(asyncio.wait_for(main, 120))
+    asyncio.run(asyncio.wait_for(main, PATIENCE))
 
 
 def daemons(pid: int) -> list[int]:
@@ -493,7 +494,7 @@ def test_a_profile_for_an_account_on_a_cluster(server: Server, site: Path, tmp_p
     def incarnate(*words: str) -> str:
         command = [sys.executable, "-m", "osprofile", *words]
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=False, timeout=120
+            command, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
         )
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr

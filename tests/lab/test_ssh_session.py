@@ -15,6 +15,7 @@ from tests.jobs.conftest import shell
 from tests.lab.conftest import INCARNATE, USER
 from tests.lab.proxy import Proxy
 from tests.lab.test_ssh import CLIENT, profile, run, server, slurms, target_of
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +137,7 @@ def test_a_login_by_hand_serves_all_scripts(server: Server, tmp_path: Path) -> N
         with log.open("w") as out:
             done = subprocess.run(
                 [INCARNATE, *words], env={**os.environ, "HOME": str(home), "OSPROFILE_PROFILE": str(site)}, check=False,
-                stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=60,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=PATIENCE,
             )  # fmt: skip
         return done.returncode, log.read_text()
 

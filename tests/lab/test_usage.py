@@ -15,6 +15,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, USER
 from tests.lab.test_requeue import fail_node, preempt
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -64,7 +65,7 @@ def test_what_jobs_took(site: Path, profile: str) -> None:
             async def run() -> JobStatus:
                 async with slots:
                     job = await target.submit(python(BUSY))
-                    ended = await asyncio.wait_for(target.wait(job), 100)
+                    ended = await asyncio.wait_for(target.wait(job), PATIENCE)
                     assert (ended.state, ended.exit_code) == (JobState.DONE, 0), ended
                     usage = await target.query_usage(job)
                     assert await target.status(job) == usage, "it is recorded"
@@ -85,7 +86,7 @@ def test_how_long_a_job_ran(site: Path, profile: str) -> None:
     async def main() -> JobStatus:
         async with open_target(profile, site) as target:
             job = await target.submit(shell("sleep 3"))
-            status = await asyncio.wait_for(target.wait(job), 60)
+            status = await asyncio.wait_for(target.wait(job), PATIENCE)
             assert status.ended is not None
             if status.elapsed is not None and status.end_reported:
                 assert status.started is not None
@@ -105,7 +106,7 @@ def test_what_a_running_job_takes(site: Path, profile: str) -> None:
     async def main() -> JobStatus:
         async with open_target(profile, site) as target:
             job = await target.submit(python(f"{BUSY}time.sleep(60)"))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE):
                 # in whole seconds, of the program's and of the kernel's time apart
                 while not is_busy(usage := await target.query_usage(job), least=1):
                     assert not usage.state.is_terminal
@@ -187,12 +188,12 @@ def test_why_a_job_ended(site: Path, tmp_path: Path, profile: str, how: str) -> 
         async with open_target(profile, *directories) as target:
             job = await target.submit(case.job)
             if case.act is not None:
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(PATIENCE):
                     while (await target.status(job)).state is not JobState.RUNNING:  # noqa: ASYNC110
                         await asyncio.sleep(0.1)
                 await asyncio.sleep(1)
                 await case.act(target, job)
-            status = await asyncio.wait_for(target.wait(job), 200)
+            status = await asyncio.wait_for(target.wait(job), PATIENCE)
             await target.files.delete_path(await target.find_job_directory(job))
             return status
 
@@ -208,7 +209,7 @@ def test_a_condition_that_never_holds(site: Path, profile: str) -> None:
         async with open_target(profile, site) as target:
             first = await target.submit(shell("sleep 1; exit 1"))
             second = await target.submit(shell("true", after_ok=(first,)))
-            status = await asyncio.wait_for(target.wait(second), 60)
+            status = await asyncio.wait_for(target.wait(second), PATIENCE)
             for job in (first, second):
                 await target.files.delete_path(await target.find_job_directory(job))
             return status

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field, format_template
 from tests.hunting import rounds
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +96,7 @@ def run(script: str, directory: Path) -> str:
             file.write_text(text + "\n", encoding="utf-8")
             files.append(f"(. ./{file.name}) </dev/null >/dev/null 2>&1")
             files.append(f"[ ! -e PWNED ] || exit {number + 1}")
-        done = subprocess.run([shell, "-c", "\n".join(files)], cwd=directory, timeout=20, check=False)
+        done = subprocess.run([shell, "-c", "\n".join(files)], cwd=directory, timeout=PATIENCE, check=False)
         if done.returncode:
             return f"{shell}: {HOSTILE[done.returncode - 1]!r}"
     return ""

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -29,7 +31,7 @@ class Served:
 
     def send(self, data: bytes) -> bytes:
         """Send bytes as they are, and give all that comes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
             return read_all(connection)
@@ -75,4 +77,4 @@ def served(*words: str, home: Path | None = None) -> Iterator[Served]:
         yield Served(process, int(url.rstrip("/").rpartition(":")[2]))
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENCE)

@@ -6,8 +6,8 @@ import os
 import time
 from pathlib import Path
 
-GRACE = 1.0
-"""Seconds that osprofile's own processes may take to end after the job's end is known."""
+GRACE = 20.0
+"""Seconds that osprofile's own processes may take to end after the job's end is known; a job sleeps longer."""
 
 
 def list_processes(mark: str) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from osprofile.plugins.cylc import JOB_RUNNER_HANDLER as RUNNER
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,7 @@ def poll(*job_ids: str) -> list[str]:
 
 
 def wait(job_id: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE
     while poll(job_id):
         assert time.monotonic() < deadline
         time.sleep(0.1)

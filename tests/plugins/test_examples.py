@@ -12,6 +12,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,7 +43,7 @@ def test_a_program(name: str, output: str, environment: Mapping[str, str], tmp_p
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, output, "")
 
@@ -51,7 +53,7 @@ def test_a_notebook(environment: Mapping[str, str], tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "environ", dict(environment))
     notebook = nbformat.read(EXAMPLES / "jobs.ipynb", as_version=4)
     assert all(cell.get("outputs", []) == [] for cell in notebook.cells), "commit it without its outputs"
-    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}})
+    client = NotebookClient(notebook, timeout=PATIENCE, resources={"metadata": {"path": str(tmp_path)}})
     done = client.execute()
     outputs = [cell["outputs"] for cell in done.cells if cell.cell_type == "code"]
     assert "<Job " in outputs[0][0]["data"]["text/plain"]

@@ -29,6 +29,7 @@ from osprofile.executors.facility.filesystem import OPERATIONS
 from tests.executors.facility.conftest import ROOTED
 from tests.hunting import HUNT
 from tests.jobs.conftest import toy
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ class Daemon:
         self.base = self.url.removesuffix(PREFIX)
         self.token = token or (home / "state" / "osprofile" / "facility-token").read_text().strip()
         self.http = httpx.Client(
-            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=60
+            base_url=self.url, headers={"Authorization": f"Bearer {self.token}"}, timeout=PATIENCE
         )
 
     def stop(self, number: int = signal.SIGTERM) -> int:

@@ -38,6 +38,7 @@ from tests.executors.facility.conftest import ROOTED
 from tests.executors.facility.test_hostile import HOSTILE
 from tests.plugins import test_facility_mcp as tools
 from tests.plugins.test_facility import ENDED, PREFIX, Daemon, raw, run_daemon
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,7 +273,7 @@ def log_in(daemon: Daemon, subject: str) -> Daemon:
     client.__dict__.update(daemon.__dict__)
     client.token = sign(claims(subject))
     client.http = httpx.Client(
-        base_url=daemon.url, headers={"Authorization": f"Bearer {client.token}"}, timeout=60
+        base_url=daemon.url, headers={"Authorization": f"Bearer {client.token}"}, timeout=PATIENCE
     )
     return client
 

@@ -18,9 +18,10 @@ from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern,
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.incarnation.static_scripts import StaticScriptFile
     from osprofile.jobs.state import JobStatus
@@ -122,7 +123,7 @@ class Target:
             text=True,
             errors="surrogateescape",
             env=self.env,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 
@@ -212,7 +213,7 @@ class Job:
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
         wanted = states or ENDED
-        deadline, pause = time.monotonic() + 60, 0.05
+        deadline, pause = time.monotonic() + PATIENCE, 0.05
         while time.monotonic() < deadline:
             status = self.status()
             if status.state in wanted:
@@ -261,9 +262,8 @@ def repository() -> Repository:
 
 
 @pytest.fixture
-def target_of(tmp_path: Path, repository: Repository, shell: str) -> Iterator[Callable[..., Target]]:
+def target_of(tmp_path: Path, repository: Repository, shell: str) -> Callable[..., Target]:
     """Give a function that makes a target system from a profile's name."""
-    made: list[Target] = []
 
     def make(name: str, *path: Path) -> Target:
         home, programs = tmp_path / "home", tmp_path / "bin"
@@ -271,17 +271,9 @@ def target_of(tmp_path: Path, repository: Repository, shell: str) -> Iterator[Ca
         programs.mkdir()
         # what the scripts themselves run as sh, job scripts above all
         (programs / "sh").symlink_to(shutil.which(shell) or "")
-        target = Target(repository.load(name), shell, home, tmp_path / "jobs", path=[*path, programs])
-        made.append(target)
-        return target
+        return Target(repository.load(name), shell, home, tmp_path / "jobs", path=[*path, programs])
 
-    yield make
-    # nothing of a failed test goes on running
-    for target in made:
-        if target.profile.name == "linux":
-            for job, status in target.statuses().items():
-                if status.state not in ENDED:
-                    target.run("ABORT", JOB_ID=job)
+    return make
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from tests.hunting import rounds
 from tests.profiles.conftest import ENDED
 from tests.profiles.test_linux import gone, processes, script, session_of
-from tests.waiting import wait_for_file, wait_until
+from tests.waiting import PATIENCE, wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,12 +36,14 @@ def tasks(job: Job) -> dict[int, Status]:
 
 
 def wait_for(job: Job, reached: Callable[[dict[int, Status]], bool]) -> dict[int, Status]:
-    for _ in range(600):
-        found = tasks(job)
-        if reached(found):
-            return found
-        time.sleep(0.2)
-    raise AssertionError(found)
+    found: dict[int, Status] = {}
+
+    def has_come() -> bool:
+        found.update(tasks(job))
+        return reached(found)
+
+    wait_until(has_come, every=0.2)
+    return found
 
 
 def all_ended(found: dict[int, Status]) -> bool:
@@ -343,7 +345,7 @@ def test_a_task_runs_once(linux: Target) -> None:
     again = ["setsid", "-w", "sh", ".gpe/script", "1"]
     (job.directory / "go").touch()
     with subprocess.Popen(again, cwd=job.directory, env=environment) as task:
-        assert task.wait(30) == 1
+        assert task.wait(PATIENCE) == 1
     assert {(s.state, s.exit) for s in wait_for(job, all_ended).values()} == {("DONE", 3)}
     assert job.read("begun") == "begun\n"
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.profiles.conftest import DASH
 from tests.profiles.systems import make_system
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +46,7 @@ def test_at_a_job_that_runs_is_removed_with_its_processes(at: Target) -> None:
         while not (jobs[0].directory / "stdout").exists():
             time.sleep(0.02)
         assert at.ok("ABORT", JOB_ID=jobs[0].id) == ""
-        assert shell.wait(20) in {143, -signal.SIGTERM}
+        assert shell.wait(PATIENCE) in {143, -signal.SIGTERM}
     (commands / "queue.11").unlink()
     assert (jobs[0].status().state, jobs[1].status().state) == ("REMOVED", "QUEUED")
 

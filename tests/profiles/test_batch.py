@@ -23,6 +23,7 @@ from tests.profiles.conftest import PROFILES, quoted
 from tests.profiles.systems import make_system
 from tests.profiles.test_sizes import TEXT
 from tests.profiles.test_stories import tell_start_to_end
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -311,7 +312,7 @@ def test_a_job_that_cannot_ask_for_its_id_does_not_begin(
         (job.directory / ".gpe/id").unlink()
         (job.directory / ".gpe/submitting").unlink()
         (commands / "away").unlink()
-        assert script.wait(30) == 1
+        assert script.wait(PATIENCE) == 1
     assert not (job.directory / "stdout").exists()
 
 

@@ -61,11 +61,8 @@ def session_of(job: Job) -> str:
 
 
 def gone(job: Job) -> bool:
-    for _ in range(1200):
-        if not processes(session_of(job)):
-            return True
-        time.sleep(0.05)
-    return False
+    wait_until(lambda: not processes(session_of(job)))
+    return True
 
 
 @pytest.mark.parametrize(
@@ -284,19 +281,19 @@ def test_an_abort_beside_another_one(linux: Target, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["job", "task", "waited"])
 def test_how_long_a_job_runs(linux: Target, kind: str) -> None:
     """A query tells it, even if it is the first one; the time that a job waited does not count."""
-    when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + 3))
+    before = int(time.time()) + (3 if kind == "waited" else 0)
+    when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(before))
     fields = {"job": {}, "task": {"ARRAY": "3"}, "waited": {"START_TIME": when}}[kind]
-    before = time.monotonic()
     job = linux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "date > began; exec sleep 60"), **fields)
     while not (job.directory / "began").exists():
         time.sleep(0.05)
-    began = time.monotonic()
+    began = time.time()
     time.sleep(2.2)
     job_id = f"{job.id}_3" if kind == "task" else job.id
-    least = time.monotonic() - began
+    least = time.time() - began
     read = StatusOutputReader(linux.profile).read_statuses
     status = read(linux.ok("GET_JOB_STATUS", JOB_ID=job_id))[job_id]
-    most = time.monotonic() - (began - 1 if kind == "waited" else before)
+    most = time.time() - before
     assert status.state == "RUNNING"
     assert status.elapsed is not None
     assert least - 1 <= status.elapsed <= most  # cut to whole seconds
@@ -322,7 +319,7 @@ BUSY = "x = b'a' * (100 << 20)\nimport time\nwhile time.process_time() < 0.5: pa
 @pytest.mark.parametrize("how", ["exit", "signal", "limit", "array"])
 def test_what_a_job_took(linux: Target, how: str) -> None:
     text = BUSY if how != "signal" else f"{BUSY}\nimport os; os.kill(os.getpid(), 9)"
-    fields = {"limit": {"WALLTIME": "4"}, "array": {"ARRAY": "3"}}.get(how, {})
+    fields = {"limit": {"WALLTIME": "10"}, "array": {"ARRAY": "3"}}.get(how, {})
     if how == "limit":
         text += "; time.sleep(60)"
     began = time.time()
@@ -335,7 +332,7 @@ def test_what_a_job_took(linux: Target, how: str) -> None:
     assert told.elapsed is not None
     assert told.ended is not None
     assert began + told.elapsed <= told.ended <= time.time()
-    assert 0.4 <= told.cpu_time <= 0.8
+    assert 0.4 <= told.cpu_time <= 2
     assert told.elapsed >= 0.9
     usage = StatusOutputReader(linux.profile).read_statuses(linux.ok("USAGE", JOB_ID=job_id))[job_id]
     assert (usage.cpu_time, usage.elapsed) == (told.cpu_time, told.elapsed)

@@ -16,6 +16,7 @@ from osprofile.errors import NotSettableError, TemplateNotFoundError, ValueRefus
 from osprofile.lint import lint_file
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import PROFILES, Target, quoted
+from tests.waiting import PATIENCE
 
 FRAME = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
              xmlns:ext="urn:osprofile:extension" name="mysite" extends="{parent}">
@@ -50,7 +51,7 @@ class Script:
         """Run the job; return its exit status, which must be the recorded one."""
         command = ["sh", str(self.directory / ".gpe/script")]
         env = {**self.env, self.job_id_variable: "12"}
-        done = subprocess.run(command, env=env, cwd="/", timeout=60, check=False, capture_output=True)
+        done = subprocess.run(command, env=env, cwd="/", timeout=PATIENCE, check=False, capture_output=True)
         assert self.read(".gpe_exit_status") == f"{done.returncode}\n"
         return done.returncode
 

@@ -15,6 +15,7 @@ from tests.cli.conftest import Ended
 from tests.cli.job.conftest import PROFILE, end, template
 from tests.fork_server import run_forked
 from tests.programs import install_programs
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,8 +34,6 @@ status=$?
 if is_start && mv gate-after taken 2> /dev/null; then echo "$$" > pid; mv pid begun; exec sleep 1000; fi
 exit "$status"
 """
-PATIENCE = 120.0
-"""Seconds, only to end a test that hangs."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from osprofile.jobs.state import JobState
-from tests.executors.blah.gridmanager import PATIENCE, GridManager, ad
+from tests.executors.blah.gridmanager import GridManager, ad
 from tests.simulated.clock import Participant
 from tests.simulated.site import REPOSITORY
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable

@@ -33,7 +33,7 @@ MAX_EXPRESSIONS: Final = 32
 MAX_EXPRESSION_LENGTH: Final = 1024
 """Characters of one expression."""
 MATCH_TIME_LIMIT: Final = 2.0
-"""Seconds that all expressions together may take in one update of the model. If they take longer, all
+"""Seconds of processor time that all expressions together may take in one update of the model. If they take longer, all
 filters are removed, because an agent that matches does nothing else."""
 _MATCH_CACHE_SIZE: Final = 16_384
 _FILTER_SUFFIX: Final = "Filter"
@@ -42,7 +42,7 @@ _FILTER_SUFFIX: Final = "Filter"
 @final
 @dataclass(slots=True)
 class _TimeBudget:
-    """The seconds that remain for matching."""
+    """The seconds of processor time that remain for matching."""
 
     remaining: float = MATCH_TIME_LIMIT
 
@@ -69,7 +69,7 @@ class FilterExpression:
         return found
 
     def _search_value(self, value: str, time_budget: _TimeBudget) -> bool:
-        begun = time.monotonic()
+        begun = time.thread_time()
         found = True
         try:
             found = self.pattern.find(value) is not None
@@ -77,7 +77,7 @@ class FilterExpression:
             time_budget.remaining = 0.0
         except JavaRegexError as error:
             log.warning("a filter cannot be applied, the value passes: %s", error)
-        time_budget.remaining -= time.monotonic() - begun
+        time_budget.remaining -= time.thread_time() - begun
         return found
 
 

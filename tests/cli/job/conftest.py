@@ -17,14 +17,12 @@ from osprofile.jobs.store import Store, default_store_path
 from tests.cli.conftest import Ended
 from tests.fork_server import COMMAND, run_incarnate
 from tests.programs import install_programs
-from tests.waiting import wait_for_file
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.jobs.state import JobStatus
-
-PATIENCE = 60.0
 
 PROFILE = """\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"

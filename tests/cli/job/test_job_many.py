@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.conftest import on_terminal
-from tests.cli.job.conftest import PATIENCE
 from tests.profiles.test_hostile_values import CARRIED
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Ended

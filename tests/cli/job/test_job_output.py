@@ -8,14 +8,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import default_store_path
-from tests.cli.job.conftest import COMMAND, PATIENCE, adopt
+from tests.cli.job.conftest import COMMAND, adopt
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -209,13 +209,11 @@ def test_a_lost_connection_is_tried_again(machine: Machine) -> None:
 
 
 def test_a_large_file(machine: Machine) -> None:
-    """A file with a hole of 1 GB: its last lines come at once; a part of it is not kept in memory."""
+    """A file with a hole of 1 TB, of which only the last lines are read; a part of a file is not kept in memory."""
     job_id = machine.submit(
-        "--wait", "sh", "-c", "cd $GPE_WORKING_DIRECTORY; truncate -s 1G stdout; printf 'a\\nb\\n' >> stdout"
+        "--wait", "sh", "-c", "cd $GPE_WORKING_DIRECTORY; truncate -s 1T stdout; printf 'a\\nb\\n' >> stdout"
     )
-    begun = time.monotonic()
     assert read_bytes("--tail", "1", job_id) == b"b\n"
-    assert time.monotonic() - begun < 10
     (machine.directories[0] / "stdout").write_bytes(b"x" * (40 << 20) + b"\nend\n")
     assert read_bytes(job_id) == b"x" * (40 << 20) + b"\nend\n"
     assert read_bytes("-n", "2", job_id) == b"x" * (40 << 20) + b"\nend\n"

@@ -17,7 +17,8 @@ import pytest
 
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
-from tests.cli.job.conftest import PATIENCE, adopt, template
+from tests.cli.job.conftest import adopt, template
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine

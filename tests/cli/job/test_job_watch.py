@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.state import JobState, JobStatus
-from tests.cli.job.conftest import COMMAND, PATIENCE, adopt, template
+from tests.cli.job.conftest import COMMAND, adopt, template
 from tests.cli.job.test_job_runs import FIELDS
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

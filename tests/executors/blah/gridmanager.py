@@ -16,14 +16,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from tests.executors.blah.client import escaped, fields
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-PATIENCE = 20.0
 WINDOW = 50
-ORPHANED = 300.0
 """Seconds after which a result comes too late."""
 FIELDS = {
     "BLAH_JOB_SUBMIT": 4,
@@ -124,7 +123,7 @@ class GridManager:
         """Send the daemon the signal by which HTCondor ends it; return its exit code."""
         with suppress(ProcessLookupError):
             self.process.terminate()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             return await self.process.wait()
 
     async def kill(self) -> None:
@@ -162,7 +161,7 @@ class GridManager:
             future: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
             self._waiting[reqid] = (command, future)
             assert await self.say(command, reqid, *arguments) == ["S"]
-            async with asyncio.timeout(ORPHANED):
+            async with asyncio.timeout(PATIENCE):
                 return await future
 
     async def submit(self, text: str) -> str:

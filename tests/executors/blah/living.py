@@ -47,7 +47,7 @@ class Living:
 
     def wait(self) -> None:
         """Wait until the daemon has ended as it was to."""
-        assert self.process.wait(60) == self._code
+        assert self.process.wait(PATIENCE) == self._code
 
     def kill(self) -> None:
         """End the daemon as a machine does that loses its power."""

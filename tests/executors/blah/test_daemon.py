@@ -20,7 +20,7 @@ from tests.executors.blah.client import command
 from tests.executors.blah.conftest import home, write_profile
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad, quoted
 from tests.executors.blah.living import BANNER, Living
-from tests.waiting import wait_until_async
+from tests.waiting import PATIENCE, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ async def said(home: Path, words: str) -> None:
 
 def talk(data: bytes = b"", *, words: tuple[str, ...] = ()) -> subprocess.CompletedProcess[bytes]:
     """Send data to a daemon, then the end of its standard input; give all that it said."""
-    return subprocess.run([*DAEMON, *words], input=data, capture_output=True, check=False, timeout=60)
+    return subprocess.run([*DAEMON, *words], input=data, capture_output=True, check=False, timeout=PATIENCE)
 
 
 # What needs no batch system, byte for byte

@@ -16,7 +16,7 @@ import pytest
 from tests.executors.blah.client import command
 from tests.executors.blah.gridmanager import GridManager, ad
 from tests.executors.blah.living import Living
-from tests.waiting import wait_for_file, wait_until, wait_until_async
+from tests.waiting import PATIENCE, wait_for_file, wait_until, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -73,7 +73,7 @@ class Site:
             await client.kill()
             return found
 
-        return asyncio.run(asyncio.wait_for(main(), 120))
+        return asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
     def submit(self) -> str:
         """Send the ad, and give the job's id."""

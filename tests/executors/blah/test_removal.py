@@ -39,6 +39,10 @@ class Site:
         with closing(sqlite3.connect(file)) as db:
             return [Path(directory) for (directory,) in db.execute("SELECT directory FROM job")]
 
+    async def wait_for_ends(self) -> None:
+        """Wait until the jobs have written their exit status."""
+        await wait_until_async(lambda: all((path / ".gpe_exit_status").exists() for path in self.recorded))
+
 
 async def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> None:
     site = Site(home, 3600)
@@ -112,7 +116,7 @@ async def test_several_questions_for_one_end_have_one_answer(home: Path) -> None
     async with site.connect() as client:
         for _ in range(5):
             job_id = await client.submit(site.job("exit 1"))
-            await asyncio.sleep(0.5)
+            await site.wait_for_ends()
             answers = await asyncio.gather(*(client.ask("BLAH_JOB_STATUS", job_id) for _ in range(4)))
             assert {answer[2] for answer in answers} == {"4"}, answers
 
@@ -124,7 +128,7 @@ async def test_a_cancel_beside_a_status_that_tells_the_end(home: Path) -> None:
         text = site.job("exit 1", JobDirectory="home_bl_1")
         for _ in range(5):
             job_id = await client.submit(text)
-            await asyncio.sleep(0.5)
+            await site.wait_for_ends()
             _, cancel, _ = await asyncio.gather(
                 client.ask("BLAH_JOB_STATUS", job_id),
                 client.ask("BLAH_JOB_CANCEL", job_id),

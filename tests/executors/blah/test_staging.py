@@ -16,6 +16,7 @@ from osprofile.executors.blah.staging import build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from tests.executors.blah.gridmanager import ad, quoted
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ class Place:
         """Run shell text as a job's program, with its files, to its end."""
         with self.start(text, **attributes) as process:
             try:
-                stdout, stderr = process.communicate(timeout=60)
+                stdout, stderr = process.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise

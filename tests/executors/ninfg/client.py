@@ -16,11 +16,12 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from tests.waiting import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-PATIENCE = 120.0
 SERVER = (sys.executable, "-m", "osprofile.executors.ninfg.main")
 TERMINAL = ("DONE", "FAILED")
 STATES = ("PENDING", "ACTIVE", *TERMINAL)

@@ -17,7 +17,7 @@ import pytest
 
 from tests.executors.ninfg.client import PLAIN, SERVER, Client, attributes, block, output, shell
 from tests.executors.ninfg.conftest import processes
-from tests.waiting import wait_for_file
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +166,7 @@ def test_the_client_is_gone(machine: Machine, how: str, words: tuple[str, ...]) 
         job = client.create(shell("trap '' TERM; sleep 600 & wait; wait", **HERE))
         client.wait(job, "ACTIVE")
         getattr(client, how)(*words)
-        assert client.process.wait(60) == 0
+        assert client.process.wait(PATIENCE) == 0
         if how == "terminate":  # the client is there, and waits
             client.end()
             assert client.states[job] == ["ACTIVE", "FAILED"]
@@ -179,7 +179,7 @@ def test_signals_before_any_request(machine: Machine, number: signal.Signals) ->
     with machine.client() as client:
         assert client.ask("JOB_STATUS x").startswith("F ")
         client.process.send_signal(number)
-        assert client.process.wait(60) == 0
+        assert client.process.wait(PATIENCE) == 0
 
 
 def test_destroy_of_a_live_job(machine: Machine, tmp_path: Path) -> None:

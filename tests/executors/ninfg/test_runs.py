@@ -18,7 +18,7 @@ from osprofile.profile.data_directories import get_bundled_directory
 from tests.executors.ninfg.client import attributes, block, output, shell
 from tests.executors.ninfg.conftest import processes
 from tests.strategies import cdata
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from tests.executors.ninfg.client import Client
@@ -338,6 +338,6 @@ def test_a_second_signal_gives_up(machine: Machine) -> None:
         client.terminate()
         wait_until(lambda: "connection closed" in machine.log())
         client.terminate()
-        assert client.process.wait(60) == 1
+        assert client.process.wait(PATIENCE) == 1
     left = [line for line in machine.log().splitlines() if line.endswith("is left behind")]
     assert [f"job {job} " in line for line in left] == [True]

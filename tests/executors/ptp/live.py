@@ -25,13 +25,13 @@ from tests.executors.ptp.client import (
     Attributes,
     Client,
 )
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
 AGENT = (sys.executable, "-m", "osprofile.executors.ptp.main")
-SECONDS = 60.0
 
 
 class Live:
@@ -67,7 +67,7 @@ class Live:
             **pipes,  # type: ignore[call-overload]
         )
         if listener is not None:
-            listener.settimeout(SECONDS)
+            listener.settimeout(PATIENCE)
             self.socket, _ = listener.accept()
             listener.close()
             self._in = self._out = self.socket.fileno()
@@ -101,7 +101,7 @@ class Live:
         while data:
             data = data[os.write(self._out, data) :]
 
-    def read(self, seconds: float = SECONDS) -> bytes:
+    def read(self, seconds: float = PATIENCE) -> bytes:
         """Take what comes next; nothing at the end or when the time is over."""
         if not select.select([self._in], [], [], seconds)[0]:
             return b""
@@ -120,7 +120,7 @@ class Live:
 
     # Conversation
 
-    def until(self, what: Callable[[], object], seconds: float = SECONDS) -> None:
+    def until(self, what: Callable[[], object], seconds: float = PATIENCE) -> None:
         """Take what comes until something is true."""
         end = time.monotonic() + seconds
         while not what():
@@ -195,12 +195,12 @@ class Live:
         self.write(self.client.command(QUIT))
         self.read_all()
         assert self.client.closed
-        return self.process.wait(SECONDS)
+        return self.process.wait(PATIENCE)
 
     def signal(self, number: int = signal.SIGTERM) -> int:
         """Send the agent a signal and give the exit status."""
         self.process.send_signal(number)
-        return self.process.wait(SECONDS)
+        return self.process.wait(PATIENCE)
 
 
 __all__ = ["Live"]

@@ -24,7 +24,7 @@ from osprofile.jobs.store import Store
 from osprofile.profile.repository import Repository
 from tests.executors.ptp.client import FILTER, JOB, MACHINE, NODE, QUEUE, RESUME, SUBMIT, SUSPEND, TERMINATE
 from tests.strategies import read_with_texts
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from tests.executors.ptp.conftest import Place
@@ -106,7 +106,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
         client.open[1] = 0
         live.read_all()
         assert bytes(live.raw) == (b"00000017 0000:00000000:0000000000000017 0006:00000001:00000000")
-        assert live.process.wait(60) == 0
+        assert live.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("proxy", PROXIES)

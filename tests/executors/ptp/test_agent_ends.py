@@ -25,6 +25,7 @@ from tests.executors.ptp.client import JOB, NODE, START
 from tests.executors.ptp.live import AGENT
 from tests.executors.ptp.test_agent import PROXIES, shell
 from tests.hunting import rounds
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +48,7 @@ def run(place: Place, *words: str, text: bytes = b"") -> subprocess.CompletedPro
     """Run an agent to its end."""
     environment = {**os.environ, **place.environment}
     return subprocess.run(
-        [*AGENT, *words], input=text, capture_output=True, env=environment, check=False, timeout=60
+        [*AGENT, *words], input=text, capture_output=True, env=environment, check=False, timeout=PATIENCE
     )
 
 
@@ -70,7 +71,7 @@ def test_a_client_that_is_gone(place: Place, proxy: str) -> None:
     with place.live("here", proxy=proxy) as live:
         live.begin()
         live.close()
-        assert live.process.wait(60) in {0, 1}
+        assert live.process.wait(PATIENCE) in {0, 1}
 
 
 @pytest.mark.parametrize("phase", ["connected", "started"])
@@ -80,7 +81,7 @@ def test_a_client_that_closes_its_side(place: Place, phase: str) -> None:
             live.begin()
         live.socket.shutdown(socket.SHUT_WR)
         live.read_all()
-        assert live.process.wait(60) == 0
+        assert live.process.wait(PATIENCE) == 0
 
 
 def test_a_cut_connection_with_much_unread(place: Place) -> None:
@@ -94,7 +95,7 @@ def test_a_cut_connection_with_much_unread(place: Place) -> None:
         live.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         time.sleep(1)
         live.socket.close()
-        assert live.process.wait(60) == 1
+        assert live.process.wait(PATIENCE) == 1
 
 
 HELLO = [encode_frame(1, 0, ["version=2.0", "baseId=16777216"]), encode_frame(2, 0), encode_frame(3, 0)]
@@ -120,7 +121,7 @@ def test_quit_before_the_first_look(place: Place) -> None:
         live.write(HELLO[0] + encode_frame(2, 1) + encode_frame(3, 2) + encode_frame(0, 3))
         live.read_all()
         assert live.client.closed
-        assert live.process.wait(60) == 0
+        assert live.process.wait(PATIENCE) == 0
 
 
 def test_more_commands_than_may_wait_are_answered(place: Place) -> None:
@@ -196,7 +197,7 @@ def test_garbage_ends_the_session(place: Place, proxy: str) -> None:
         live.begin()
         live.write(b"GET / HTTP/1.1\r\n\r\n")
         live.read_all()
-        assert live.process.wait(60) == 1
+        assert live.process.wait(PATIENCE) == 1
     assert "the session cannot go on: byte" in place.log.read_text()
 
 
@@ -230,7 +231,7 @@ def test_any_input_has_a_clean_end(place: Place, pieces: list[bytes], seed: int)
                     peer.shutdown(socket.SHUT_WR)
                     while peer.recv(65536):
                         pass
-            _, words_said = process.communicate(timeout=30)
+            _, words_said = process.communicate(timeout=PATIENCE)
     assert process.returncode in {0, 1}
     assert b"Traceback" not in words_said
     assert b"fault of osprofile" not in words_said
