@@ -1,4 +1,4 @@
-"""Put the commit from which a distribution is built into it, for `incarnate --version`."""
+"""Put into a distribution what pyproject.toml cannot name: its commit, and into a wheel the profiles without golden files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PLACES = {"sdist": "commit", "wheel": "osprofile/_data/commit"}
 
 
-class CommitHook(BuildHookInterface[Any]):
-    """Adds the file `commit`: of a checkout by git, of an unpacked sdist as it is there."""
+class DataHook(BuildHookInterface[Any]):
+    """Adds the bundled profiles, and the file `commit`: of a checkout by git, of an unpacked sdist as it is there."""
 
-    PLUGIN_NAME = "commit"
+    PLUGIN_NAME = "data"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the file to a wheel or an sdist, unless the commit is not known; an editable install asks git itself."""
+        """Add the files to a wheel or an sdist; an editable install finds the profiles, and asks git itself.
+
+        The file `commit` is left out if the commit is not known.
+        """
+        if self.target_name == "wheel" and version != "editable":
+            files = Path(self.root, "profiles").rglob("*")
+            names = [str(file.relative_to(self.root)) for file in files if file.is_file()]
+            build_data["force_include"] |= {
+                name: f"osprofile/_data/{name}" for name in names if "/golden/" not in name
+            }
         recorded = Path(self.root, "commit")
         commit = (
             recorded.read_text(encoding="ascii").strip() if recorded.is_file() else find_commit(self.root)

@@ -1,12 +1,14 @@
 """Print the test files of what changed since the last commit, or in it where nothing changed since: `make changed`.
 
 A module is tested by the files that import it, or are named after it; where there are none, by those of the modules
-that import it, or else by those of its package.
+that import it, or else by those of its package. What is read as data by many is in docs/architecture.md's table "What to
+change for what", whose tests are added.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PLACES = {
-    "profiles": ("tests/profiles", "tests/golden"),
-    "docs": ("tests/docs",),
     "README.md": ("tests/docs",),
-    "schemas": ("tests/schemas", "tests/profile"),
     "osprofile/page": ("tests/page",),
     "cli.py": ("tests/test_package.py",),
     "pyproject.toml": ("tests/test_package.py", "tests/test_wheel.py"),
@@ -36,6 +35,20 @@ ELSEWHERE = {
     "plugins": "make plugins",
     "benchmarks": "make bench",
 }
+
+
+@cache
+def read_table() -> list[tuple[set[str], set[str]]]:
+    """Return the files and folders of each row of the table "What to change for what", with their tests."""
+    text = (ROOT / "docs/architecture.md").read_text().partition("\n## What to change for what\n")[2]
+    rows = [line.split("|")[1:-1] for line in text.partition("\n## ")[0].splitlines() if line[:1] == "|"]
+    return [
+        (
+            {*re.findall(r"`((?:osprofile|profiles|schemas)[\w./]*|docs)`", edit)},
+            {*re.findall(r"`(tests/[\w./]+)`", tests)},
+        )
+        for _, edit, tests in rows
+    ]
 
 
 @cache
@@ -82,13 +95,12 @@ def choose_tests(path: Path) -> set[str]:
     if path.suffix == ".py" and path.is_relative_to("osprofile"):
         chosen |= {str(test) for test in choose_module_tests(path)}
     folder = Path("tests", *path.parts[1:-1])
-    if (
-        path.is_relative_to("osprofile") and not chosen
-    ):  # imported by a name that is made: a command of `incarnate`, say
+    # imported by a name that is made: a command of `incarnate`, say
+    if path.is_relative_to("osprofile") and not chosen:
         while not (ROOT / folder).is_dir():
             folder = folder.parent
         chosen.add("tests/test_package.py" if folder == Path("tests") else str(folder))
-    return chosen
+    return chosen.union(*(tests for places, tests in read_table() if any(map(path.is_relative_to, places))))
 
 
 def choose_module_tests(path: Path) -> set[Path]:

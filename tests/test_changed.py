@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.changed import ELSEWHERE, ROOT, choose_tests, find_place
+from tests.changed import ELSEWHERE, ROOT, choose_tests, find_place, read_table
 
 MODULES = sorted(
     str(path.relative_to(ROOT))
@@ -25,6 +25,13 @@ def test_each_module_has_tests() -> None:
         ("osprofile/jobs/store.py", "tests/jobs/test_store.py"),
         ("osprofile/jobs/clock.py", "tests/jobs/test_clock.py"),
         ("osprofile/errors.py", "tests/test_errors.py"),
+        ("osprofile/jobs/fields.py", "tests/jobs/test_fields.py"),
+        ("osprofile/jobs/fields.py", "tests/cli/test_outputs.py"),
+        ("osprofile/jobs/fields.py", "tests/cli/job/test_job_headers.py"),
+        ("osprofile/job_scripts/sbatch.py", "tests/cli/job/test_job_headers.py"),
+        ("osprofile/cli/show.py", "tests/cli/test_outputs.py"),
+        ("osprofile/cli/job/verbs.py", "tests/cli/test_outputs.py"),
+        ("osprofile/cli/job/operations.py", "tests/cli/job"),
         ("profiles/slurm/squeue.sh", "tests/profiles"),
         ("docs/language.md", "tests/docs"),
         ("schemas/osprofile.xsd", "tests/schemas"),
@@ -36,6 +43,13 @@ def test_each_module_has_tests() -> None:
 )
 def test_choose_tests(path: str, test: str) -> None:
     assert test in choose_tests(Path(path))
+
+
+def test_the_table_names_what_is_there() -> None:
+    names = {name for row in read_table() for part in row for name in part}
+    assert len(names) > 30
+    assert [name for name in sorted(names) if not (ROOT / name).exists()] == []
+    assert [places for places, tests in read_table() if places and not tests] == []
 
 
 def test_what_nobody_tests() -> None:

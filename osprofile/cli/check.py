@@ -287,8 +287,17 @@ def _print_notes(report: CheckReport) -> None:
     for name, reason in report.skipped.items():
         common.print_message(f"case {name} was not added: {reason}\n    hint: write it by hand")
     if not report.cases.cases:
-        hint = f"incarnate check {report.folder} --add creates some to start from"
-        common.print_message(f"profile {report.profile.name} has no golden cases\n    hint: {hint}")
+        common.print_message(_explain_missing_cases(report.profile.name, report.folder))
+
+
+def _explain_missing_cases(name: str, folder: str) -> str:
+    from osprofile.profile.data_directories import is_bundled
+
+    if is_bundled(folder):
+        text = f"the golden cases of the bundled profile {name} are not installed: they are in the source of osprofile"
+        return f"{text}\n    hint: in a clone or an unpacked sdist of this version, run incarnate check profiles/{name}"
+    hint = f"incarnate check {folder} --add creates some to start from"
+    return f"profile {name} has no golden cases\n    hint: {hint}"
 
 
 def _format_reports(reports: "Sequence[CheckReport]") -> str:

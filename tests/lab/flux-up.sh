@@ -10,11 +10,11 @@ source=${FLUX_SOURCE:-https://github.com/flux-framework/flux-core}
 loud() { # COMMAND...: silent, but for an error
   "$@" > "$run/out" 2>&1 || { tail -n 20 "$run/out" >&2; return 1; }
 }
-build() {
+build() ( # a subshell: the folder that it enters is removed later
   git clone -q --no-checkout "$source" "$run/source" && cd "$run/source" && git checkout -q "$version" &&
     FLUX_VERSION=${version#v} ./autogen.sh && PYTHON=/usr/bin/python3 ./configure --prefix=/opt/flux --disable-docs &&
     make -j"$(nproc)" && make install
-}
+)
 id "$user" > /dev/null 2>&1 || useradd -m -s /bin/bash "$user"
 install -d -o "$user" -m 0755 "$run"
 if [ ! -x /opt/flux/bin/flux ]; then
