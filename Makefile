@@ -1,7 +1,7 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
 # make check   a quick part of the tests of every package: one minute
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
-# make test    the tests; with HUNT=1 their hunts at length, as .ci/run has them
+# make test    the tests; with HUNT=1 their hunts at length, as before a release
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, FLUX=1, these, too
 # make docs    the manual, built to site/, and its tests; make browser, the pages in a Chromium (Debian's package chromium)
 # make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask, Toil, AiiDA and Cylc, and the facility's API; make suites, the projects' own tests

@@ -1,4 +1,4 @@
-"""How long tests search for faults: at length with HUNT=1, as CI does; otherwise for a part of the rounds.
+"""How long tests search for faults: at length with HUNT=1, as before a release; otherwise for a part of the rounds.
 
 Hunts are tests of random input, of many processes, and of every point at which a process can die. Cases that
 once found a fault are in tables of their own, which always run whole.

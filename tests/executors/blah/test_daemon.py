@@ -152,7 +152,7 @@ def test_what_is_no_job(home: Path) -> None:
         assert ".xml" not in message
         assert str(home) not in message
         assert "die()" not in message
-    assert not (home / ".gpe").exists()
+    assert not (home / ".gpe/jobs").exists()
 
 
 def test_the_log_says_why_an_ad_was_refused(home: Path) -> None:
@@ -160,7 +160,7 @@ def test_the_log_says_why_an_ad_was_refused(home: Path) -> None:
     done = talk(command("BLAH_JOB_SUBMIT", "7", text))
     (line,) = [line for line in done.stderr.decode().splitlines() if "attribute" in line]
     assert "INFO BLAH_JOB_SUBMIT 7: " in line
-    assert not (home / ".gpe").exists()
+    assert not (home / ".gpe/jobs").exists()
 
 
 def test_the_log_file_is_its_owners_alone(home: Path) -> None:
@@ -381,7 +381,7 @@ async def test_a_map_and_profiles_of_the_sites(home: Path) -> None:
 def test_a_dry_run(home: Path) -> None:
     done = talk(command("BLAH_JOB_SUBMIT", "3", job(home, "touch ran")), words=("--dry-run", *QUICK))
     assert b"payload.sh" in done.stderr
-    assert not (home / ".gpe").exists()
+    assert not (home / ".gpe/jobs").exists()
 
 
 # Files and proxies
