@@ -2,6 +2,7 @@
 # Parsl's own tests, which are in its wheel: parsl.sh PROFILE
 # They run with LocalProvider first, which shows what passes on this machine, and then with OSProfileProvider.
 # Both runs have the same selection. All tests must pass with ours, and as many as with LocalProvider.
+# SUITE_QUICK=1 leaves LocalProvider out.
 # PYTHON (default: python3 on PATH) has osprofile-hpc[parsl] and pip. SUITE_TIMEOUT: seconds for each run.
 set -eu
 [ $# = 1 ] || { echo "usage: parsl.sh PROFILE" >&2; exit 2; }
@@ -62,8 +63,11 @@ run_suite() {
   printf '%s: %s (exit status %s)\n' "$name" "$(tail -n 1 out)" "$status"
   return "$status"
 }
-run_suite LocalProvider '' "$@" || grep '^\(FAILED\|ERROR\)' out || :
-expected=${passed:-0}
+expected=1
+if [ -z "${SUITE_QUICK:-}" ]; then
+  run_suite LocalProvider '' "$@" || grep '^\(FAILED\|ERROR\)' out || :
+  expected=${passed:-0}
+fi
 failed=0
 run_suite "OSProfileProvider-$profile" "$profile" "$@" || { tail -n 200 out; failed=1; }
 [ "${passed:-0}" -ge "$expected" ] && [ "$expected" -gt 0 ] ||
