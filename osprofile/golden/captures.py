@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
 
-_TIME_LIMIT: Final = 60.0
+_TIME_LIMIT: Final = 600.0
 """Seconds; a capture has no more than the jobs of one site."""
 _COLUMNS: Final = ("JOB", "WORD", "STATE", "EXIT", "CAUSE", "REASON")
 NO_TAG: Final = " (no tag)"

@@ -48,7 +48,7 @@ _STATUS_COLUMNS: Final = (
     "native_state", "exit_code", "signal", "reason", "queue", "submitted", "started", "ended",
     "elapsed", "cpu_time", "max_memory", "energy",
 )  # fmt: skip
-_CALLBACK_TIMEOUT: Final = 5.0
+_CALLBACK_TIMEOUT: Final = 60.0
 """Seconds that `close` waits for listeners to handle events already delivered."""
 
 

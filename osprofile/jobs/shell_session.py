@@ -127,10 +127,11 @@ class ShellSession(asyncio.SubprocessProtocol):
         self._result = self._loop.create_future()
         try:
             self._write(build_request(self._shell, script, token, time_limit))
-            async with asyncio.timeout(time_limit):
-                return await self._result
-        except TimeoutError:
-            raise process.build_timeout_error(time_limit or 0, *map(self._get_output, _STREAMS)) from None
+            # Not `timeout`: if this process was stopped, the end of the script comes together with that of the time.
+            await asyncio.wait((self._result,), timeout=time_limit)
+            if self._result.done():
+                return self._result.result()
+            raise process.build_timeout_error(time_limit or 0, *map(self._get_output, _STREAMS))
         finally:
             if not self._result.done() or self._result.cancelled() or self._result.exception():
                 self.kill()  # the script goes on, and would print its output before that of the next one

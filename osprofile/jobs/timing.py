@@ -21,7 +21,7 @@ class Timing:
     """After it, a job that nobody knows is LOST."""
     log_poll_interval: float = 300.0
     """The minimum while a log reports the jobs."""
-    busy_timeout: float = 15.0
+    busy_timeout: float = 120.0
     """How long a submission with a key waits while another process submits that job; `script_timeout` if that is less."""
     queue_timeout: float | None = None
     """How long a submission waits while SUBMIT_RATE, MAX_QUEUED or the batch system allows no more jobs; None: always."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CODE_PREFIX: Final = "SC"
 """The prefix of shellcheck's codes."""
 
-SHELLCHECK_TIMEOUT: Final = 120
+SHELLCHECK_TIMEOUT: Final = 600
 """Seconds for all scripts of a profile, which take a few."""
 
 _COMMAND_LINE_TEMPLATES: Final = frozenset({"BIN", "SHELL", "EVENTS"})

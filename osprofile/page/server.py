@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.page")
 LOOPBACK: Final = "127.0.0.1"
-REQUEST_TIMEOUT: Final = 10.0
+REQUEST_TIMEOUT: Final = 60.0
 """Seconds that a client has to send its request, and again to read the response."""
 MAX_CONNECTIONS: Final = 64
 """Concurrent connections; further ones get status 503."""

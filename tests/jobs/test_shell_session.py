@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,25 @@ async def test_a_shell_that_cannot_be_reached(program: str, expected: ProcessRes
 async def test_a_program_that_is_not_there() -> None:
     with pytest.raises(ScriptError, match="cannot start 'no-such-ssh'"):
         await run_one(ShellSessionPool(lambda: ["no-such-ssh", "sh", "-s"]), "true")
+
+
+@pytest.mark.parametrize("in_session", [False, True])
+async def test_a_script_that_ends_while_this_process_is_stopped(tmp_path: Path, in_session: bool) -> None:
+    """It has ended in time, though its end is seen late."""
+    limit, go, ended = 2.0, tmp_path / "go", tmp_path / "ended"
+    script = wrap_script(
+        f"cd {tmp_path}; touch begun; until [ -e go ]; do sleep 0.02; done; echo out; touch ended"
+    )
+    pool = ShellSessionPool(lambda: ["sh", "-s"])
+    running = asyncio.ensure_future(
+        pool.run(script, limit) if in_session else process.run_process(["sh", "-s"], script, limit)
+    )
+    await wait_until_async((tmp_path / "begun").exists)
+    go.touch()
+    wait_until(ended.exists)  # the loop stands still, as in a process that is stopped
+    time.sleep(limit)  # noqa: ASYNC251
+    assert await running == ProcessResult(0, b"out\n")
+    await pool.close()
 
 
 @pytest.mark.parametrize("victim", ["$PPID", "$(cut -d' ' -f4 /proc/$PPID/stat)"], ids=["timeout", "shell"])

@@ -58,6 +58,7 @@ _STATUS_AGE: Final = 60.0
 _STATUS_RETRY: Final = 15.0
 """Seconds after which a batch system that did not answer is asked again."""
 _STATUS_TIMEOUT: Final = 10.0
+"""Seconds that a request waits for a batch system; one that has not answered by then may be busy, and is not known to be away."""
 _REMEDIES: Final = Remedies(
     memory="resources.memory",
     walltime="attributes.duration",
@@ -96,7 +97,10 @@ class Health:
                 async with asyncio.timeout(_STATUS_TIMEOUT):
                     await target.poll(_STATUS_AGE)
                 self.note("up")
-            except (OSProfileError, TimeoutError) as error:
+            except TimeoutError:
+                self.note("unknown")
+                log.warning("%s: the batch system has not answered within %g s", target.name, _STATUS_TIMEOUT)
+            except OSProfileError as error:
                 self.note("down")
                 log.warning("%s: the batch system does not answer: %s", target.name, error)
 

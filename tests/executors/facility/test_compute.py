@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from osprofile.executors.facility import compute
 from osprofile.executors.facility.job_states import JobFilter
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.jobs.fields import JobDescription
@@ -210,6 +211,15 @@ async def test_jobs_of_others_are_listed_without_a_spec(toy: Toy) -> None:
             (mine["id"], "queued", True),
             ("77", "held", False),
         ]
+
+
+async def test_a_batch_system_that_takes_long(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, it is not away for that."""
+    monkeypatch.setattr(compute, "_STATUS_TIMEOUT", 0.05)
+    (toy.path / "bin/toystat").write_text("#!/bin/sh\nexec sleep 60\n")
+    async with opened(toy) as resource:
+        await resource.health.check(resource.target)
+        assert resource.health.status == "unknown"
 
 
 async def test_a_batch_system_that_is_away(toy: Toy, tmp_path: Path) -> None:
