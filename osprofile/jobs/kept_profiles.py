@@ -7,7 +7,6 @@ cancelled by that version, and new jobs are refused with the error of the profil
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import logging
@@ -57,8 +56,8 @@ def keep_profile(profile: Profile, record: str) -> None:
     from osprofile.profile.writer import profile_to_xml
 
     try:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(os.path.dirname(path), 0o700)
+        for place in (record, path):
+            os.makedirs(os.path.dirname(os.path.abspath(place)), 0o700, exist_ok=True)
         _check_folder(path)
         atomic_write(path, f"{profile_to_xml(profile)}<!-- {digest} -->\n".encode())
     except OSError as error:
