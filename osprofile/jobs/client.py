@@ -91,7 +91,7 @@ class JobClient:
     def open_target(self, profile: Profile, context: Mapping[str, str]) -> TargetSystem:
         """Return the target system of a profile and a context: the same one, or the same error, at each call."""
         pairs = sorted(add_target_fields(profile, context).items())
-        key = (profile.name, *(word for pair in pairs for word in pair))
+        key = (profile.name, str(profile.refusal or ""), *(word for pair in pairs for word in pair))
         if key not in self._targets:
             try:
                 self._targets[key] = TargetSystem(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
-from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem
+from osprofile.errors import InvalidProfileError, JavaRegexError, OSProfileError, OutputError, Problem
 from osprofile.jobs.state import (
     JOB_STATE_TAGS,
     LIVE_STATE_TAGS,
@@ -96,7 +96,11 @@ def get_output_pattern(profile: Profile, template: str, name: str, groups: Seque
         message = f"template {template} has no fixed field {name}, which is needed to read its output"
         hint = "run incarnate lint to see what it must contain"
         raise InvalidProfileError([Problem("OSP403", message, declaration.location, hint)])
-    pattern = javaregex.compile(field.value)
+    try:
+        pattern = javaregex.compile(field.value)
+    except JavaRegexError as error:
+        error.location = field.locate_child("Value")
+        raise
     missing = [group for group in groups if group not in pattern.group_names]
     if missing:
         message = f"{name} of template {template} has no group (?<{missing[0]}>...)"

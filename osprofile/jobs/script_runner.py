@@ -148,6 +148,8 @@ class ScriptRunner:
 
     def incarnate_start(self, description: JobDescription, *, strict: bool = True) -> tuple[str, Incarnation]:
         """Return the working directory of a job, and START for it."""
+        if self.profile.refusal is not None:
+            raise self.profile.refusal
         directory = description.working_directory or self.new_job_directory()
         passed = format_passed_options(self.profile, description)
         context = {**self.context, "WORKING_DIRECTORY": directory, PASSED: passed}

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError
 from osprofile.jobs.client import require_id
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.loop_thread import LoopThread, format_timeout, get_loop_thread
 from osprofile.jobs.profiles import list_settable_fields
 from osprofile.jobs.store import Store, default_store_path
@@ -167,10 +168,10 @@ class JobSession:
         timing: Timing | None = None,
         max_parallel_scripts: int = 8,
     ) -> None:
-        self.profile: Profile = _load_profile(profile)
-        """The profile of the machine."""
         self.store_path: str = os.path.expanduser(store) if store else default_store_path()
         """The path of the record."""
+        self.profile: Profile = _load_profile(profile, self.store_path)
+        """The profile of the machine."""
         self._context = {**(context or {}), **({} if host is None else parse_host_context(host))}
         self._timing = timing
         self._max_parallel_scripts = max_parallel_scripts
@@ -533,12 +534,12 @@ def _format_record(record: JobRecord) -> dict[str, Any]:
     }
 
 
-def _load_profile(profile: object) -> Profile:
+def _load_profile(profile: object, record: str) -> Profile:
     """Return a profile, which is given by itself or by its name."""
     if isinstance(profile, str):
         from osprofile.profile.repository import Repository
 
-        return Repository().load(profile)
+        return load_for_jobs(lambda: Repository().load(profile), profile, record)
     if not isinstance(profile, Profile):
         message = f"{profile!r} is neither a Profile nor the name of one, which is a string"
         raise TypeError(message)

@@ -404,6 +404,14 @@ class Store:
                 return str(row["path"])
         return None
 
+    def find_profile_name(self, path: str) -> str:
+        """Return the name of the profile that was last loaded from a file; empty if none is recorded."""
+        with self._file.convert_errors():
+            row = self._db.execute(
+                "SELECT name FROM profile_file WHERE path = ? ORDER BY rowid DESC", (path,)
+            ).fetchone()
+        return "" if row is None else str(row["name"])
+
     def set_job_file(self, path: str, target: str, keys: Sequence[str]) -> None:
         """Record the keys of the jobs that are submitted from a file, one for each of its lines."""
         old = "SELECT path FROM job_file ORDER BY rowid DESC LIMIT -1 OFFSET ?"

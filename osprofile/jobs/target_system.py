@@ -35,6 +35,7 @@ from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.kept_profiles import keep_profile
 from osprofile.jobs.profiles import tells_energy
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_output import get_poll_intervals
@@ -123,6 +124,7 @@ class TargetSystem:
         self.store = store or Store()
         """The record."""
         self._owns_store = store is None
+        self._is_profile_kept = False
         self._clock = clock or Clock()
         self._recorder = StatusRecorder(self.name, self.store)
         self._shell = TargetShell(
@@ -201,6 +203,7 @@ class TargetSystem:
         """
         _require_description(description)
         self._recorder.flush()  # of the jobs that this one depends on
+        self._keep_profile()
         job_id = await self._submitter.submit_job(description, key=key, strict=strict, take_over=take_over)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
@@ -301,7 +304,13 @@ class TargetSystem:
         jobs = _pair_with_keys(descriptions, keys)
         if not is_checked:
             await self.check_many((job for job, _ in jobs), keys=[key for _, key in jobs])
+        self._keep_profile()
         return await self._bulk_submitter.submit_many(jobs, on_result or (lambda _position, _result: None))
+
+    def _keep_profile(self) -> None:
+        if not self._is_profile_kept:
+            self._is_profile_kept = True
+            keep_profile(self.profile, self.store.path)
 
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
         """Complete the submissions that were interrupted, for instance by the end of a process.

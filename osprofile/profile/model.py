@@ -17,6 +17,7 @@ from osprofile.text import quote_value, suggest_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from osprofile.errors import OSProfileError
     from osprofile.profile.tree import Element
     from osprofile.source import Location, Source
 
@@ -445,6 +446,7 @@ class Profile:
         "documents",
         "global_fields",
         "name",
+        "refusal",
         "storages",
         "templates",
         "uspace_root",
@@ -456,6 +458,8 @@ class Profile:
         own = self.documents[0]
         self.name = own.name
         """The name."""
+        self.refusal: OSProfileError | None = None
+        """Why new jobs are refused: the error of the present version, if this is one that was kept for its jobs."""
         self.uspace_root = own.uspace_root
         """The directory for the working directories of jobs."""
         self.delimiter = own.delimiter

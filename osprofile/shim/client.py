@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 from osprofile.errors import JobNotFoundError, OutcomeUnknownError, StoreError
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store, default_store_path
+from osprofile.jobs.target_names import parse_target_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -144,10 +145,12 @@ class Client:
     def session(self) -> JobSession:
         """The session; it raises the errors of the profile."""
         if self._session is None:
+            from osprofile.jobs.kept_profiles import load_for_jobs
             from osprofile.jobs.session import JobSession
 
-            profile = self.settings.load_profile()
-            self._session = JobSession(profile, self.settings.context, store=self.settings.get_store_path())
+            name, record = parse_target_name(self.settings.target)[0], self.settings.get_store_path()
+            profile = load_for_jobs(self.settings.load_profile, name, record)
+            self._session = JobSession(profile, self.settings.context, store=record)
             if self._session.name != self.settings.target:
                 message = f"the profile {self.settings.profile} is called {profile.name} now, and its jobs are not found"
                 raise StoreError(message, hint="write the stand-ins again with incarnate shim")
@@ -164,7 +167,7 @@ class Client:
     @property
     def default_queue(self) -> str:
         """The name of the queue where the batch system has none, or tells none: that of the profile."""
-        return re.split("[:@]", self.settings.target)[0]
+        return parse_target_name(self.settings.target)[0]
 
     def get_requested(self, record: JobRecord, field: str) -> str:
         """Return the value of a field that a job was submitted with; empty if it was not given, or is not recorded."""

@@ -167,6 +167,19 @@ def test_ended_jobs_are_forgotten_by_squeue_and_not_by_sacct(place: Place) -> No
     assert place.ok("sacct", "-nP", "-o", "State", "-j", "1") == "COMPLETED\n"
 
 
+def test_a_profile_that_is_broken_later(place: Place) -> None:
+    place.ok("sbatch", "--wrap", "sleep 1000")
+    (place.root / "profiles" / "here.xml").write_text("<")
+    listed = place.run("squeue", "-h", "-o", "%i %t")
+    assert (listed.code, listed.out) == (0, "1 R\n")
+    assert listed.err.startswith("profile here cannot be used: ")
+    refused = place.run("sbatch", "--wrap", "true")
+    assert refused.code != 0
+    assert "here.xml:1:1: error OSP102" in refused.err
+    assert place.run("scancel", "1").code == 0
+    assert place.run("squeue", "-h", "-t", "all", "-o", "%i %t").out == "1 CA\n"
+
+
 def test_the_environment_of_the_submitter(place: Place) -> None:
     env = {
         "MINE": "a 'b'\n$(id)",

@@ -17,6 +17,7 @@ from osprofile.cli import common
 from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options, name_jobs
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, format_message
 from osprofile.jobs.client import JobClient, JobReference, require_id
+from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.process import cancel_on_signal
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 from osprofile.text import quote_name
@@ -138,6 +139,7 @@ class CommandSession:
         self.found_programs: dict[tuple[str, str], bool] = {}
         """Whether a target has a program, by the name of the target and that of the program."""
         self._profiles: dict[str, Profile] = {}
+        self._job_profiles: dict[str, Profile] = {}
         self._profile_errors: dict[str, OSProfileError] = {}
         self.client = JobClient(selection.store, record_needed=record_needed or not self._default_profile)
         self.store = self.client.store
@@ -162,7 +164,13 @@ class CommandSession:
 
     def open_selected_target(self) -> TargetSystem:
         """Return the target system that the command line selects; raise `UsageError` if there is none."""
-        profile = self._load_profile(self._default_profile)
+        return self._open_target(self._load_profile(self._default_profile))
+
+    def _open_target_of_jobs(self) -> TargetSystem:
+        """Return that target system for jobs that have been submitted."""
+        return self._open_target(self._load_for_jobs(self._default_profile or ""))
+
+    def _open_target(self, profile: Profile) -> TargetSystem:
         if (path := self._default_profile) and common.is_profile_path(path):
             self.store.set_profile_file(profile.name, os.path.abspath(path))
         return self.client.open_target(profile, self._selection.context)
@@ -187,7 +195,7 @@ class CommandSession:
         """Return whether `--profile`, `--host` and `--cluster` admit a target."""
         profile, context = parse_target_name(name)
         selection = self._selection
-        if selection.profile and self._load_profile(selection.profile).name != profile:
+        if selection.profile and self._load_for_jobs(selection.profile).name != profile:
             return False
         return all(
             context.get(field) == selection.context[field]
@@ -201,13 +209,13 @@ class CommandSession:
         Raises `JobNotFoundError` if the job has no record, or records on several target systems.
         """
         if self._selection.profile:
-            return JobReference(self.resolve_key(word), self.open_selected_target())
+            return JobReference(self.resolve_key(word), self._open_target_of_jobs())
         if records := self.client.find_records(word, self.is_selected):
             record = require_one(word, records)
             job_id = record.status.job_id or require_id(record, _COMPLETION_HINT)
             return JobReference(job_id, self.open_recorded_target(record.target))
         if self._default_profile:
-            return JobReference(word, self.open_selected_target())
+            return JobReference(word, self._open_target_of_jobs())
         message = f"job {quote_name(word)} is not in the record {self.store.path}, by its id or key"
         hint = "incarnate job list --all shows the jobs; --profile NAME selects the system of any other job"
         if names := [record.target for record in self.store.find_on_all_targets(word)]:
@@ -276,7 +284,7 @@ class CommandSession:
         if (
             path
             and common.is_profile_path(path)
-            and self._load_profile(path).name == parse_target_name(name)[0]
+            and self._load_for_jobs(path).name == parse_target_name(name)[0]
         ):
             options[1] = os.path.abspath(path)
         rest = {f: v for f, v in context.items() if f not in _TARGET_FIELDS}
@@ -294,11 +302,27 @@ class CommandSession:
             self._profiles[profile or ""] = common.open_profile(profile, self._selection.profiles)
         return self._profiles[profile or ""]
 
+    def _load_for_jobs(self, word: str, load: Callable[[str], Profile] | None = None) -> Profile:
+        """Return the profile of a name or path for jobs that have been submitted: its kept version if need be."""
+        if word not in self._job_profiles:
+            name = (
+                self.store.find_profile_name(os.path.abspath(word)) if common.is_profile_path(word) else word
+            )
+            load_word = functools.partial(load or self._load_profile, word)
+            self._job_profiles[word] = load_for_jobs(load_word, name, self.store.path)
+        return self._job_profiles[word]
+
     def _load_recorded_profile(self, name: str) -> Profile:
-        """Return a recorded profile: that of `--profile PATH` if it has the name, by name, or by its file as recorded."""
+        """Return a recorded profile: that of `--profile PATH` if it has the name, else by its name."""
         path = self._default_profile
-        if path and common.is_profile_path(path) and (profile := self._load_profile(path)).name == name:
-            return profile
+        if path and common.is_profile_path(path):
+            with contextlib.suppress(OSProfileError):  # this may be another profile
+                if (profile := self._load_for_jobs(path)).name == name:
+                    return profile
+        return self._load_for_jobs(name, self._load_named)
+
+    def _load_named(self, name: str) -> Profile:
+        """Return the profile of a name, or by its file as recorded."""
         try:
             return self._load_profile(name)
         except NotFoundError as error:

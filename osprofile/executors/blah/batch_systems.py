@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import functools
 import logging
 import time
 from typing import TYPE_CHECKING, Final, final
@@ -19,6 +20,7 @@ from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.removal import JobRemover
 from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.client import JobClient
+from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.timing import Timing
@@ -157,34 +159,53 @@ class BatchSystems:
         )
         self._client = JobClient(settings.store, timing=timing, max_parallel_scripts=settings.at_once)
         self._batch_systems: dict[str, BatchSystem] = {}
+        self._replaced: list[BatchSystem] = []
+        """Those whose profile had errors, and has none any more: requests may be using them."""
 
     def __getitem__(self, name: str) -> BatchSystem:
-        """Return a batch system. Raises `ProfileNotFoundError` if its profile is missing or wrong."""
+        """Return a batch system. Raises `ProfileNotFoundError` if its profile is missing or wrong, and was not kept."""
         if name not in self._batch_systems:
             if not PROFILE_NAME.match(name):
                 raise ProfileNotFoundError(f"{quote_value(name)} is not a name of a batch system")
-            system = self._batch_systems[name] = self._open_batch_system(name)
-            system.target.listen()
-            self._client.recover_submissions(system.target)
+            self._batch_systems[name] = self._start_batch_system(name, self._open_target(name))
         return self._batch_systems[name]
 
-    def _open_batch_system(self, name: str) -> BatchSystem:
+    def get_for_submission(self, name: str) -> BatchSystem:
+        """Return a batch system for a new job. Raises `ProfileNotFoundError` if its profile is still missing or wrong."""
+        system = self[name]
+        if system.target.profile.refusal is not None:
+            target = self._open_target(name)  # somebody may have corrected the profile
+            if target.profile.refusal is not None:
+                raise self._hide_error(name, target.profile.refusal)
+            self._replaced.append(system)
+            self._batch_systems[name] = self._start_batch_system(name, target)
+        return self._batch_systems[name]
+
+    def _open_target(self, name: str) -> TargetSystem:
         settings = self._settings
+        profile_name = settings.map.get(name, name)
+        load = functools.partial(load_profile, profile_name, settings.profiles)
         try:
-            profile = load_profile(settings.map.get(name, name), settings.profiles)
+            profile = load_for_jobs(load, profile_name, self._client.store.path)
         except (ProfileNotFoundError, InvalidProfileError) as error:
-            # The site's files, and what is wrong in them, are for its administrator only.
-            log.error("%s: %s", name, join_lines(str(error)))  # noqa: TRY400
-            message = f"the profile {quote_name(name)} has errors"
-            hint = "they are in the daemon's log"
-            if isinstance(error, ProfileNotFoundError):
-                message = f"there is no profile {quote_value(name)}"
-                hint = suggest_names(name, [*settings.map, *list_profile_names(settings.profiles)])
-            raise ProfileNotFoundError(message, hint=hint) from None
-        target = self._client.open_target(profile, settings.context)
-        remover = JobRemover(target, settings.retention)
+            raise self._hide_error(name, error) from None
+        return self._client.open_target(profile, settings.context)
+
+    def _start_batch_system(self, name: str, target: TargetSystem) -> BatchSystem:
+        remover = JobRemover(target, self._settings.retention)
         remover.start()
+        target.listen()
+        self._client.recover_submissions(target)
         return BatchSystem(name, target, remover)
+
+    def _hide_error(self, name: str, error: OSProfileError) -> ProfileNotFoundError:
+        """Log the error of a profile, and return one for the client: a site's files are for its administrator only."""
+        log.error("%s: %s", name, join_lines(str(error)))
+        message, hint = f"the profile {quote_name(name)} has errors", "they are in the daemon's log"
+        if isinstance(error, ProfileNotFoundError):
+            message = f"there is no profile {quote_value(name)}"
+            hint = suggest_names(name, [*self._settings.map, *list_profile_names(self._settings.profiles)])
+        return ProfileNotFoundError(message, hint=hint)
 
     def open_recorded_systems(self) -> dict[str, BatchSystem]:
         """Return the batch systems that have jobs in the record, by GridType."""
@@ -201,6 +222,6 @@ class BatchSystems:
 
     async def close(self) -> None:
         """Stop watching the jobs, which continue to run."""
-        for system in self._batch_systems.values():
+        for system in (*self._batch_systems.values(), *self._replaced):
             await system.close()
         await self._client.close()

@@ -128,7 +128,7 @@ class RequestHandler:
     def _parse_submission(self, text: str) -> tuple[BatchSystem, Submission, Proxy | None]:
         try:
             ad = SubmitAd.parse(text)
-            system = self._batch_systems[ad.grid_type]
+            system = self._batch_systems.get_for_submission(ad.grid_type)
         except ClassAdError as error:
             error.message = f"Error parsing classad: {error.message}"
             raise

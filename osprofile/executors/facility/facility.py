@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime as dt
+import functools
 import os
 import time
 from typing import TYPE_CHECKING, Any, Final, final
@@ -19,6 +20,7 @@ from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.tasks import TaskList
 from osprofile.jobs.client import JobClient
+from osprofile.jobs.kept_profiles import keep_profile, load_for_jobs
 from osprofile.jobs.profiles import describe_job_fields, load_profile
 from osprofile.jobs.store import default_store_path, put_user_name
 from osprofile.jobs.timing import Timing
@@ -75,7 +77,7 @@ class Facility:
     """The facility of the settings; `root` is the public address of the API, without a `/` at its end.
 
     `user_name` is that of this process. Profiles are loaded at once. Raises `OSProfileError` for one that is missing or
-    wrong.
+    wrong, and was not kept.
     """
 
     def __init__(self, settings: Settings, user_name: str, root: str) -> None:
@@ -83,11 +85,16 @@ class Facility:
         self._users = settings.users if settings.is_shared else {user_name: user_name}
         """The users by the subjects of their tokens."""
         self._started = time.time()
+        record = self._get_store_path(next(iter(self._users.values())))
         self.profiles = {
-            resource_id: load_profile(resource.profile, settings.profiles)
+            resource_id: load_for_jobs(
+                functools.partial(load_profile, resource.profile, settings.profiles), resource.profile, record
+            )
             for resource_id, resource in settings.resources.items()
         }
-        """The profiles of the resources by their ids."""
+        """The profiles of the resources by their ids; kept here too, as each user has a record."""
+        for profile in self.profiles.values():
+            keep_profile(profile, record)
         self._health = {resource_id: Health() for resource_id in self.profiles}
         self._accounts: dict[str, Account] = {}
         self._check_resources(next(iter(self._users.values())))

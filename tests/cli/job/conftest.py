@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -76,6 +77,10 @@ class Machine:
         """Add a profile, on the search path."""
         text = PROFILE.format(name=name, root=self.root / "jobs", templates=templates)
         (self.root / "profiles" / f"{name}.xml").write_text(text)
+
+    def drop_kept_profiles(self) -> None:
+        """Delete the versions of profiles that were kept for their jobs."""
+        shutil.rmtree(f"{default_store_path()}.profiles")
 
     def add_gated(self) -> None:
         """Add the profile `gated`, whose scripts can be made to hang."""

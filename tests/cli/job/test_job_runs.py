@@ -405,6 +405,7 @@ def test_a_recorded_profile_that_is_gone(machine: Machine, tmp_path: Path) -> No
     path = machine.root / "profiles" / "here.xml"
     moved = tmp_path / "moved.xml"
     path.rename(moved)
+    machine.drop_kept_profiles()
     ended = machine.run("job", "hold", job_id)
     assert (ended.code, ended.out) == (2, "")
     assert "there is no profile 'here'" in ended.err
@@ -685,6 +686,7 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     gone = [machine.submit("sleep", "100", profile="other") for _ in range(3)]
     machine.run("job", "submit", "-p", "here", "--host", "down", "true")
     (machine.root / "profiles" / "other.xml").unlink()
+    machine.drop_kept_profiles()
     ended = machine.run("job", "list")
     assert ended.code == 1
     (line,) = (line for line in ended.err.splitlines() if line.startswith("incarnate: other "))

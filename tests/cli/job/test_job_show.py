@@ -137,7 +137,7 @@ def test_a_target_that_does_not_answer(machine: Machine) -> None:
 
 
 def test_a_profile_that_is_gone(machine: Machine) -> None:
-    """All that `job show` and `job output` need to know is in the record."""
+    """All that `job show` and `job output` need to know is in the record, if the profile was not kept."""
     machine.add("gone", "")
     ended_id = machine.submit("sh", "-c", "echo hello; exit 3", profile="gone")
     assert machine.run("job", "wait", ended_id).code == 3
@@ -146,6 +146,7 @@ def test_a_profile_that_is_gone(machine: Machine) -> None:
     path = machine.root / "profiles/gone.xml"
     text = path.read_text()
     path.unlink()
+    machine.drop_kept_profiles()
     ended = machine.run("job", "show", ended_id)
     assert (ended.code, ended.out) == (0, before)
     assert ended.err == "incarnate: warning: gone does not answer: there is no profile 'gone'\n"

@@ -110,6 +110,8 @@ async def test_htcondors_restart_leaves_a_job_alone(home: Path, monkeypatch: pyt
         assert (await client.ended(job_id))["ExitCode"] == "3"
 
 
+BROKEN_ABORT = """<idb:Template name="ABORT"><idb:Invocation name=""><idb:Body><![CDATA[kill <NO_SUCH>]]></idb:Body>
+  </idb:Invocation></idb:Template>"""
 STRICT = """<idb:Template><idb:Field name="ARGUMENTS" ext:pattern="(?s)(?!.*die).*">
   <idb:Default></idb:Default></idb:Field></idb:Template>"""
 NO_JOBS = [
@@ -376,6 +378,43 @@ async def test_a_map_and_profiles_of_the_sites(home: Path) -> None:
         assert job_id.startswith("pbs/")
         await client.ended(job_id)
         assert (home / "out").read_text() == "it's 10 $(id)\n"
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ("<", "GridType: the profile site has errors"),
+        (None, "GridType: there is no profile 'site'"),
+        (BROKEN_ABORT, "GridType: the profile site has errors"),
+    ],
+)
+async def test_jobs_of_a_profile_that_is_broken_later(home: Path, broken: str | None, words: str) -> None:
+    """The daemon follows and cancels them, and takes new ones when the profile is corrected."""
+    write_profile(home / "profiles", "site")
+    path = home / "profiles/site/profile.xml"
+    text = path.read_text()
+    daemon = GridManager(*QUICK, "--profiles", str(home / "profiles"))
+    ad = job(home, "exec sleep 600").replace('gridtype = "linux"', 'gridtype = "site"')
+    async with daemon as client:
+        job_id = await client.submit(ad)
+        other = await client.submit(job(home, "exec sleep 600"))
+    if broken is None:
+        path.unlink()
+    else:
+        path.write_text(
+            broken if broken == "<" else text.replace("</osp:Profile>", f"{broken}</osp:Profile>")
+        )
+    async with daemon as client:
+        _, _, ads = await client.ask("BLAH_JOB_STATUS_ALL")
+        assert ads.count("JobStatus = 2") == 2
+        code, message, *_ = await client.ask("BLAH_JOB_SUBMIT", ad)
+        assert (code, words in message) == ("1", True)
+        assert (await client.status(job_id))[0] == 2
+        path.write_text(text)
+        later = await client.submit(ad)
+        for known in (job_id, later, other):
+            assert (await client.status(known))[0] == 2
+            assert await client.ask("BLAH_JOB_CANCEL", known) == ["0", "No error"]
 
 
 def test_a_dry_run(home: Path) -> None:

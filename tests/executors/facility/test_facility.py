@@ -84,6 +84,28 @@ async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
     await facility.close()
 
 
+async def test_a_profile_that_is_broken_later(tmp_path: Path) -> None:
+    """The facility starts, its other resources take jobs, and that one follows those it has."""
+    folder = tmp_path / "profiles" / "site"
+    folder.mkdir(parents=True)
+    (folder / "profile.xml").write_text(SITE)
+    settings = make_settings(
+        tmp_path, here=ResourceSettings(profile="linux"), site=ResourceSettings(profile="site")
+    )
+    await Facility(settings, "me", ROOT).close()
+    (folder / "profile.xml").write_text("<")
+    facility = Facility(settings, "me", ROOT)
+    account = facility.find_account("me")
+    assert account is not None
+    spec = {"executable": "/bin/true"}
+    assert "/bin/true" in account.get_resource("here").preview_job(spec)
+    with pytest.raises(ProblemError) as caught:
+        account.get_resource("site").preview_job(spec)
+    assert caught.value.kind == "internal-error"
+    assert ".xml" not in str(caught.value)
+    await facility.close()
+
+
 @pytest.mark.parametrize(
     ("resources", "kind"),
     [
