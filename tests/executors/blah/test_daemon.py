@@ -20,7 +20,7 @@ from tests.executors.blah.client import command
 from tests.executors.blah.conftest import home, write_profile
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad, quoted
 from tests.executors.blah.living import BANNER, Living
-from tests.waiting import wait_until_async
+from tests.waiting import wait_until, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -449,6 +449,46 @@ async def test_the_proxy_cache(home: Path) -> None:
         assert (home / "out").read_text() == "cached"
         await client.say("UNCACHE_PROXY", "1")
         assert (await client.ask("BLAH_JOB_SUBMIT", text))[0] == "1"
+
+
+def test_a_submission_has_the_proxy_that_was_selected_when_it_was_accepted(home: Path) -> None:
+    """The daemon reads all of these commands before it begins with the first submission."""
+    (home / "cache.toml").write_text("proxy_cache = true\nproxy_required = true\nmax_age = 0\n")
+    sent = b""
+    for name in ("1", "2"):
+        (home / f"proxy{name}").write_text(name)
+        sent += command("CACHE_PROXY_FROM_FILE", name, str(home / f"proxy{name}"))
+    for number, name in enumerate(["1", "2", "1", "", "2"], 1):
+        select = ("USE_CACHED_PROXY", name) if name else ("UNCACHE_PROXY", "1")
+        text = job(home, f'cat "$X509_USER_PROXY" > proxy.{number}')
+        sent += command(*select) + command("BLAH_JOB_SUBMIT", str(number), text)
+    sent += command("UNCACHE_PROXY", "2")
+    with Living("--config", "cache.toml") as daemon:
+        assert set(daemon.answers(sent)) == {b"S\r\n", b"S No\\ error\r\n"}
+        results = {int(reqid): rest for reqid, *rest in daemon.results(5)}
+        assert [results[number][0] for number in range(1, 6)] == ["0", "0", "0", "1", "0"]
+        assert "x509UserProxy is missing" in results[4][1]
+        for number, expected in ((1, "1"), (2, "2"), (3, "1"), (5, "2")):
+            file = home / f"proxy.{number}"
+            wait_until(lambda file=file: file.exists() and file.read_text())  # type: ignore[misc]
+            assert file.read_text() == expected, number
+
+
+async def test_a_job_without_a_proxy_gets_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the daemon's own, which has no effect on jobs, and none by a renewal."""
+    monkeypatch.setenv("X509_USER_PROXY", str(home / "proxy"))
+    (home / "proxy").write_text("secret")
+    text = "echo ${X509_USER_PROXY-none}; until [ -e over ]; do sleep 0.05; done"
+    async with GridManager(*QUICK) as client:
+        job_id = await client.submit(job(home, text))
+        await wait_until_async(lambda: (home / "out").exists() and (home / "out").read_text())
+        for name, *more in (("REFRESH_PROXY",), ("SEND_PROXY_TO_WORKER_NODE", "localhost")):
+            found = await client.ask(f"BLAH_JOB_{name}", job_id, str(home / "proxy"), *more)
+            assert found == ["1", f"Job {job_id} was submitted without a proxy"]
+        assert list(home.rglob(".gpe/proxy")) == []  # noqa: ASYNC240
+        (home / "over").touch()
+        assert (await client.ended(job_id))["ExitCode"] == "0"
+        assert (home / "out").read_text() == "none\n"
 
 
 def test_a_proxy_that_is_not_cached(home: Path) -> None:
