@@ -119,7 +119,7 @@ def test_a_whole_session(ground: Ground, proxy: str) -> None:
         live.stop()
         assert live.read(1.0) == b""
         live.start()
-        live.until(lambda: ours(live) == 4)
+        assert ours(live) == 4
         assert live.job(first)["jobState"] == "COMPLETED"
         assert live.quit() == 0
     assert ground.jobs() == []
