@@ -3,7 +3,7 @@
 QUEUED    1
 RUNNING   2   with WorkerNode
 REMOVED   3
-DONE      4   with ExitCode; without one, as FAILED
+DONE      4   with ExitCode; without one, or if it is 125 (the program was not run), as FAILED
 FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: without them HTCondor
               would count a job that a limit or the system ended as a success
 HELD      2   if it has begun and is suspended: HTCondor would cancel it
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
 from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
+from osprofile.executors.failures import UNUSABLE_FILES_CODE, describe_start_failure
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := join_lines(status.reason) or ("" if status.has_exited else status.describe_end()):
+        if reason := join_lines(status.reason) or _explain_end(status):
             ad["ExitReason"] = reason
     return write_ad(ad)
 
@@ -92,10 +93,22 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
     return [ad for ad in ads if Evaluator(parse_ad(ad)).evaluate(node) is True]
 
 
+def _explain_end(status: JobStatus) -> str:
+    """Return why a job ended; empty if its program ended by itself."""
+    if _has_exit_code(status):
+        return ""
+    return describe_start_failure(status) or status.describe_end()
+
+
+def _has_exit_code(status: JobStatus) -> bool:
+    """Return whether a job's exit code is that of its program; 126 and 127 may be, as staging looks for the program."""
+    return status.has_exited and status.exit_code != UNUSABLE_FILES_CODE
+
+
 def _describe_exit(status: JobStatus) -> dict[str, Constant]:
     """Return the attributes that say how a job ended."""
     if status.state not in {JobState.DONE, JobState.FAILED}:
         return {}
-    if status.state is JobState.DONE and status.exit_code is not None:
+    if _has_exit_code(status) and status.exit_code is not None:
         return {"ExitCode": status.exit_code}
     return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}

@@ -275,6 +275,30 @@ async def test_ends(home: Path) -> None:
         assert again not in ids  # the end of that one was told
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"In": "none"},
+        {"Cmd": "none"},
+        {"Cmd": "none", "StageCmd": False},
+        {"Cmd": "no-such-command", "StageCmd": False},
+        {"TransferInput": "none"},
+        {"Out": "none/out"},
+    ],
+    ids=str,
+)
+async def test_a_program_that_was_not_run_has_no_exit_code(home: Path, attributes: dict[str, Any]) -> None:
+    """HTCondor would take it for the program's own; there is a reason."""
+    async with GridManager(*QUICK) as client:
+        values = {"Cmd": "/bin/true", "Iwd": str(home), "GridType": "linux", **attributes}
+        found = await client.ended(await client.submit(ad(**values)))
+    assert {name: value for name, value in found.items() if name.startswith("Exit")} == {
+        "ExitBySignal": "true",
+        "ExitSignal": "9",
+        "ExitReason": '"exit code 125: its files, or its directory, cannot be used"',
+    }
+
+
 async def test_the_whole_life_of_a_job(home: Path) -> None:
     async with GridManager(*QUICK) as client:
         job_id = await client.submit(job(home, "echo ready; exec sleep 600"))

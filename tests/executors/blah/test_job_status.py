@@ -47,6 +47,14 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1", JobState.DONE, exit_code=7, reason="by itself"),
         '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; ExitReason = "by itself" ]',
     ),
+    "its program was not run": (
+        JobStatus("1", JobState.DONE, exit_code=125),
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "exit code 125: its files, or its directory, cannot be used" ]',  # noqa: E501
+    ),
+    "a code that a shell script may have": (
+        JobStatus("1", JobState.DONE, exit_code=127),
+        '[ ExitCode = 127; JobStatus = 4; BatchJobId = "1" ]',
+    ),
     "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
         '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1"; ExitReason = "signal 15 killed it" ]',
