@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
+from osprofile.caller_environment import split_variables
 from osprofile.errors import NotFoundError, ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import (
@@ -53,13 +54,14 @@ class Submission:
     """A job as SUBMIT_JOB described it.
 
     `sub_id` is the client's name for it (jobSubId; may be empty). `debug`: it is to be debugged.
-    `ignored` are the ids of unknown attributes.
+    `ignored` are the ids of unknown attributes, `warnings` for the log.
     """
 
     sub_id: str
     description: JobDescription
     debug: bool = False
     ignored: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @final
@@ -110,6 +112,7 @@ class SubmissionForm:
                 fields[id_] = value
             else:
                 ignored.append(id_)
+        own.environment, warnings = split_variables(own.environment, "env")
         in_field = own.can_use_directory_field(field.name for field in self._fields.values())
         description = own.build_description(change_directory=not in_field)
         protocol_fields = {field for name, field in FIELD_BY_ATTRIBUTE.items() if getattr(description, name)}
@@ -128,7 +131,8 @@ class SubmissionForm:
         description = replace(description, application=self._application, fields=form_fields, **changes)
         if self._multi_process_application is not None and self._parse_process_count(description) > 1:
             description = replace(description, application=self._multi_process_application)
-        return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
+        ids = tuple(dict.fromkeys(ignored))
+        return Submission(own.sub_id, description, own.debug, ids, tuple(warnings))
 
     def count_processes(self, description: JobDescription) -> int:
         """Return how many processes a job will have: PROCESSES if its application starts them, or 1."""

@@ -79,6 +79,8 @@ class JobCommands:
             raise ValueRefusedError("attribute jobSubId is missing", field="jobSubId")
         if submission.debug:
             raise ValueRefusedError("attribute debug: jobs are run, not debugged", field="debug")
+        for warning in submission.warnings:
+            log.warning("job %s: %s", submission.sub_id, warning)
         if submission.ignored:
             log.info("job %s: ignored: %s", submission.sub_id, " ".join(submission.ignored))
         return submission

@@ -242,7 +242,6 @@ def test_what_the_engine_refuses(place: Place) -> None:
         (("execName=-x",), "field EXECUTABLE: '-x' does not match"),
         (("execName=true", "jobNumProcs=two"), "attribute jobNumProcs: 'two' is no"),
         (("execName=true", "WALLTIME=9999999999"), "field WALLTIME"),
-        (("execName=true", "env=1=2"), "field ENVIRONMENT: 1 is not a name"),
         (("execName=true", "debug=true"), "attribute debug: jobs are run"),
     ]
     with place.session("here") as live:
