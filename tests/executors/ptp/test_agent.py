@@ -127,7 +127,8 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
         live.wait(second, "RUNNING")
         assert live.terminate(second) == (0, [])
         assert live.wait(second)["jobStatus"] == "REMOVED"
-        for id_ in ("", "1", "x", str(node), str(second)):
+        assert live.terminate(second) == (0, [])  # it has ended, as the client wants it
+        for id_ in ("", "1", "x", str(node)):
             number, args = live.do(TERMINATE, f"jobId={id_}")
             assert (number, args[:3]) == (212, ["3", f"jobId={id_}", "errorCode=1203"])
         (place.root / "fifo").write_text("\n")
@@ -226,6 +227,7 @@ def test_how_programs_end(place: Place) -> None:
     stories = [
         (("execName=/no/such/program",), "FAILED", "processExitCode", "127"),
         (("execName=true", "workingDir=/no/such"), "FAILED", "processExitCode", "125"),
+        (("execName=true", "workingDir=no/such"), "FAILED", "processExitCode", "125"),
         (shell("exit 3"), "DONE", "processExitCode", "3"),
         (shell("kill -9 $$"), "FAILED", "processSignalName", "SIGKILL"),
     ]
@@ -233,7 +235,21 @@ def test_how_programs_end(place: Place) -> None:
         for number, (words, status, attribute, value) in enumerate(stories):
             job = live.submit(*words, sub_id=f"JOB_{number}")
             assert live.wait(job)["jobStatus"] == status
+            if value == "3":
+                assert live.job(job)["jobStatusMessage"] == "NonZeroExitCode"
             assert live.process_of(job)[attribute] == value
+
+
+def test_an_argument_that_is_not_ascii_is_answered(place: Place) -> None:
+    """Five such frames ended the session, and none of them had an answer."""
+    with place.session("here") as live:
+        for number in range(6):
+            frame = live.client.command(SUBMIT, "jobSubId=X", "execName=true", "progArgs=??")
+            live.write(frame.replace(b"??", b"\xff\xfe"))
+            live.until(lambda count=number: len(live.client.answers) == count + 3)  # type: ignore[misc]
+            assert live.client.answers[-1][1] == 211
+        job = live.submit("execName=true", sub_id="JOB_1")
+        live.wait(job)
 
 
 def test_what_the_engine_refuses(place: Place) -> None:

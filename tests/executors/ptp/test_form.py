@@ -96,6 +96,8 @@ FIELDS: list[tuple[str, str, str, str, str, list[str]]] = [
     ("tags, and no default", TAGS + EMPTY, "", "STRING", " Known: a, b.", [""]),
     ("tags beside numbers",
      limits(1, 64) + TAGS + default("7"), INTEGER, "STRING", " 1 to 64. Known: a, b.", ["7"]),
+    ("true or nothing", EMPTY, 'ext:pattern="true"', "BOOLEAN", "", ["false"]),
+    ("true or nothing, and a word for that", tags(false="") + EMPTY, 'ext:pattern="true"', "BOOLEAN", "", ["false"]),
     ("true and false", tags(true="-v", false="") + default("true"), "", "BOOLEAN", "", ["true"]),
 ]  # fmt: skip
 
@@ -303,6 +305,12 @@ def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
     assert found.debug
     assert found.ignored == ("foo",)
     assert found.description == JobDescription()
+
+
+def test_a_switch_that_is_off_is_not_given(linux: SubmissionForm) -> None:
+    """The client sends each attribute of its form, also those that the user left alone."""
+    assert describe(linux, "EXCLUSIVE=false", "APPEND_OUTPUT=false") == JobDescription()
+    assert describe(linux, "APPEND_OUTPUT=true").fields == {"APPEND_OUTPUT": "true"}
 
 
 def test_variables_that_no_shell_can_export_are_left_out(linux: SubmissionForm) -> None:
