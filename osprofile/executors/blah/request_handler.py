@@ -164,7 +164,12 @@ class RequestHandler:
         if status.state.is_terminal:
             system.finish_job(job_id.native_id)
             system.target.unwatch_ended(job_id.native_id)  # a daemon runs for weeks
-        return make_status_result(status, held_as_idle=self._settings.held_as_idle)
+        return make_status_result(status, await self._get_status_number(system, status))
+
+    async def _get_status_number(self, system: BatchSystem, status: JobStatus) -> int:
+        is_clients_hold = await system.is_held_by_client(status)
+        held_as_idle = self._settings.held_as_idle
+        return get_status_number(status, is_clients_hold=is_clients_hold, held_as_idle=held_as_idle)
 
     async def _ping_batch_system(self, request: Request) -> Result:
         system = self._batch_systems[request.arguments[0]]
@@ -187,7 +192,7 @@ class RequestHandler:
             job_ids = [record.status.job_id for record in records if record.is_submitted]
             statuses = await target.statuses(job_ids, max_age=self._settings.max_age)
             ads += [
-                format_status_ad(status, held_as_idle=self._settings.held_as_idle)
+                format_status_ad(status, await self._get_status_number(system, status))
                 for status in statuses.values()
                 if status.state is not JobState.LOST  # BLAH has no status number for it
             ]
@@ -206,9 +211,8 @@ class RequestHandler:
         """
         job_id, system = self._locate_job(request)
         status = await system.get_job_status(job_id.native_id, 0.0)
-        if status is not None and status.is_suspended:
-            return job_id, system, status, HELD
-        return job_id, system, status, get_status_number(status) if status is not None else 0
+        number = get_status_number(status, is_clients_hold=True) if status is not None else 0
+        return job_id, system, status, number
 
     async def _cancel_job(self, request: Request) -> Result:
         job_id, system = self._locate_job(request)
@@ -216,19 +220,19 @@ class RequestHandler:
         return Result()
 
     async def _hold_job(self, request: Request) -> Result:
-        job_id, system, _, number = await self._query_job(request)
+        job_id, system, status, number = await self._query_job(request)
         if number == HELD:
             return make_state_result(number, str(job_id), code=0)
-        if number not in {IDLE, RUNNING}:
+        if status is None or number not in {IDLE, RUNNING}:
             return _refuse_action(job_id, system, number)
-        await system.target.hold(job_id.native_id)
+        await system.hold_job(status)
         return Result()
 
     async def _resume_job(self, request: Request) -> Result:
-        job_id, system, _, number = await self._query_job(request)
-        if number != HELD:
+        job_id, system, status, number = await self._query_job(request)
+        if status is None or number != HELD:
             return _refuse_action(job_id, system, number)
-        await system.target.resume(job_id.native_id)
+        await system.resume_job(status)
         return Result()
 
     async def _signal_job(self, request: Request) -> Result:

@@ -8,6 +8,7 @@ import os
 import pwd
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -307,8 +308,7 @@ async def test_the_whole_life_of_a_job(home: Path) -> None:
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["1", f"Job Running jobId {job_id}"]
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
         number, found = await client.status(job_id)
-        # it is suspended: HTCondor would cancel a held job
-        assert (number, "HoldReason" in found) == (2, False)
+        assert (number, found["HoldReason"]) == (5, '"held in the batch system"')
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", f"Job Held jobId {job_id}"]
         assert await client.ask("BLAH_JOB_SIGNAL", job_id, "10") == ["1", f"Job Held jobId {job_id}", "0"]
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
@@ -319,6 +319,29 @@ async def test_the_whole_life_of_a_job(home: Path) -> None:
         for name, *more in (("HOLD",), ("RESUME",), ("REFRESH_PROXY", "/dev/null")):
             removed = ["1", f"Job Removed jobId {job_id}"]
             assert await client.ask(f"BLAH_JOB_{name}", job_id, *more) == removed
+
+
+async def test_a_running_job_is_held_only_if_the_client_has_held_it(home: Path) -> None:
+    """HTCondor would cancel a job that the batch system has suspended. A later daemon knows whose hold it is."""
+    async with GridManager(*QUICK) as client:
+        job_id = await client.submit(job(home, "echo ready; exec sleep 600"))
+        await said(home, "ready\n")
+        assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
+    async with GridManager(*QUICK) as client:
+        assert (await client.status(job_id))[0] == 5
+        _, _, ads = await client.ask("BLAH_JOB_STATUS_ALL")
+        assert "JobStatus = 5" in ads
+        assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
+        assert (await client.status(job_id))[0] == 2
+        words = [sys.executable, "-m", "osprofile", "job", "hold", job_id.split("/")[2]]
+        subprocess.run(words, check=True, capture_output=True)  # noqa: ASYNC221
+        for _ in range(5):
+            number, found = await client.status(job_id)
+            assert (number, "HoldReason" in found) == (2, False)
+            await asyncio.sleep(0.1)
+        assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", f"Job Held jobId {job_id}"]
+        assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
+        assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 
 
 async def test_a_signal_for_a_job(home: Path) -> None:
@@ -353,7 +376,7 @@ async def test_another_daemon_without_the_record(home: Path) -> None:
         assert (await client.ended(over))["ExitCode"] == "7"
         assert (await client.status(running))[0] == 2
         assert await client.ask("BLAH_JOB_HOLD", running) == ["0", "No error"]
-        assert (await client.status(running))[0] == 2  # suspended
+        assert (await client.status(running))[0] == 5
         assert await client.ask("BLAH_JOB_CANCEL", running) == ["0", "No error"]
         assert (await client.ended(running))["JobStatus"] == "3"
 
@@ -379,8 +402,7 @@ async def test_a_held_job_told_as_idle(home: Path) -> None:
     async with GridManager("--config", "idle.toml") as client:
         job_id = await client.submit(job(home, "exec sleep 600"))
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
-        number, found = await client.status(job_id)
-        assert (number, "HoldReason" in found) == (2, False)  # it has begun
+        assert (await client.status(job_id))[0] == 5  # it is not the batch system that holds it
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
         assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 
