@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.text import quote_value
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,6 +25,19 @@ _LOGIN_VARIABLE: Final = re.compile(
 def is_variable_name(name: str) -> bool:
     """Return whether a shell can export a variable of this name."""
     return _VARIABLE_NAME.fullmatch(name) is not None
+
+
+def split_variables(variables: Mapping[str, str], source: str) -> tuple[dict[str, str], list[str]]:
+    """Return the variables that a shell can export, and a warning for each other one, which names the `source`.
+
+    The environment of a process has others, too: with `getenv = true`, HTCondor sends functions of bash.
+    """
+    exported = {name: value for name, value in variables.items() if is_variable_name(name)}
+    return exported, [
+        f"{source}: no shell can export a variable {quote_value(name, 40)}; it is left out"
+        for name in variables
+        if name not in exported
+    ]
 
 
 def is_job_variable(name: str) -> bool:

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from osprofile.errors import OSProfileError
     from osprofile.jobs.state import JobStatus
 
+UNUSABLE_FILES_CODE: Final = 125
+"""The exit code of a job whose files cannot be used; few programs have it."""
 _EXIT_CODE_REASONS: Final[Mapping[int, str]] = MappingProxyType(
     {
-        125: "its files, or its directory, cannot be used",
+        UNUSABLE_FILES_CODE: "its files, or its directory, cannot be used",
         126: "the executable cannot be executed",
         127: "the executable was not found",
     }

@@ -32,17 +32,17 @@ class EarlyEvents:
         """Sorted by `last_kept_at`."""
 
     def keep(self, event: JobEvent, now: float) -> None:
-        """Keep an event, unless the same one is kept already."""
-        events = self.pop(event.job_id)  # and inserted again, so that the dict stays sorted
-        if all((e.state, e.timestamp) != (event.state, event.timestamp) for e in events):
+        """Keep an event, unless the same one was kept last."""
+        events = self.pop(event.job_id, now)  # and inserted again, so that the dict stays sorted
+        if not events or (events[-1].state, events[-1].timestamp) != (event.state, event.timestamp):
             events.append(event)
         self._jobs[event.job_id] = _EventsOfJob(now, events)
         self.expire(now)
 
-    def pop(self, job_id: str) -> list[JobEvent]:
-        """Return the events of a job, and keep them no longer."""
+    def pop(self, job_id: str, now: float) -> list[JobEvent]:
+        """Return the events of a job whose lifetime has not ended, and keep them no longer."""
         kept = self._jobs.pop(job_id, None)
-        return kept.events if kept is not None else []
+        return [] if kept is None or kept.last_kept_at < now - self._lifetime else kept.events
 
     def expire(self, now: float) -> int:
         """Drop events after their lifetime, and those above MAX_EARLY_JOBS; return the number of jobs."""

@@ -4,7 +4,8 @@
     await EventListener(command, monitor.feed_event, checkpoint_path=path).run()
 
 The checkpoint is the timestamp from which events are needed after a restart; it is kept in a file.
-After a restart, events may come twice; the monitor publishes them once. See docs/protocols/seg.md, 2.
+A generator that is started again reads the events of a second once more; those that were passed on are
+left out. After a restart of this process they come twice. See docs/protocols/seg.md, 2.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 import os
 import re
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events import emit
@@ -51,14 +53,17 @@ _CHECKPOINT_INTERVAL: Final = 1.0
 """Seconds between two writes of the checkpoint."""
 _SHUTDOWN_GRACE: Final = 2.0
 """Seconds that a generator has to end after its standard input was closed."""
+_SIGNAL_CODE: Final = 256
+_MAX_SIGNAL: Final = 64
 _EVENT_LINE: Final = re.compile(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]{1,10})\n\Z")
 
 
 def parse_event(line: bytes) -> JobEvent | None:
     """Return the event of a line `001;TIMESTAMP;JOBID;STATE;EXIT_CODE`; None for any other line.
 
-    Only a DONE job has an `exit_code`, if it is 0 to 255. `native_state` is the number of the state; the
-    code follows if the state is terminal (`8/271`). Bytes of the id that are not UTF-8 are surrogates.
+    Only a DONE job has an `exit_code`, 0 to 255. With any other code it has FAILED: 256 + n is signal n, as in
+    PBS's logs. `native_state` is the number of the state; the code follows if the state is terminal (`8/271`).
+    Bytes of the id that are not UTF-8 are surrogates.
     """
     match = _EVENT_LINE.match(line)
     state = JOB_STATE_BY_GRAM_STATE.get(int(match[3])) if match else None
@@ -66,12 +71,16 @@ def parse_event(line: bytes) -> JobEvent | None:
         return None
     job_id, code = os.fsdecode(match[2]), int(match[4])
     native_state = f"{int(match[3])}/{code}" if state.is_terminal else str(int(match[3]))
-    exit_code = code if state is JobState.DONE and 0 <= code <= 255 else None
     timestamp = float(match[1])
-    status = JobStatus(job_id, state, native_state, exit_code)
+    status = JobStatus(job_id, state, native_state)
+    if state is JobState.DONE and 0 <= code <= 255:
+        status = status._replace(exit_code=code)
+    elif state is JobState.DONE:
+        signal = code - _SIGNAL_CODE if 0 < code - _SIGNAL_CODE <= _MAX_SIGNAL else None
+        status = status._replace(state=JobState.FAILED, signal=signal)
     if state.is_terminal:
         status = status._replace(ended=timestamp, end_reported=True)
-    return JobEvent(timestamp, status)
+    return JobEvent(timestamp, status, code)
 
 
 @final
@@ -98,6 +107,10 @@ class EventListener:
             time.time() if first_timestamp is None else first_timestamp
         )
         self._saved_timestamp = 0
+        self._passed_lines: Counter[bytes] = Counter()
+        """The lines since the latest timestamp that were passed on."""
+        self._repeated_lines: Counter[bytes] = Counter()
+        """Those of them that the running generator has not repeated yet."""
         self._next_save_time = 0.0
         self._started_at = math.inf
 
@@ -129,7 +142,10 @@ class EventListener:
 
     async def _run_generator(self) -> str:
         """Start the generator, read its output to the end, and return a message on how it ended."""
-        command = [*self._command, "-t", str(self.resume_timestamp)]
+        # What was passed on earlier is kept by the monitor; only its next process needs it again.
+        since = self._latest_timestamp if self._passed_lines else self.resume_timestamp
+        self._repeated_lines = self._passed_lines.copy()
+        command = [*self._command, "-t", str(since)]
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -172,9 +188,19 @@ class EventListener:
         if event is None:
             log.warning("this line is not an event: %s", quote_value(os.fsdecode(line.rstrip(b"\n"))))
             return
+        if self._repeated_lines[line]:
+            self._repeated_lines[line] -= 1
+            return
+        timestamp = int(event.timestamp)
         # the time of a wrong clock must not be where events are read again from: those before it count
-        if event.timestamp <= time.time() + MAX_CLOCK_SKEW:
-            self._latest_timestamp = max(self._latest_timestamp, int(event.timestamp))
+        if self._latest_timestamp < timestamp <= time.time() + MAX_CLOCK_SKEW:
+            self._latest_timestamp = timestamp
+            lines = self._passed_lines.items()
+            self._passed_lines = Counter(
+                {line: n for line, n in lines if int(line.split(b";")[1]) >= timestamp}
+            )
+        if timestamp >= self._latest_timestamp:
+            self._passed_lines[line] += 1
         self._on_event(event)
         self._save_checkpoint()
 

@@ -67,7 +67,7 @@ class JobMonitor:
             raise AlreadyRegisteredError(message, hint="unregister it first")
         history = StatusHistory(initial_status or JobStatus(job_id, JobState.UNKNOWN), initial_timestamp)
         self._registrations[job_id] = _Registration(key, history)
-        for event in self._early_events.pop(job_id):
+        for event in self._early_events.pop(job_id, self._clock()):
             self.feed_event(event)
 
     def unregister(self, job_id: str) -> None:

@@ -54,6 +54,7 @@ class JobField(NamedTuple):
     - `is_number`: whether it accepts only numbers, by its type or its limits
     - `minimum`, `maximum`: the limits (None: no limit); `range_text` shows them to a user
     - `has_valid_default`: whether its default is a number that it accepts
+    - `is_switch`: whether it accepts `true` and nothing else, unless a tag does
     """
 
     name: str
@@ -66,6 +67,7 @@ class JobField(NamedTuple):
     maximum: float | None
     range_text: str
     has_valid_default: bool
+    is_switch: bool
 
 
 @final
@@ -131,6 +133,7 @@ def _describe_field(field: Field) -> JobField:
         maximum=field.maximum,
         range_text=format_range(field),
         has_valid_default=_has_valid_default(field),
+        is_switch=field.pattern_text == "true",
     )
 
 

@@ -214,6 +214,8 @@ class JobEvent(NamedTuple):
     """When the state changed."""
     status: JobStatus
     """The job's status since then."""
+    code: int = 0
+    """What a scheduler's log has with an end: the exit code of a DONE job, or the number that says why it FAILED."""
 
     @property
     def job_id(self) -> str:

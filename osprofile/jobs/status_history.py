@@ -49,17 +49,22 @@ class StatusHistory:
         if new.state is last.state:
             return None
         self.told_at[new.state] = timestamp
-        return JobEvent(timestamp, self.status)
+        return JobEvent(timestamp, self.status, event.code)
 
     def _is_stale(self, timestamp: float, state: JobState) -> bool:
         """Return whether an event is older than the last one, or was told before.
 
         A terminal state is never stale. Nor is an event of a log, with a timestamp in whole seconds, that
-        looks up to LOG_TIME_RESOLUTION older than the last one but has the next state.
+        looks up to LOG_TIME_RESOLUTION older than the last one but has the next state, or that brings a
+        job back to a state which it has left in the same second.
         """
         if state.is_terminal:
             return False
-        if timestamp <= self.told_at.get(state, -math.inf):
+        current = self.status.state
+        has_left_it = state is not current and self.told_at.get(current) == timestamp == self.last_timestamp
+        if timestamp < (told := self.told_at.get(state, -math.inf)) or (
+            timestamp == told and not has_left_it
+        ):
             return True
         if timestamp >= self.last_timestamp:
             return False

@@ -45,6 +45,7 @@ log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
+_NOT_FOUND_STATUS: Final = 127
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
 _MIN_BUSY_INTERVAL: Final = 0.05
@@ -394,12 +395,7 @@ class JobSubmitter:
             try:
                 job_id = await self._scripts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
-                if may_repeat:
-                    log.warning("a submission was cut off; it is completed: %s", error)
-                    with contextlib.suppress(OutcomeUnknownError):  # the first error says more
-                        return await self._start_job(record, may_repeat=False)
-                message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"
-                raise OutcomeUnknownError(message, hint=_CUT_HINT) from error
+                return await self._repeat_start(record, error, find_error, may_repeat=may_repeat)
             if job_id is not None:
                 log.warning("job %s was submitted, but: %s", job_id, error)
                 return job_id
@@ -412,6 +408,19 @@ class JobSubmitter:
                 unknown = f"; {_OUTCOME_UNKNOWN}" if isinstance(error, OutputError) else ""
                 raise OutcomeUnknownError(f"{error.message}{unknown}", hint=_CUT_HINT) from error
         return await self._start_job(record, may_repeat=False)
+
+    async def _repeat_start(
+        self, record: JobRecord, error: OSProfileError, find_error: OSProfileError, *, may_repeat: bool
+    ) -> str:
+        """Run START again after it and FIND_JOB have failed, and return the job's id."""
+        if _lacks_commands(error, find_error):
+            raise error  # nothing can have been submitted
+        if may_repeat:
+            log.warning("a submission was cut off; it is completed: %s", error)
+            with contextlib.suppress(OutcomeUnknownError):  # the first error says more
+                return await self._start_job(record, may_repeat=False)
+        message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"
+        raise OutcomeUnknownError(message, hint=_CUT_HINT) from error
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""
@@ -460,6 +469,13 @@ async def run_together(works: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _lacks_commands(error: OSProfileError, find_error: OSProfileError) -> bool:
+    """Return whether the machine has neither the command that submits, nor the one that FIND_JOB needs."""
+    if not isinstance(error, ScriptFailedError) or not isinstance(find_error, ScriptFailedError):
+        return False
+    return error.exit_status == _NOT_FOUND_STATUS and "not found" in find_error.output
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:

@@ -94,7 +94,7 @@ class JobTracker:
     def register(self, record: JobRecord, at: Moment) -> None:
         """Report a job's events from now on, beginning with early ones, without querying it."""
         self.jobs.add(record)
-        for event in self.early_events.pop(record.status.job_id):
+        for event in self.early_events.pop(record.status.job_id, at.timestamp):
             self.receive_event(event, at)
 
     def watch(self, record: JobRecord, at: Moment) -> None:
@@ -110,7 +110,7 @@ class JobTracker:
         job.untold_since = job.polled_since = at.monotonic + min(0.0, (accepted or math.inf) - at.timestamp)
         self.jobs.polled[job_id] = self.jobs.untold[job_id] = job
         self.schedule.reset_delay()
-        for event in self.early_events.pop(job_id) if is_new else ():
+        for event in self.early_events.pop(job_id, at.timestamp) if is_new else ():
             self.receive_event(event, at)
 
     def watch_array(self, record: JobRecord, tasks: Sequence[JobRecord], at: Moment) -> None:

@@ -36,7 +36,7 @@ STATUSES = [
 
 def tell_as_htcondor(status: JobStatus) -> str:
     """Return what HTCondor makes of a status ad: one without an exit code and a signal is a success."""
-    text = format_status_ad(status)
+    text = format_status_ad(status, get_status_number(status))
     is_success = "ExitBySignal = true" not in text and ("ExitCode = 0;" in text or "ExitCode" not in text)
     number = get_status_number(status)  # 0: the status is an error
     return {0: FAILURE, 1: WAITS, 2: RUNS, 3: REMOVED, 4: SUCCESS if is_success else FAILURE}[number]

@@ -79,7 +79,7 @@ for d in "$FAKE"/jobs/*; do
   found=y
   case $format in
   '%i %T') echo "$n $state" ;;
-  '%A|%Z|%o') echo "$n|$(cat "$d/directory")|.gpe/script" ;;
+  '%F|%Z|%o') echo "$n|$(cat "$d/directory")|.gpe/script" ;;
   *) echo "$n|$state|$code|n/a|None|" ;;
   esac
 done
@@ -284,6 +284,20 @@ async def test_questions(
     assert all(record.levelno == logging.WARNING for record in caplog.records), caplog.text
     assert "job states are not updated" in caplog.text
     assert not any(map(is_alive, site.pids())), "a hanging command was left behind"
+
+
+async def test_a_submit_command_that_ends_with_127_may_have_submitted(
+    make_site: Callable[[str], FaultySite],
+) -> None:
+    """A site's own sbatch may need another command that is not there. Nothing is certain but that sbatch is missing."""
+    site = make_site("slurm")
+    site.replace_command("sbatch", f"{SBATCH}no-such-command\n")
+    site.replace_command("squeue", "#!/bin/sh\necho 'Unable to contact slurm controller' >&2\nexit 1\n")
+    async with TargetSystem(site.profile, timing=QUICK) as target:
+        with pytest.raises(OutcomeUnknownError):
+            await target.submit(JOB, key="k")
+        site.restore_commands()
+        assert [await target.submit(JOB, key="k")] == site.jobs == ["1"]
 
 
 async def test_an_empty_answer(site: FaultySite, target: TargetSystem) -> None:

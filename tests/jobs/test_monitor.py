@@ -60,6 +60,9 @@ STREAMS = {
     "events after the end": ([(1, D), (2, R), (3, D), (4, F), (5, Q)], [D]),
     "a second end": ([(1, R), (2, X), (3, D), (3, X)], [R, X]),
     "held and released": ([(1, Q), (2, H), (3, Q), (4, R), (5, H), (6, R)], [Q, H, Q, R, H, R]),
+    "held and released within a second": ([(1, Q), (1, H), (1, Q), (1, R)], [Q, H, Q, R]),
+    "run again within a second": ([(1, R), (1, Q), (1, R), (1, R), (2, D)], [R, Q, R, D]),
+    "an earlier state of that second, after a later event": ([(1, Q), (1, R), (2, H), (1, Q)], [Q, R, H]),
     "requeued": ([(1, Q), (2, R), (3, Q), (4, R), (5, D)], [Q, R, Q, R, D]),
     "stale events are ignored": ([(1, Q), (5, R), (3, H), (4, Q)], [Q, R]),
     "an end is never stale": ([(1, R), (9, Q), (5, D)], [R, Q, D]),
@@ -214,6 +217,14 @@ def test_early_events_expire() -> None:
     probe.monitor.register("1")
     probe.monitor.register("2")
     assert [event.job_id for event, _ in probe.published_events] == ["2"]
+
+
+def test_early_events_expire_before_a_late_registration() -> None:
+    probe = MonitorProbe()
+    probe.feed(1, Q)
+    probe.now = 12
+    probe.monitor.register("1")
+    assert probe.states == []
 
 
 def test_early_events_expire_by_themselves() -> None:

@@ -100,7 +100,7 @@ def test_a_whole_session(ground: Ground, proxy: str) -> None:
         for job in (runs, waits):
             assert live.terminate(job) == (0, [])
             assert live.wait(job)["jobStatus"] == "REMOVED"
-            assert live.terminate(job)[0] == 212
+            assert live.terminate(job) == (0, [])
         go.touch()
         assert live.wait(first)["jobStatus"] == "DONE"
         assert live.process_of(first)["processExitCode"] == "7"
@@ -119,7 +119,7 @@ def test_a_whole_session(ground: Ground, proxy: str) -> None:
         live.stop()
         assert live.read(1.0) == b""
         live.start()
-        live.until(lambda: ours(live) == 4)
+        assert ours(live) == 4
         assert live.job(first)["jobState"] == "COMPLETED"
         assert live.quit() == 0
     assert ground.jobs() == []

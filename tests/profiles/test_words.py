@@ -490,6 +490,37 @@ def test_actions_on_a_cluster_of_several(slurm: Target, commands: Commands, job:
     assert noted == {"c1_a": [directories["c1_a"] / f"{task}.gpe/removed"], "c2": []}
 
 
+@pytest.mark.parametrize(
+    ("template", "reasons", "is_done"),
+    [
+        ("HOLD", "5 JobHeldUser\n", True),
+        ("HOLD", "5_1 JobHeldUser\n5_2 JobHeldUser\n50 Priority\n", True),
+        ("HOLD", "5_1 JobHeldUser\n5_2 PartitionConfig\n", False),
+        ("HOLD", "5 PartitionConfig\n", False),
+        ("HOLD", "", False),
+        ("RESUME", "5 PartitionConfig\n", True),
+        ("RESUME", "5_1 PartitionConfig\n5_2 JobHeldAdmin\n", False),
+        ("RESUME", "5 JobHeldAdmin\n", False),
+        ("RESUME", "", False),
+    ],
+)
+def test_what_slurm_has_done_though_it_refused(
+    slurm: Target, commands: Commands, template: str, reasons: str, is_done: bool
+) -> None:
+    """It refuses the hold of a job that its partition cannot start, and holds it all the same."""
+    words = "Requested partition configuration not available now for job 5\n"
+    commands.set("scontrol", stderr=words, code=1)
+    commands.set("squeue", "5 PENDING\n")
+    program = commands.directory / "squeue"
+    (commands.directory / "squeue.reasons").write_text(f"CLUSTER: c1\n{reasons}")
+    choose = 'case $* in *%r*) exec cat "$0.reasons" ;; esac\ncat'
+    program.write_text(program.read_text().replace("cat", choose, 1))
+    if is_done:
+        assert slurm.ok(template, JOB_ID="5") == ""
+    else:
+        assert words in slurm.fails(template, JOB_ID="5")
+
+
 def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     commands.set("sbatch", "12;cluster\n")
     job = slurm.start(NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90", QUEUE="q", PROJECT="p")

@@ -14,6 +14,14 @@ from osprofile.text import quote_value
 _BLANKS: Final = " \t\r\n"
 _UNQUOTED_RUN: Final = re.compile(r"[^ \t\r\n']+")
 _QUOTED_RUN: Final = re.compile(r"[^']*")
+_SHELL_WORD: Final = re.compile(
+    r"""[ \t\r\n]++|(?P<word>(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)""",
+    re.DOTALL,
+)
+_SHELL_QUOTED: Final = re.compile(
+    r"""'(?P<single>[^']*)'|"(?P<double>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)""", re.DOTALL
+)
+_DOUBLE_QUOTED_ESCAPE: Final = re.compile(r"""\\([$`"\\])""")
 
 
 def split_v2_arguments(text: str) -> list[str]:
@@ -60,8 +68,34 @@ def _read_quoted(text: str, start: int) -> tuple[str, int]:
 
 
 def split_v1_arguments(text: str) -> list[str]:
-    """Return the words of the old syntax, V1: blanks separate them, and there is no quoting."""
-    return [word for word in re.split(f"[{_BLANKS}]+", text) if word]
+    """Return the words of the old syntax, V1, which blahpd hands to two shells: its quotes and backslashes are theirs.
+
+    The first shell gets the text in single quotes, the second one the words of the first with blanks between
+    them. Nothing is expanded. What a shell cannot read, as a quote that is not closed, is split at blanks.
+    """
+    try:
+        return _split_shell_words(" ".join(_split_shell_words(f"'{text}'")))
+    except ValueError:
+        return [word for word in re.split(f"[{_BLANKS}]+", text) if word]
+
+
+def _split_shell_words(text: str) -> list[str]:
+    """Return the words of a shell's text, without expansion. Raises ValueError for an unclosed quote."""
+    words, index = [], 0
+    while index < len(text):
+        match = _SHELL_WORD.match(text, index)
+        if match is None:
+            raise ValueError(text)
+        if match["word"]:
+            words.append(_SHELL_QUOTED.sub(_unquote_shell_part, match["word"]))
+        index = match.end()
+    return words
+
+
+def _unquote_shell_part(match: re.Match[str]) -> str:
+    if match["double"] is not None:
+        return _DOUBLE_QUOTED_ESCAPE.sub(r"\1", match["double"])
+    return match["single"] or match["escaped"] or ""
 
 
 def parse_v2_environment(text: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from osprofile.caller_environment import is_variable_name
+from osprofile.caller_environment import split_variables
 from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import Literal, parse_expression
 from osprofile.executors.blah.requirements import translate_requirements
@@ -126,12 +126,9 @@ def _make_environment_reader(parse: Callable[[str], dict[str, str]]) -> Callable
         variables = ad.parse_value(name, parse)
         if variables is None:
             return None
-        # `getenv = true` in a submit file sends functions of bash, which no shell can export.
-        for variable in [v for v in variables if not is_variable_name(v)]:
-            quoted = quote_value(variable, 40)
-            ad.warnings.append(f"{name}: no shell can export a variable {quoted}; it is left out")
-            del variables[variable]
-        return variables
+        exported, warnings = split_variables(variables, name)
+        ad.warnings += warnings
+        return exported
 
     return read_environment
 

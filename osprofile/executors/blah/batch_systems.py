@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import functools
+import io
 import logging
 import time
 from typing import TYPE_CHECKING, Final, final
@@ -22,6 +23,7 @@ from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
+from osprofile.jobs.state import JobState
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.text import quote_name, quote_value, suggest_names
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.blah")
 _REMOVING_PREFIX: Final = "being removed: "
 """Marks the key of a job from the request to remove it until `cancel_job` has released the key."""
+_HOLD_MARK: Final = ".gpe/blah_hold"
+"""A file in the working directory of a job that a client has held while it ran."""
 _BUSY_TIMEOUT: Final = 60.0
 """In seconds: how long to wait for another daemon that is submitting a job with the same key."""
 _QUEUE_TIMEOUT: Final = 240.0
@@ -51,6 +55,8 @@ class BatchSystem:
     def __init__(self, name: str, target: TargetSystem, remover: JobRemover) -> None:
         self.name, self.target, self._remover = name, target, remover
         self.settable_fields = list_settable_fields(target.profile)
+        self._is_clients_hold: dict[str, bool] = {}
+        """Of the suspended jobs."""
 
     def format_job_id(self, native_id: str, record: JobRecord | None) -> str:
         """Return a job's id for the client; its date is the local day of the submission."""
@@ -126,6 +132,45 @@ class BatchSystem:
                 raise
         self.finish_job(native_id)
 
+    async def hold_job(self, status: JobStatus) -> None:
+        """Hold a job. If it runs, a mark in its directory shows later daemons that the client holds it."""
+        await self.target.hold(status.job_id)
+        if status.state is not JobState.QUEUED:
+            self._is_clients_hold[status.job_id] = True
+            await self._mark_hold(status.job_id, is_held=True)
+
+    async def resume_job(self, status: JobStatus) -> None:
+        """Resume a job; a later hold is not the client's."""
+        if await self.is_held_by_client(status):
+            await self._mark_hold(status.job_id, is_held=False)
+        await self.target.resume(status.job_id)
+        self._is_clients_hold.pop(status.job_id, None)
+
+    async def is_held_by_client(self, status: JobStatus) -> bool:
+        """Return whether a job that has begun is suspended by `hold_job`, and not by the batch system."""
+        job_id = status.job_id
+        if not status.is_suspended:
+            self._is_clients_hold.pop(job_id, None)
+        elif job_id not in self._is_clients_hold:
+            self._is_clients_hold[job_id] = False
+            with contextlib.suppress(OSProfileError):  # it has no directory of ours
+                path = await self._locate_hold_mark(job_id)
+                self._is_clients_hold[job_id] = await self.target.files.has_program(path)
+        return self._is_clients_hold.get(job_id, False)
+
+    async def _mark_hold(self, native_id: str, *, is_held: bool) -> None:
+        try:
+            path = await self._locate_hold_mark(native_id)
+            if is_held:
+                await self.target.files.upload_file(io.BytesIO(), path)
+            else:
+                await self.target.files.delete_path(path)
+        except OSProfileError as error:
+            log.warning("whose hold of job %s it is cannot be noted: %s", native_id, error)
+
+    async def _locate_hold_mark(self, native_id: str) -> str:
+        return f"{await self.target.find_job_directory(native_id)}/{_HOLD_MARK}"
+
     async def _has_job_ended(self, native_id: str) -> bool:
         status = await self.get_job_status(native_id, 0.0)
         return status is None or status.state.is_terminal
@@ -137,6 +182,7 @@ class BatchSystem:
         between, the key would still stand for the old job. The client uses the id to ask for that.
         """
         self.target.store.set_key(self.target.name, native_id, None)
+        self._is_clients_hold.pop(native_id, None)
         self._remover.schedule_removal(native_id)
 
     async def close(self) -> None:

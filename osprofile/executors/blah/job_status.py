@@ -3,11 +3,12 @@
 QUEUED    1
 RUNNING   2   with WorkerNode
 REMOVED   3
-DONE      4   with ExitCode; without one, as FAILED
+DONE      4   with ExitCode; without one, or if it is 125 (the program was not run), as FAILED
 FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: without them HTCondor
               would count a job that a limit or the system ended as a success
-HELD      2   if it has begun and is suspended: HTCondor would cancel it
-          5   else, with HoldReason; 1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
+HELD      2   if it has begun and the batch system has suspended it: HTCondor would cancel it
+          5   else, as after BLAH_JOB_HOLD of a running job, with HoldReason;
+              1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
 LOST      an error as the result
 UNKNOWN   1, or 2 once it has run: the job exists in a state that the profile does not define
 """
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
 from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
+from osprofile.executors.failures import UNUSABLE_FILES_CODE, describe_start_failure
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
@@ -39,21 +41,20 @@ _MAX_USAGE: Final = 2**62
 """Seconds, or bytes; an integer of a ClassAd has 64 bits."""
 
 
-def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
-    """Return the status number of a job; 0 for LOST."""
+def get_status_number(status: JobStatus, *, is_clients_hold: bool = False, held_as_idle: bool = False) -> int:
+    """Return the status number of a job; 0 for LOST. `is_clients_hold`: it is suspended by BLAH_JOB_HOLD."""
     if status.state is JobState.LOST:
         return 0
     if status.state is JobState.UNKNOWN:
         return IDLE if status.started is None else RUNNING
     if status.is_suspended:
-        return RUNNING
+        return HELD if is_clients_hold else RUNNING
     number = _STATUS_NUMBERS[status.state]
     return IDLE if number == HELD and held_as_idle else number
 
 
-def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
+def format_status_ad(status: JobStatus, number: int) -> str:
     """Return a job's status ad; attributes whose values are not known are left out."""
-    number = get_status_number(status, held_as_idle=held_as_idle)
     ad: dict[str, Constant] = _describe_exit(status)
     ad["JobStatus"] = number
     ad["BatchJobId"] = status.job_id
@@ -67,20 +68,20 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := join_lines(status.reason) or ("" if status.has_exited else status.describe_end()):
+        if reason := join_lines(status.reason) or _explain_end(status):
             ad["ExitReason"] = reason
     return write_ad(ad)
 
 
-def make_status_result(status: JobStatus, *, held_as_idle: bool = False) -> Result:
-    """Return the result of BLAH_JOB_STATUS."""
+def make_status_result(status: JobStatus, number: int) -> Result:
+    """Return the result of BLAH_JOB_STATUS; `number` is that of `get_status_number`."""
     if status.state is JobState.LOST:
         reason = join_lines(status.reason)
         suffix = f": {reason}" if reason else ""
         return Result(1, f"Job {status.job_id} vanished without a trace{suffix}")
-    number = get_status_number(status, held_as_idle=held_as_idle)
-    ad = format_status_ad(status, held_as_idle=held_as_idle)
-    return Result(0, "No Error", (str(number), ad))  # not NO_ERROR: docs/protocols/blah.md, 2.4
+    return Result(
+        0, "No Error", (str(number), format_status_ad(status, number))
+    )  # not NO_ERROR: docs/protocols/blah.md, 2.4
 
 
 def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
@@ -92,10 +93,22 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
     return [ad for ad in ads if Evaluator(parse_ad(ad)).evaluate(node) is True]
 
 
+def _explain_end(status: JobStatus) -> str:
+    """Return why a job ended; empty if its program ended by itself."""
+    if _has_exit_code(status):
+        return ""
+    return describe_start_failure(status) or status.describe_end()
+
+
+def _has_exit_code(status: JobStatus) -> bool:
+    """Return whether a job's exit code is that of its program; 126 and 127 may be, as staging looks for the program."""
+    return status.has_exited and status.exit_code != UNUSABLE_FILES_CODE
+
+
 def _describe_exit(status: JobStatus) -> dict[str, Constant]:
     """Return the attributes that say how a job ended."""
     if status.state not in {JobState.DONE, JobState.FAILED}:
         return {}
-    if status.state is JobState.DONE and status.exit_code is not None:
+    if _has_exit_code(status) and status.exit_code is not None:
         return {"ExitCode": status.exit_code}
     return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 PROGRAM_NAME: Final = "osprofile-blahpd"
 _IGNORED_SIGNALS: Final = (signal.SIGUSR1, signal.SIGUSR2)
-_CONDOR_ANCESTOR_PREFIX: Final = "_CONDOR_ANCESTOR_"
-"""HTCondor kills processes with such variables when it restarts. Jobs of the profile `linux` run on
-this machine, and must not inherit them."""
+_DROPPED_PREFIXES: Final = ("_CONDOR_ANCESTOR_", "X509_USER_PROXY")
+"""Of variables that jobs must not inherit: HTCondor kills processes with the first ones when it restarts, and
+the daemon's own proxy has no effect on jobs (docs/protocols/blah.md, 2.8)."""
 HELP_EPILOG: Final = """\
 Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
 configuration directory, then from --config FILE. Later files override earlier ones, and options
@@ -35,7 +35,7 @@ def main() -> NoReturn:
     from osprofile.errors import OSProfileError
     from osprofile.metrics import export_metrics, parse_destination
 
-    for name in [name for name in os.environ if name.startswith(_CONDOR_ANCESTOR_PREFIX)]:
+    for name in [name for name in os.environ if name.startswith(_DROPPED_PREFIXES)]:
         del os.environ[name]
     for number in _IGNORED_SIGNALS:  # by a handler, because jobs would inherit SIG_IGN
         signal.signal(number, lambda *_: None)

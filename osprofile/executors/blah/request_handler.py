@@ -69,6 +69,7 @@ class RequestHandler:
         self._batch_systems, self._settings, self._dry_run = batch_systems, settings, dry_run
         self._cached_proxies: dict[str, str] = {}
         self._selected_proxy: str | None = None
+        self._proxy_by_request: dict[Request, str] = {}
         self._handlers: dict[str, Callable[[Request], Awaitable[Result]]] = {
             "BLAH_JOB_CANCEL": self._cancel_job,
             "BLAH_JOB_HOLD": self._hold_job,
@@ -83,6 +84,11 @@ class RequestHandler:
             "BLAH_PING": self._ping_batch_system,
         }
 
+    def accept_request(self, request: Request) -> None:
+        """Bind the selected proxy to a request, which may be handled after another one is selected."""
+        if self._selected_proxy:
+            self._proxy_by_request[request] = self._selected_proxy
+
     async def handle_request(self, request: Request) -> Result:
         """Carry out a request and return its result. Raises only `CancelledError`."""
         try:
@@ -95,11 +101,13 @@ class RequestHandler:
         except Exception as error:  # a request must not end the daemon
             log.exception("%s %s: internal error", request.command, request.request_id)
             return Result(1, format_internal_error(error))
+        finally:
+            self._proxy_by_request.pop(request, None)
 
     # Submission
 
     async def _submit_job(self, request: Request) -> Result:
-        system, submission, proxy = self._parse_submission(request.arguments[0])
+        system, submission, proxy = self._parse_submission(request)
         for warning in submission.warnings:
             log.warning("%s %s: %s", request.command, request.request_id, warning)
         try:
@@ -125,9 +133,9 @@ class RequestHandler:
             raise name_source_attribute(submission, error) from None
         return Result(extras=(job_id,))
 
-    def _parse_submission(self, text: str) -> tuple[BatchSystem, Submission, Proxy | None]:
+    def _parse_submission(self, request: Request) -> tuple[BatchSystem, Submission, Proxy | None]:
         try:
-            ad = SubmitAd.parse(text)
+            ad = SubmitAd.parse(request.arguments[0])
             system = self._batch_systems.get_for_submission(ad.grid_type)
         except ClassAdError as error:
             error.message = f"Error parsing classad: {error.message}"
@@ -139,8 +147,8 @@ class RequestHandler:
             ad, system.settable_fields, accepted_options=self._settings.extra_submit_args
         )
         proxy = submission.proxy
-        if proxy is None and self._selected_proxy:
-            proxy = Proxy(self._selected_proxy)
+        if proxy is None and (path := self._proxy_by_request.get(request)):
+            proxy = Proxy(path)
         if proxy is None and self._settings.proxy_required:
             message = "attribute x509UserProxy is missing: this site runs no job without one"
             raise AttributeRefusedError(message, attribute="x509UserProxy")
@@ -156,7 +164,12 @@ class RequestHandler:
         if status.state.is_terminal:
             system.finish_job(job_id.native_id)
             system.target.unwatch_ended(job_id.native_id)  # a daemon runs for weeks
-        return make_status_result(status, held_as_idle=self._settings.held_as_idle)
+        return make_status_result(status, await self._get_status_number(system, status))
+
+    async def _get_status_number(self, system: BatchSystem, status: JobStatus) -> int:
+        is_clients_hold = await system.is_held_by_client(status)
+        held_as_idle = self._settings.held_as_idle
+        return get_status_number(status, is_clients_hold=is_clients_hold, held_as_idle=held_as_idle)
 
     async def _ping_batch_system(self, request: Request) -> Result:
         system = self._batch_systems[request.arguments[0]]
@@ -179,7 +192,7 @@ class RequestHandler:
             job_ids = [record.status.job_id for record in records if record.is_submitted]
             statuses = await target.statuses(job_ids, max_age=self._settings.max_age)
             ads += [
-                format_status_ad(status, held_as_idle=self._settings.held_as_idle)
+                format_status_ad(status, await self._get_status_number(system, status))
                 for status in statuses.values()
                 if status.state is not JobState.LOST  # BLAH has no status number for it
             ]
@@ -198,9 +211,8 @@ class RequestHandler:
         """
         job_id, system = self._locate_job(request)
         status = await system.get_job_status(job_id.native_id, 0.0)
-        if status is not None and status.is_suspended:
-            return job_id, system, status, HELD
-        return job_id, system, status, get_status_number(status) if status is not None else 0
+        number = get_status_number(status, is_clients_hold=True) if status is not None else 0
+        return job_id, system, status, number
 
     async def _cancel_job(self, request: Request) -> Result:
         job_id, system = self._locate_job(request)
@@ -208,19 +220,19 @@ class RequestHandler:
         return Result()
 
     async def _hold_job(self, request: Request) -> Result:
-        job_id, system, _, number = await self._query_job(request)
+        job_id, system, status, number = await self._query_job(request)
         if number == HELD:
             return make_state_result(number, str(job_id), code=0)
-        if number not in {IDLE, RUNNING}:
+        if status is None or number not in {IDLE, RUNNING}:
             return _refuse_action(job_id, system, number)
-        await system.target.hold(job_id.native_id)
+        await system.hold_job(status)
         return Result()
 
     async def _resume_job(self, request: Request) -> Result:
-        job_id, system, _, number = await self._query_job(request)
-        if number != HELD:
+        job_id, system, status, number = await self._query_job(request)
+        if status is None or number != HELD:
             return _refuse_action(job_id, system, number)
-        await system.target.resume(job_id.native_id)
+        await system.resume_job(status)
         return Result()
 
     async def _signal_job(self, request: Request) -> Result:
@@ -235,8 +247,10 @@ class RequestHandler:
         if status is None or status.state.is_terminal:
             return _refuse_action(job_id, system, number)
         data = _read_proxy_file(request.arguments[1])
-        directory = await system.target.find_job_directory(job_id.native_id)
-        await system.target.files.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
+        path = f"{await system.target.find_job_directory(job_id.native_id)}/{PROXY_FILE_NAME}"
+        if not await system.target.files.has_program(path):
+            return Result(1, f"Job {job_id} was submitted without a proxy")
+        await system.target.files.upload_file(io.BytesIO(data), path)
         return Result(0, "Proxy renewed")
 
     # The proxy cache

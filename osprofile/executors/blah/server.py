@@ -97,6 +97,7 @@ class Server:
 
     def _dispatch_event(self, event: Event) -> None:
         if isinstance(event, Request):
+            self._request_handler.accept_request(event)
             self._request_queue.add_request(event)
         elif isinstance(event, Quit):
             log.info("QUIT")

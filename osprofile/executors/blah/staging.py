@@ -20,7 +20,7 @@ JOB_DIRECTORY_SUFFIX: Final = ".blah"
 """The end of the names of working directories: only these are ever removed, as no person chose them."""
 
 STAGING_SCRIPT: Final = r"""
-die() { printf 'the job cannot go on: %s\n' "$1" >&2; kill -s KILL "$$"; exit 1; }
+die() { printf 'the job cannot go on: %s\n' "$1" >&2; exit 125; }
 run() { # PROGRAM ARGUMENT...: in place of this shell
   if [ "$stage" = y ]; then
     bin=${GPE_WORKING_DIRECTORY:?}/.gpe/bin
@@ -29,6 +29,7 @@ run() { # PROGRAM ARGUMENT...: in place of this shell
     shift
     set -- "$bin/$name" "$@"
   fi
+  command -v -- "$1" > /dev/null || die "$1 is not found"
   exec "$@"
 }
 copy_in() { # FILE OPTION: into this directory; never over our own files, nor through a link that was copied
@@ -125,7 +126,7 @@ exit "$status"
 """Its arguments: the directory to run in (empty: the job's own); `y` if the program is to be copied;
 the destination of new and changed files (empty: none); the number of inputs, and these; the number
 of outputs, and pairs of a name in the job's directory and its destination; the program and its
-arguments. A file that cannot be copied ends the job by SIGKILL, as a failure and not with an exit code."""
+arguments. If a file cannot be used, it exits with 125, as job scripts do (`executors/failures.py`)."""
 
 
 def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool) -> JobDescription:

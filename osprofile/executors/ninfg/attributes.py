@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile.caller_environment import split_variables
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.failures import make_refusal
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
@@ -27,6 +28,8 @@ _MAX_NUMBER: Final = 999_999_999
 _MAX_PORT: Final = 65535
 _MAX_AUTH_NUMBER: Final = 2**31 - 1
 _DEFAULT_PROFILE: Final = "linux"
+_GLOBUS_PREFIX: Final = "jobmanager-"
+"""Globus names the job manager of PBS jobmanager-pbs."""
 
 _BACKEND_APPLICATIONS: Final[Mapping[str, str | None]] = MappingProxyType(
     {"NORMAL": None, "MPI": "MPI", "BLACS": "BLACS"}
@@ -69,7 +72,7 @@ class JobRequest:
     directory; None: the job's own working directory. `stdout` and `stderr` are files on this
     machine that get its output (None: the output is dropped). `auth_number` is a secret that the
     executable reads from a file (empty: there is none). `base_description` lacks what depends on
-    the working directory.
+    the working directory. `profile_attribute` names the profile; `warnings` are for the log.
     """
 
     destination: Destination
@@ -80,6 +83,8 @@ class JobRequest:
     stderr: str | None
     base_description: JobDescription
     auth_number: str = ""
+    profile_attribute: str = "jobmanager"
+    warnings: tuple[str, ...] = ()
 
     def build_description(self, directory: str) -> JobDescription:
         """Return the description of the job for a working directory on the target system."""
@@ -114,6 +119,7 @@ class _ParsedAttributes:
     arguments: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     profile: str = ""
+    profile_attribute: str = "jobmanager"
 
     def get_text(self, name: str) -> str:
         """Return a text; empty if it is missing."""
@@ -209,7 +215,7 @@ def _read_variable(parsed: _ParsedAttributes, name: str, value: str) -> None:  #
 def _read_profile(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.strip():
         raise make_refusal(name, "it does not name a profile")
-    parsed.profile = value.strip()
+    parsed.profile, parsed.profile_attribute = value.strip(), name
 
 
 def _read_option(parsed: _ParsedAttributes, name: str, value: str) -> None:
@@ -291,11 +297,13 @@ def _build_job_request(parsed: _ParsedAttributes) -> JobRequest:
     staged, redirected = parsed.get_flag("staging"), parsed.get_flag("redirect_enable")
     executable = parsed.get_text("executable_path")
     run_directory = parsed.get_text("work_directory") or None
+    jobmanager = parsed.get_text("jobmanager").removeprefix(_GLOBUS_PREFIX)
+    parsed.environment, warnings = split_variables(parsed.environment, "environment")
     if run_directory is None and not staged:
         run_directory = posixpath.dirname(executable)
     return JobRequest(
         destination=Destination(
-            parsed.get_text("jobmanager") or parsed.profile or _DEFAULT_PROFILE,
+            jobmanager or parsed.profile or _DEFAULT_PROFILE,
             parsed.get_text("hostname"),
             parsed.get_number("port"),
             parsed.get_text("subject"),
@@ -308,6 +316,8 @@ def _build_job_request(parsed: _ParsedAttributes) -> JobRequest:
         stderr=(parsed.get_text("stderr_file") or None) if redirected else None,
         base_description=_build_description(parsed),
         auth_number=parsed.get_text("auth_number"),
+        profile_attribute="jobmanager" if jobmanager else parsed.profile_attribute,
+        warnings=tuple(warnings),
     )
 
 

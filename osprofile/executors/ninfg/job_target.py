@@ -82,10 +82,10 @@ def build_context(destination: Destination, *, is_local: bool) -> dict[str, str]
 class JobTarget:
     """The target system of a destination; `jobs` are its jobs, by the batch system's id."""
 
-    def __init__(self, destination: Destination, *, is_local: bool) -> None:
+    def __init__(self, destination: Destination, profile_attribute: str, *, is_local: bool) -> None:
         """Raise `AttributeRefusedError` for a wrong destination."""
         context = build_context(destination, is_local=is_local)
-        name = "jobmanager"
+        name = profile_attribute
         try:
             profile = load_profile(destination.profile)
             name = "hostname"
@@ -107,7 +107,7 @@ class JobTarget:
         try:
             self.system.render_start_script(description)
         except OSProfileError as error:
-            name = "backend" if isinstance(error, ApplicationNotFoundError) else "jobmanager"
+            name = "backend" if isinstance(error, ApplicationNotFoundError) else request.profile_attribute
             raise refusal_from_error(error, name) from error
 
     async def connect_once(self) -> None:

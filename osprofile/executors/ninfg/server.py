@@ -168,7 +168,7 @@ class Server:
     async def _create_job(self, request: protocol.JobCreate) -> None:
         try:
             job_request = parse_job_request(request.attributes)
-            target = await self._get_target(job_request.destination)
+            target = await self._get_target(job_request)
             if self._stopping.is_set():
                 self._reply_failure("the server is exiting")
                 return
@@ -179,6 +179,8 @@ class Server:
             self._reply_failure(format_error(error))
             return
         name = f"{os.getpid()}.{next(self._job_numbers):08d}"
+        for warning in job_request.warnings:
+            log.warning("job %s: %s", name, warning)
         # The client waits for the reply, then for the id, then for statuses of that id.
         self._replies.send(protocol.format_success())
         self._notifies.send(self._conversation.notify_created(request.request_id, name))
@@ -217,14 +219,16 @@ class Server:
 
     # Target systems
 
-    async def _get_target(self, destination: Destination) -> JobTarget:
-        """Return the target system of a destination. Raises `AttributeRefusedError`."""
+    async def _get_target(self, request: JobRequest) -> JobTarget:
+        """Return the target system of a job. Raises `AttributeRefusedError`."""
+        destination = request.destination
         if destination not in self._targets:
             if destination.hostname not in self._local_hosts:
                 self._local_hosts[destination.hostname] = await asyncio.to_thread(
                     is_this_host, destination.hostname
                 )
-            target = JobTarget(destination, is_local=self._local_hosts[destination.hostname])
+            is_local = self._local_hosts[destination.hostname]
+            target = JobTarget(destination, request.profile_attribute, is_local=is_local)
             self._targets[destination] = target
             self._event_tasks.append(asyncio.ensure_future(_forward_events(target)))
         return self._targets[destination]

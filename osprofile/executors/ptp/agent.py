@@ -229,9 +229,7 @@ class Agent:
             self._send_answer(Ok(command.tid))
 
     def _handle_start_events(self, _command: Command) -> None:
-        self._model.forget_sent_elements()
-        self._outputs.restart_all()
-        self._sent_nodes, self._model_was_sent = None, False
+        """Send what has changed since events were stopped: the client keeps what it knew."""
         self._model_changed.set()
 
     def _handle_quit(self, command: Command) -> None:

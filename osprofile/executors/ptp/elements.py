@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 STARTING, RUNNING, SUSPENDED, COMPLETED = "STARTING", "RUNNING", "SUSPENDED", "COMPLETED"
 
+NON_ZERO_EXIT_CODE: Final = "NonZeroExitCode"
+"""The jobStatusMessage of a job whose program has failed."""
+
 PTP_STATES: Final[Mapping[JobState, str]] = MappingProxyType(
     {
         JobState.QUEUED: STARTING,
@@ -183,7 +186,7 @@ def job_from_status(
         name=name or status.job_id,
         state=state,
         status=JobState.FAILED.value if start_failure else status_text,
-        message=status.reason or start_failure,
+        message=status.reason or start_failure or (NON_ZERO_EXIT_CODE if status.exit_code else ""),
         sub_id=sub_id,
         user=user,
         processes=_build_processes(status, state, process_count) if started else (),

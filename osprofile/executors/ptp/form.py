@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
+from osprofile.caller_environment import split_variables
 from osprofile.errors import NotFoundError, ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import (
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
     from osprofile import Profile
     from osprofile.jobs.profiles import JobField
 
-RUN_IN_DIRECTORY: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
+RUN_IN_DIRECTORY: Final = ("-c", 'cd -- "$1" || exit 125; shift; exec "$@"', "sh")
 """Arguments of `sh`, before the directory, the program and its arguments. They run a program in the
-client's working directory if the profile has no field for that."""
+client's working directory if the profile has no field for that; the exit code is 125 if they cannot."""
 
 DIRECTORY_FIELD: Final = "DIRECTORY"
 """The field for the directory where the program runs: an absolute path, which jobs may share."""
@@ -53,13 +54,14 @@ class Submission:
     """A job as SUBMIT_JOB described it.
 
     `sub_id` is the client's name for it (jobSubId; may be empty). `debug`: it is to be debugged.
-    `ignored` are the ids of unknown attributes.
+    `ignored` are the ids of unknown attributes, `warnings` for the log.
     """
 
     sub_id: str
     description: JobDescription
     debug: bool = False
     ignored: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @final
@@ -85,9 +87,7 @@ class SubmissionForm:
             build_definition(field, id_) for id_, field in self._fields.items()
         )
         """The definitions that ATTR_DEF sends, one for each settable field."""
-        self._empty_values = {
-            d.id: {"", d.default} if _zero_means_unset(self._fields[d.id]) else {""} for d in self.definitions
-        }
+        self._empty_values = {d.id: {"", _get_unset_value(self._fields[d.id])} for d in self.definitions}
 
     def parse_submission(
         self, arguments: Iterable[str], find_queue: Callable[[str], str | None]
@@ -110,6 +110,7 @@ class SubmissionForm:
                 fields[id_] = value
             else:
                 ignored.append(id_)
+        own.environment, warnings = split_variables(own.environment, "env")
         in_field = own.can_use_directory_field(field.name for field in self._fields.values())
         description = own.build_description(change_directory=not in_field)
         protocol_fields = {field for name, field in FIELD_BY_ATTRIBUTE.items() if getattr(description, name)}
@@ -128,7 +129,8 @@ class SubmissionForm:
         description = replace(description, application=self._application, fields=form_fields, **changes)
         if self._multi_process_application is not None and self._parse_process_count(description) > 1:
             description = replace(description, application=self._multi_process_application)
-        return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
+        ids = tuple(dict.fromkeys(ignored))
+        return Submission(own.sub_id, description, own.debug, ids, tuple(warnings))
 
     def count_processes(self, description: JobDescription) -> int:
         """Return how many processes a job will have: PROCESSES if its application starts them, or 1."""
@@ -189,13 +191,12 @@ def build_definition(field: JobField, id_: str | None = None) -> AttributeDefini
         limits["values"] = tuple(values)
     elif values and kind is AttributeType.STRING:
         description.append(f"Known: {', '.join(values)}.")
-    default = "0" if _zero_means_unset(field) else field.default
     return AttributeDefinition(
         id=id_ or _choose_attribute_id(field.name),
         type=kind,
         name=field.name.replace("_", " ").capitalize(),
         description=" ".join(filter(None, description)),
-        default=default,
+        default=_get_unset_value(field) or field.default,
         **limits,
     )
 
@@ -213,6 +214,8 @@ def _choose_type(field: JobField) -> AttributeType:
     if field.is_number:
         numeric = not names and (_zero_means_unset(field) or field.has_valid_default)
         return _choose_number_type(field) if numeric else AttributeType.STRING
+    if field.is_switch and not field.default:
+        return AttributeType.BOOLEAN
     if not field.default or not names:
         return AttributeType.STRING
     closed = names == {"true", "false"} and field.default in names
@@ -229,6 +232,13 @@ def _choose_number_type(field: JobField) -> AttributeType:
 def _zero_means_unset(field: JobField) -> bool:
     """Return whether 0 can stand for a number that is not given."""
     return field.is_number and not field.tags and not field.default and (field.minimum or 0) > 0
+
+
+def _get_unset_value(field: JobField) -> str:
+    """Return what the client sends for a field that is not given, other than an empty text."""
+    if _zero_means_unset(field):
+        return "0"
+    return "false" if field.is_switch and not field.default else ""
 
 
 def _get_limits(field: JobField) -> dict[str, Any]:

@@ -79,6 +79,8 @@ class JobCommands:
             raise ValueRefusedError("attribute jobSubId is missing", field="jobSubId")
         if submission.debug:
             raise ValueRefusedError("attribute debug: jobs are run, not debugged", field="debug")
+        for warning in submission.warnings:
+            log.warning("job %s: %s", submission.sub_id, warning)
         if submission.ignored:
             log.info("job %s: ignored: %s", submission.sub_id, " ".join(submission.ignored))
         return submission
@@ -131,12 +133,12 @@ class JobCommands:
             log.warning("%s is left behind: %s", directory, error)
 
     async def terminate_job(self, command: Command) -> Answer:
-        """Remove a job by ABORT."""
+        """Remove a job by ABORT; one that has ended is removed already."""
         id_ = command.get_value("jobId")
         try:
             job_id = self._find_job_id(id_)
             with self._view.track_action(job_id, aborts=True):
-                await self._target.abort(job_id)
+                await self._target.abort_unless_ended(job_id)
         except OSProfileError as error:
             return TerminateJobError(command.tid, id_, format_error(error))
         except Exception as error:  # noqa: BLE001  # the client waits for an answer

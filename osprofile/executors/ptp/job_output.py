@@ -98,12 +98,6 @@ class OutputFollower:
             self._jobs[job_id].has_ended = True
             self._wake_up.set()
 
-    def restart_all(self) -> None:
-        """Send all files from their beginning: the client has forgotten everything."""
-        for followed in self._jobs.values():
-            # New objects: one of the old ones may be in use by a running read.
-            followed.files = [_OutputFile(file.stream, file.path) for file in followed.files]
-
     async def read_repeatedly(self, events_wanted: asyncio.Event) -> None:
         """Read all files at intervals while events are wanted; never returns."""
         while True:

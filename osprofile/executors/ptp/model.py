@@ -111,13 +111,6 @@ class Model:
         self._hidden_keys: dict[Element, set[str]] = {e: set() for e in ID_BLOCK_SIZES}
         self._sent_jobs: dict[str, _SentJob] = {}
 
-    def forget_sent_elements(self) -> None:
-        """Send everything anew from now on, with the same ids: the client sent START_EVENTS again."""
-        self._present = self._visible = _ElementSet({}, {}, {}, {})
-        self._sent_attributes = {element: {} for element in ID_BLOCK_SIZES}
-        self._hidden_keys = {element: set() for element in ID_BLOCK_SIZES}
-        self._sent_jobs = {}
-
     def set_filter(self, new: Filter) -> None:
         """Apply a filter from the next update on. Raises `ValueRefusedError` for an unknown id."""
         if new.id != self._base_id and new.id not in self._key_by_id:

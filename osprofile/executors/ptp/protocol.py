@@ -236,6 +236,8 @@ class Connection:
     def _accept_init(self, command: Command) -> str:
         """Apply the arguments of INIT; return what is wrong with them (empty: nothing)."""
         version, base = command.get_value("version"), command.get_value("baseId")
+        if len(command.arguments) == 2 and not command.attributes:  # as the design has them
+            version, base = command.arguments
         if version != VERSION:
             return f"INIT asks for version {quote_value(version)} of the protocol; this is {VERSION}"
         base_id = parse_digits(base, 10)

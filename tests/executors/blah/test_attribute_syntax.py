@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile.executors.blah.attribute_syntax import (
@@ -17,6 +18,7 @@ from osprofile.executors.blah.attribute_syntax import (
     split_v1_arguments,
     split_v2_arguments,
 )
+from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +46,13 @@ SPLIT: list[tuple[Callable[[str], Any], str, Any]] = [
     (split_v2_arguments, "a\x0bb", ["a\x0bb"]),
     # docs/protocols/blah.md, 4.3: Args, old style
     (split_v1_arguments, "a b  c", ["a", "b", "c"]),
-    (split_v1_arguments, "'X=3:Y=2'", ["'X=3:Y=2'"]),
+    (split_v1_arguments, "'X=3:Y=2'", ["X=3:Y=2"]),
+    (split_v1_arguments, "'a b' c", ["a", "b", "c"]),
+    (split_v1_arguments, '"a b" \\\\ "it\\"s"', ["a b", "\\", 'it"s']),
+    (split_v1_arguments, r'C:\\a "\a\$" $HOME * ;', ["C:\\a", "\\a$", "$HOME", "*", ";"]),
+    (split_v1_arguments, "it's a", ["it's", "a"]),
     (split_v1_arguments, "'a b' \"c", ["'a", "b'", '"c']),
+    (split_v1_arguments, "a\\", ["a\\"]),
     (split_v1_arguments, " \t\n", []),
     # docs/protocols/blah.md, 4.3: Environment, new style
     (parse_v2_environment, "X=1", {"X": "1"}),
@@ -134,3 +141,17 @@ def test_any_text_is_split_or_refused(text: str) -> None:
 def test_a_long_text_takes_its_time_only() -> None:
     assert split_v2_arguments("a " * 200_000) == ["a"] * 200_000
     assert split_v2_arguments("'" + "''" * 200_000 + "'") == ["'" * 200_000]
+
+
+@settings(max_examples=rounds(300, 60), deadline=None)
+@given(st.text("ab= '\"\\"))
+def test_args_are_read_as_two_shells_read_them(text: str) -> None:
+    """As blahpd has them: a word of its own command line, and of the job's. What no shell can read is literal."""
+    script = """eval "set -- '$1'" && eval "set -- $*" && for word; do printf '%s\\n' "$word"; done"""
+    done = subprocess.run(["sh", "-c", script, "sh", text], capture_output=True, text=True, check=False)
+    # A backslash at the end is one for the end of the line.
+    known = done.returncode == 0 and not text.endswith("\\")
+    expected = done.stdout.split("\n")[:-1] if known else None
+    found = split_v1_arguments(text)
+    assert found == (expected if known else found)
+    assert known or all(found)

@@ -100,7 +100,7 @@ def test_the_seeds_submission() -> None:
         grid_type="pbs",
         description=JobDescription(
             executable="/usr/bin/test.sh",
-            arguments=("'X=3:Y=2'",),
+            arguments=("X=3:Y=2",),
             environment={"VAR1": "56568"},
             stdin="/dev/null",
             stdout="/home/StdOutput",
@@ -117,7 +117,7 @@ JOBS: dict[str, dict[str, Any]] = {
     # docs/protocols/blah.md, 4.2
     'Arguments = "a\' \'b"; Args = "c d"': {"arguments": ("a b",)},
     'Arguments = ""; Args = "c d"': {"arguments": ()},
-    'Args = "a  \'b c\' $HOME *"': {"arguments": ("a", "'b", "c'", "$HOME", "*")},
+    'Args = "a  \'b c\' $HOME *"': {"arguments": ("a", "b", "c", "$HOME", "*")},
     'ARGS = "x"': {"arguments": ("x",)},
     'Environment = "A=1"; Env = "B=2"': {"environment": {"A": "1"}},
     'Env = "a=1;b=2"': {"environment": {"a": "1", "b": "2"}},

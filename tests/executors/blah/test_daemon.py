@@ -8,6 +8,7 @@ import os
 import pwd
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from tests.executors.blah.client import command
 from tests.executors.blah.conftest import home, write_profile
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad, quoted
 from tests.executors.blah.living import BANNER, Living
-from tests.waiting import PATIENCE, wait_until_async
+from tests.waiting import PATIENCE, wait_until, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,6 +278,30 @@ async def test_ends(home: Path) -> None:
         assert again not in ids  # the end of that one was told
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"In": "none"},
+        {"Cmd": "none"},
+        {"Cmd": "none", "StageCmd": False},
+        {"Cmd": "no-such-command", "StageCmd": False},
+        {"TransferInput": "none"},
+        {"Out": "none/out"},
+    ],
+    ids=str,
+)
+async def test_a_program_that_was_not_run_has_no_exit_code(home: Path, attributes: dict[str, Any]) -> None:
+    """HTCondor would take it for the program's own; there is a reason."""
+    async with GridManager(*QUICK) as client:
+        values = {"Cmd": "/bin/true", "Iwd": str(home), "GridType": "linux", **attributes}
+        found = await client.ended(await client.submit(ad(**values)))
+    assert {name: value for name, value in found.items() if name.startswith("Exit")} == {
+        "ExitBySignal": "true",
+        "ExitSignal": "9",
+        "ExitReason": '"exit code 125: its files, or its directory, cannot be used"',
+    }
+
+
 async def test_the_whole_life_of_a_job(home: Path) -> None:
     async with GridManager(*QUICK) as client:
         job_id = await client.submit(job(home, "echo ready; exec sleep 600"))
@@ -285,8 +310,7 @@ async def test_the_whole_life_of_a_job(home: Path) -> None:
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["1", f"Job Running jobId {job_id}"]
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
         number, found = await client.status(job_id)
-        # it is suspended: HTCondor would cancel a held job
-        assert (number, "HoldReason" in found) == (2, False)
+        assert (number, found["HoldReason"]) == (5, '"held in the batch system"')
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", f"Job Held jobId {job_id}"]
         assert await client.ask("BLAH_JOB_SIGNAL", job_id, "10") == ["1", f"Job Held jobId {job_id}", "0"]
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
@@ -297,6 +321,29 @@ async def test_the_whole_life_of_a_job(home: Path) -> None:
         for name, *more in (("HOLD",), ("RESUME",), ("REFRESH_PROXY", "/dev/null")):
             removed = ["1", f"Job Removed jobId {job_id}"]
             assert await client.ask(f"BLAH_JOB_{name}", job_id, *more) == removed
+
+
+async def test_a_running_job_is_held_only_if_the_client_has_held_it(home: Path) -> None:
+    """HTCondor would cancel a job that the batch system has suspended. A later daemon knows whose hold it is."""
+    async with GridManager(*QUICK) as client:
+        job_id = await client.submit(job(home, "echo ready; exec sleep 600"))
+        await said(home, "ready\n")
+        assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
+    async with GridManager(*QUICK) as client:
+        assert (await client.status(job_id))[0] == 5
+        _, _, ads = await client.ask("BLAH_JOB_STATUS_ALL")
+        assert "JobStatus = 5" in ads
+        assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
+        assert (await client.status(job_id))[0] == 2
+        words = [sys.executable, "-m", "osprofile", "job", "hold", job_id.split("/")[2]]
+        subprocess.run(words, check=True, capture_output=True)  # noqa: ASYNC221
+        for _ in range(5):
+            number, found = await client.status(job_id)
+            assert (number, "HoldReason" in found) == (2, False)
+            await asyncio.sleep(0.1)
+        assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", f"Job Held jobId {job_id}"]
+        assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
+        assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 
 
 async def test_a_signal_for_a_job(home: Path) -> None:
@@ -331,7 +378,7 @@ async def test_another_daemon_without_the_record(home: Path) -> None:
         assert (await client.ended(over))["ExitCode"] == "7"
         assert (await client.status(running))[0] == 2
         assert await client.ask("BLAH_JOB_HOLD", running) == ["0", "No error"]
-        assert (await client.status(running))[0] == 2  # suspended
+        assert (await client.status(running))[0] == 5
         assert await client.ask("BLAH_JOB_CANCEL", running) == ["0", "No error"]
         assert (await client.ended(running))["JobStatus"] == "3"
 
@@ -357,8 +404,7 @@ async def test_a_held_job_told_as_idle(home: Path) -> None:
     async with GridManager("--config", "idle.toml") as client:
         job_id = await client.submit(job(home, "exec sleep 600"))
         assert await client.ask("BLAH_JOB_HOLD", job_id) == ["0", "No error"]
-        number, found = await client.status(job_id)
-        assert (number, "HoldReason" in found) == (2, False)  # it has begun
+        assert (await client.status(job_id))[0] == 5  # it is not the batch system that holds it
         assert await client.ask("BLAH_JOB_RESUME", job_id) == ["0", "No error"]
         assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 
@@ -488,6 +534,46 @@ async def test_the_proxy_cache(home: Path) -> None:
         assert (home / "out").read_text() == "cached"
         await client.say("UNCACHE_PROXY", "1")
         assert (await client.ask("BLAH_JOB_SUBMIT", text))[0] == "1"
+
+
+def test_a_submission_has_the_proxy_that_was_selected_when_it_was_accepted(home: Path) -> None:
+    """The daemon reads all of these commands before it begins with the first submission."""
+    (home / "cache.toml").write_text("proxy_cache = true\nproxy_required = true\nmax_age = 0\n")
+    sent = b""
+    for name in ("1", "2"):
+        (home / f"proxy{name}").write_text(name)
+        sent += command("CACHE_PROXY_FROM_FILE", name, str(home / f"proxy{name}"))
+    for number, name in enumerate(["1", "2", "1", "", "2"], 1):
+        select = ("USE_CACHED_PROXY", name) if name else ("UNCACHE_PROXY", "1")
+        text = job(home, f'cat "$X509_USER_PROXY" > proxy.{number}')
+        sent += command(*select) + command("BLAH_JOB_SUBMIT", str(number), text)
+    sent += command("UNCACHE_PROXY", "2")
+    with Living("--config", "cache.toml") as daemon:
+        assert set(daemon.answers(sent)) == {b"S\r\n", b"S No\\ error\r\n"}
+        results = {int(reqid): rest for reqid, *rest in daemon.results(5)}
+        assert [results[number][0] for number in range(1, 6)] == ["0", "0", "0", "1", "0"]
+        assert "x509UserProxy is missing" in results[4][1]
+        for number, expected in ((1, "1"), (2, "2"), (3, "1"), (5, "2")):
+            file = home / f"proxy.{number}"
+            wait_until(lambda file=file: file.exists() and file.read_text())  # type: ignore[misc]
+            assert file.read_text() == expected, number
+
+
+async def test_a_job_without_a_proxy_gets_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the daemon's own, which has no effect on jobs, and none by a renewal."""
+    monkeypatch.setenv("X509_USER_PROXY", str(home / "proxy"))
+    (home / "proxy").write_text("secret")
+    text = "echo ${X509_USER_PROXY-none}; until [ -e over ]; do sleep 0.05; done"
+    async with GridManager(*QUICK) as client:
+        job_id = await client.submit(job(home, text))
+        await wait_until_async(lambda: (home / "out").exists() and (home / "out").read_text())
+        for name, *more in (("REFRESH_PROXY",), ("SEND_PROXY_TO_WORKER_NODE", "localhost")):
+            found = await client.ask(f"BLAH_JOB_{name}", job_id, str(home / "proxy"), *more)
+            assert found == ["1", f"Job {job_id} was submitted without a proxy"]
+        assert list(home.rglob(".gpe/proxy")) == []  # noqa: ASYNC240
+        (home / "over").touch()
+        assert (await client.ended(job_id))["ExitCode"] == "0"
+        assert (home / "out").read_text() == "none\n"
 
 
 def test_a_proxy_that_is_not_cached(home: Path) -> None:

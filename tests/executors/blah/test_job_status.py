@@ -47,6 +47,14 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1", JobState.DONE, exit_code=7, reason="by itself"),
         '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; ExitReason = "by itself" ]',
     ),
+    "its program was not run": (
+        JobStatus("1", JobState.DONE, exit_code=125),
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "exit code 125: its files, or its directory, cannot be used" ]',  # noqa: E501
+    ),
+    "a code that a shell script may have": (
+        JobStatus("1", JobState.DONE, exit_code=127),
+        '[ ExitCode = 127; JobStatus = 4; BatchJobId = "1" ]',
+    ),
     "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
         '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1"; ExitReason = "signal 15 killed it" ]',
@@ -86,24 +94,31 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
 def test_told(name: str) -> None:
     status, ad = TOLD[name]
     number = ad.partition("JobStatus = ")[2][0]
-    assert make_status_result(status) == Result(0, "No Error", (number, ad))
+    assert make_status_result(status, get_status_number(status)) == Result(0, "No Error", (number, ad))
 
 
 def test_a_lost_job_is_an_error() -> None:
     said = "Job 1 vanished without a trace"
-    assert make_status_result(JobStatus("1", JobState.LOST)) == Result(1, said)
+    assert make_status_result(JobStatus("1", JobState.LOST), 0) == Result(1, said)
     lost = JobStatus("1", JobState.LOST, reason="no word of it\nsince 5 minutes")
-    assert make_status_result(lost) == Result(1, f"{said}: no word of it; since 5 minutes")
+    assert make_status_result(lost, 0) == Result(1, f"{said}: no word of it; since 5 minutes")
 
 
 def test_an_outside_hold_as_idle() -> None:
     # docs/protocols/blah.md, 6.4: 5 makes HTCondor cancel the job, so let a site choose to report it as 1
     status = JobStatus("1", JobState.HELD, reason="operator")
-    assert make_status_result(status, held_as_idle=True) == Result(
+    assert make_status_result(status, get_status_number(status, held_as_idle=True)) == Result(
         0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "1" ]')
     )
     assert get_status_number(JobStatus("1", JobState.LOST), held_as_idle=True) == 0
     assert get_status_number(JobStatus("1", JobState.RUNNING), held_as_idle=True) == 2
+
+
+def test_a_running_job_that_the_client_holds() -> None:
+    status = JobStatus("1", JobState.HELD, started=3.0)
+    assert get_status_number(status, is_clients_hold=True) == 5
+    assert get_status_number(status) == 2
+    assert get_status_number(JobStatus("1", JobState.RUNNING), is_clients_hold=True) == 2
 
 
 def test_every_state_is_told() -> None:
@@ -126,7 +141,7 @@ def test_every_state_is_told() -> None:
     )
 )
 def test_an_ad_can_always_be_read(status: JobStatus) -> None:
-    evaluator = Evaluator(parse_ad(format_status_ad(status)))
+    evaluator = Evaluator(parse_ad(format_status_ad(status, get_status_number(status))))
     assert evaluator.evaluate_attribute("JobStatus") == get_status_number(status)
     assert evaluator.evaluate_attribute("BatchJobId") == status.job_id
     success = evaluator.evaluate_attribute("ExitCode") == 0

@@ -192,7 +192,7 @@ def test_inputs_leave_the_files_of_the_job_alone(place: Place) -> None:
 def test_what_cannot_be_brought_ends_the_job(place: Place, name: str) -> None:
     place.write(file="x")
     done = place.run("echo ran", TransferInput=name)
-    assert (done.returncode, done.stdout) == (-9, "")
+    assert (done.returncode, done.stdout) == (125, "")
     assert f"{place.iwd}/{name} cannot be copied" in done.stderr
 
 
@@ -201,7 +201,7 @@ def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
     (place.iwd / "new").mkdir()
     (place.iwd / "new" / "new").mkdir()  # no file can be written there, by root neither
     done = place.run("echo x > new", TransferInput="a")
-    assert done.returncode == -9
+    assert done.returncode == 125
     assert "the job cannot go on: ./new cannot be copied back to " in done.stderr
 
 

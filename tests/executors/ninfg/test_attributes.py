@@ -81,6 +81,14 @@ def test_a_variable_goes_before_tmp_dir() -> None:
     assert order(environment="TMPDIR=/x", tmp_dir="/y").base_description.environment == {"TMPDIR": "/x"}
 
 
+def test_variables_that_no_shell_can_export_are_left_out() -> None:
+    """A client sends its environment as it is, with functions of bash."""
+    found = order(environment=["A.B=1", "C=2", "BASH_FUNC_x%%=() {  true\n}", "=3"])
+    assert found.base_description.environment == {"C": "2"}
+    assert found.warnings[0] == "environment: no shell can export a variable 'A.B'; it is left out"
+    assert len(found.warnings) == 3
+
+
 @pytest.mark.parametrize(
     ("more", "changed", "profile"),
     [
@@ -93,6 +101,8 @@ def test_a_variable_goes_before_tmp_dir() -> None:
         ([("option", "profile slurm")], {"jobmanager": "pbs"}, "pbs"),
         ([("option", "profile slurm")], {"jobmanager": ""}, "slurm"),
         ([("option", "colour red"), ("option", "")], {}, "linux"),
+        ([], {"jobmanager": "jobmanager-pbs"}, "pbs"),  # as Globus writes it
+        ([("option", "profile jobmanager-pbs")], {}, "jobmanager-pbs"),
     ],
 )
 def test_profiles(more: list[tuple[str, str]], changed: dict[str, str], profile: str) -> None:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.profile.data_directories import get_bundled_directory
-from tests.executors.ninfg.client import attributes, block, output, shell
+from tests.executors.ninfg.client import Client, attributes, block, output, shell
 from tests.executors.ninfg.conftest import processes
+from tests.jobs.test_faults import TOOLS
 from tests.strategies import cdata
 from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
-    from tests.executors.ninfg.client import Client
     from tests.executors.ninfg.conftest import Machine
 
 MANY = int(os.environ.get("LAB_JOBS", "50"))
@@ -220,7 +220,6 @@ def test_redirection(machine: Machine, tmp_path: Path) -> None:
         ({"jobmanager": "heer"}, "attribute jobmanager: there is no profile 'heer' (did you mean here?"),
         ({"jobmanager": "../here"}, "attribute jobmanager: there is no profile '../here' (a name begins"),
         ({"queue_name": "a b"}, "attribute queue_name: field QUEUE"),
-        ({"environment": "1A=b"}, "attribute environment or tmp_dir: field ENVIRONMENT: 1A is not a name"),
         ({"argument": "x" * 140_000}, "attribute argument: field ARGUMENTS: "),
         ({"hostname": "-oProxyCommand=id"}, "attribute hostname: field SSH:HOST"),
         ({"executable_path": "/no/such", "staging": "true"}, "attribute executable_path: /no/such cannot be read here"),
@@ -234,6 +233,28 @@ def test_refusals(machine: Machine, changed: dict[str, str], words: str) -> None
         assert words in refused(client, attributes(**{**HERE, **changed}))
         assert client.run(attributes(**HERE)) == "DONE"
     machine.assert_clean()
+
+
+@pytest.mark.parametrize("name", ["option", "invoke_server_option", "profile"])
+def test_an_unknown_profile_is_refused_by_the_name_of_its_attribute(machine: Machine, name: str) -> None:
+    value = "heer" if name == "profile" else "profile heer"
+    with machine.session() as client:
+        reason = refused(client, attributes((name, value)))
+        assert reason.startswith(f"attribute {name}: there is no profile 'heer'")
+
+
+@pytest.mark.parametrize("name", ["htcondor", "kubernetes", "oar", "pbs", "sge"])
+def test_a_submit_command_that_is_not_there(machine: Machine, name: str) -> None:
+    """Nothing can have been submitted: the job has failed at once, and nothing keeps the server."""
+    for tool in (*TOOLS, "jq"):
+        (machine.root / "bin" / tool).symlink_to(shutil.which(tool) or tool)
+    environment = {**machine.environment, "PATH": str(machine.root / "bin")}
+    with Client(environment, (), machine.root / "log", directory=machine.root) as client:
+        job = client.create(attributes(jobmanager=name))
+        assert client.wait(job) == "FAILED"
+        assert "not found" in client.texts[job] or "there is no " in client.texts[job]
+        assert "not known" not in client.texts[job]
+        assert client.exit() == 0
 
 
 FULL = r"""<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[

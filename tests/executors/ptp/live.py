@@ -146,8 +146,7 @@ class Live:
         self.start()
 
     def start(self) -> None:
-        """Start events, and wait for machine and queues."""
-        self.client._forget()
+        """Start events, and wait for machine and queues; the client keeps what it knew before."""
         self.write(self.client.command(START))
         self.until(lambda: self.client.elements[QUEUE] and self.client.elements[NODE])
 

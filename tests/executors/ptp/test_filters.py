@@ -19,6 +19,7 @@ from osprofile.executors.ptp.events import (
     RemovedElements,
 )
 from osprofile.executors.ptp.filters import Filter, Filters, parse_filter
+from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.ranges import RangeSet
 from osprofile.executors.ptp.wire import encode_frame
 from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
@@ -288,7 +289,10 @@ def test_filters_before_and_after_say_the_same(
         refilter(session, place, expressions)
     session.update()
     before = known_of(session.client)
-    session.model.forget_sent_elements()
+    fresh = Model(BASE)
+    for name in ("_id_by_key", "_key_by_id", "_filters"):
+        setattr(fresh, name, getattr(session.model, name))
+    session.model = fresh
     session.client._forget()
     session.update(machine=VM, **keep_queues(update)._asdict())
     assert known_of(session.client) == before

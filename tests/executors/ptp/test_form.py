@@ -96,6 +96,8 @@ FIELDS: list[tuple[str, str, str, str, str, list[str]]] = [
     ("tags, and no default", TAGS + EMPTY, "", "STRING", " Known: a, b.", [""]),
     ("tags beside numbers",
      limits(1, 64) + TAGS + default("7"), INTEGER, "STRING", " 1 to 64. Known: a, b.", ["7"]),
+    ("true or nothing", EMPTY, 'ext:pattern="true"', "BOOLEAN", "", ["false"]),
+    ("true or nothing, and a word for that", tags(false="") + EMPTY, 'ext:pattern="true"', "BOOLEAN", "", ["false"]),
     ("true and false", tags(true="-v", false="") + default("true"), "", "BOOLEAN", "", ["true"]),
 ]  # fmt: skip
 
@@ -305,6 +307,19 @@ def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
     assert found.description == JobDescription()
 
 
+def test_a_switch_that_is_off_is_not_given(linux: SubmissionForm) -> None:
+    """The client sends each attribute of its form, also those that the user left alone."""
+    assert describe(linux, "EXCLUSIVE=false", "APPEND_OUTPUT=false") == JobDescription()
+    assert describe(linux, "APPEND_OUTPUT=true").fields == {"APPEND_OUTPUT": "true"}
+
+
+def test_variables_that_no_shell_can_export_are_left_out(linux: SubmissionForm) -> None:
+    found = linux.parse_submission(["env=A-B=c", "env=C=d", "env=BASH_FUNC_x%%=() { true\n}"], QUEUES.get)
+    assert found.description.environment == {"C": "d"}
+    assert found.warnings[0] == "env: no shell can export a variable 'A-B'; it is left out"
+    assert len(found.warnings) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "name", "text"),
     [
@@ -312,7 +327,6 @@ def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
         (["jobNumNodes=-1"], "NODES", "attribute jobNumNodes: '-1' is not a number"),
         (["jobTimeLimit=" + "9" * 19], "WALLTIME", "is not a number"),
         (["env=A"], "ENVIRONMENT", "attribute env: 'A' is not an environment variable"),
-        (["env=A-B=c"], "ENVIRONMENT", "A-B is not a name of an environment variable"),
         (["execName=a", "EXECUTABLE=b"], "EXECUTABLE", "field EXECUTABLE is given twice"),
         (["progArgs=a", "ARGUMENTS=b"], "ARGUMENTS", "field ARGUMENTS is given twice"),
     ],

@@ -208,18 +208,6 @@ def test_a_job_that_moves_stays_where_it_was_told() -> None:
     assert session.client.by_name("queue").keys() == {"a", "b"}
 
 
-def test_start_again_tells_all_again() -> None:
-    """docs/protocols/ptp.md, 5.3: START again: the model is sent again. Ids stay, so that commands find them."""
-    model = Model(BASE)
-    there = {"machine": VM, "nodes": [Node("n")], "jobs": [Job("1", "q", "j", processes=(Process(),))]}
-    first = model.update_elements(**there)  # type: ignore[arg-type]
-    id_ = model.find_id(Element.JOB, "1")
-    model.forget_sent_elements()
-    assert model.update_elements() == []
-    assert model.find_key(Element.JOB, str(id_)) == "1"
-    assert model.update_elements(**there) == first  # type: ignore[arg-type]
-
-
 def test_names_by_id() -> None:
     """docs/protocols/ptp.md, 3.1 and 3.2: jobId and queueId are element ids."""
     model = Model(BASE)

@@ -55,6 +55,16 @@ def ask(connection: Connection, kind: K | int, tid: int, *arguments: str) -> obj
     return found
 
 
+def test_init_as_the_design_writes_it() -> None:
+    """docs/protocols/ptp.md, 3.1: VERSION and BASE_ID alone."""
+    connection = Connection()
+    assert ask(connection, K.INIT, 0, "2.0", "16777216") == Command(K.INIT, 0, ("2.0", "16777216"))
+    assert connection.base_id == 16777216
+    refused = ask(Connection(), K.INIT, 0, "3.0", "16777216")
+    assert isinstance(refused, DiscardedCommand)
+    assert "INIT asks for version '3.0'" in refused.reason
+
+
 def connected(phase: Phase = Phase.NORMAL, start: int = 0, **options: int) -> Connection:
     """Give a session in that phase: NORMAL or before, or SUSPENDED."""
     connection = Connection(**options)  # type: ignore[arg-type]
@@ -295,7 +305,7 @@ def test_an_unknown_command(number: int) -> None:
     [
         (("version=2.1", "baseId=16777216"), "version '2.1' of the protocol; this is 2.0"),
         (("baseId=16777216",), "version '' of the protocol"),
-        (("2.0", "16777216"), "version '' of the protocol"),
+        (("2.0", "x"), "the base id 'x', not a number"),
         (("version=2.0",), "the base id '', not a number"),
         (("version=2.0", "baseId=x"), "the base id 'x', not a number"),
         (("version=2.0", "baseId=-1"), "the base id '-1'"),
