@@ -26,6 +26,7 @@ from osprofile.jobs.record_file import SCHEMA_VERSION
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from tests.fork_server import run_incarnate
+from tests.hunting import rounds
 from tests.records import begin_submission
 from tests.waiting import PATIENCE, wait_until
 
@@ -359,6 +360,11 @@ def test_the_record_of_a_newer_version_is_read(old: Home) -> None:
     old.run("wait", "cut", code=4)
     old.run("wait", "done", code=3)
     assert "greeting" in old.run("show", "done")
+    old.run("fetch", "cut", "stdout", "--to", str(old.root / "fetched"))
+    assert (old.root / "fetched/stdout").read_text() == "begun\n"
+    old.run("hold", "slurm-queued")
+    assert old.get_state("slurm-queued") == "HELD"
+    old.run("resume", "slurm-queued")
     old.run("cancel", "slurm-queued")
     assert old.get_state("slurm-queued") == "REMOVED"
     for words in (
@@ -393,6 +399,47 @@ def test_a_process_whose_record_is_migrated_meanwhile_is_told(tmp_path: Path) ->
             store.list_all_jobs()
     with pytest.raises(StoreError, match=r"9\.9\.0 .* cannot read it"):
         Store(str(path))
+
+
+DIES = """
+left = {count}
+class Dying(sqlite3.Connection):
+    def execute(self, *words):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), 9)
+        return super().execute(*words)
+connect = sqlite3.connect
+sqlite3.connect = lambda *words, **options: connect(*words, **options, factory=Dying)
+"""
+
+
+@pytest.mark.parametrize("version", OLDER)
+@pytest.mark.parametrize("on_network", [False, True])
+def test_a_process_that_is_killed_as_it_migrates_a_record_changes_all_or_nothing(
+    tmp_path: Path, version: str, on_network: bool
+) -> None:
+    """It is killed before each of its statements in turn."""
+    first = write_record(version, tmp_path)
+    before, migrated = dump(first), list[bool]()
+    mount = (
+        f"from osprofile.jobs import record_file; record_file.is_on_network_mount = lambda _: {on_network}"
+    )
+    for count in range(1, 99, rounds(1, 5)):
+        path = tmp_path / str(count) / "jobs.db"
+        path.parent.mkdir()
+        shutil.copy2(first, path)
+        said = try_to_open(path, f"import sqlite3\n{mount}\n{DIES.format(count=count)}")
+        migrated.append(dump(path) != before)
+        with contextlib.closing(Store(str(path))) as store:
+            assert len(store.list_all_jobs()) == 15
+        assert {p.name for p in path.parent.iterdir()} == {"jobs.db", f"jobs.db.version-{RELEASED[version]}"}
+        assert dump(path.with_name(f"jobs.db.version-{RELEASED[version]}")) == before
+        if "a copy of" in said:
+            break
+    assert migrated == sorted(migrated)
+    assert migrated[0] < migrated[-1]
 
 
 def try_to_open(path: Path, prepare: str) -> str:
@@ -478,3 +525,31 @@ def test_a_submission_that_was_cut_off_and_whose_programs_are_gone(old: Home) ->
     assert not list((old.root / "jobs").glob("*/*"))
     job_id = old.run(*words[1:])
     old.run("wait", job_id)
+
+
+def test_the_daemon_of_htcondor_goes_on_with_the_jobs_of_an_older_one(old: Home) -> None:
+    numbers = ("13", "14", "12")
+    old.set_slurm("14", "FAILED|1792|NonZeroExitCode")
+    command = [sys.executable, "-c", "from osprofile.executors.blah.main import main; main()"]
+    with subprocess.Popen(
+        command, env=old.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as daemon:
+        assert daemon.stdin is not None
+        assert daemon.stdout is not None
+        said, answers = iter(daemon.stdout.readline, ""), dict[str, str]()
+        next(said)
+        for number in numbers:
+            daemon.stdin.write(f"BLAH_JOB_STATUS {number} slurm/20261128/{number}\n")
+            assert next(said) == "S\n"
+        while len(answers) < len(numbers):
+            daemon.stdin.write("RESULTS\n")
+            for _ in range(int(next(said).split()[1])):
+                number, _, answer = next(said).partition(" ")
+                answers[number] = answer.replace("\\ ", " ")
+            time.sleep(0.02)
+        daemon.stdin.write("QUIT\n")
+        daemon.stdout.read()
+    assert answers["13"].startswith("0 No Error 1 ")
+    assert answers["14"].startswith("0 No Error 4 ")
+    assert "ExitCode = 7;" in answers["14"]
+    assert answers["12"].startswith("0 No Error 4 ")
