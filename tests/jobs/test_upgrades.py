@@ -259,6 +259,8 @@ def test_a_job_that_an_older_program_runs(old: Home, ends: str) -> None:
     (job,) = json.loads(old.run("show", "cut", "--json"))
     assert (job["state"], job["exit_code"]) == ("DONE", 4)
     assert old.run("submit", "-p", "linux", "--key", "cut") == job_id
+    old.run("forget", "cut")
+    assert "cut" not in old.list_jobs()
 
 
 @pytest.mark.parametrize("ends", ["by itself", "by cancel"])
