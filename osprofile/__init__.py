@@ -96,8 +96,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.timing import Timing as Timing
     from osprofile.profile.model import Profile as Profile
     from osprofile.profile.repository import Repository as Repository
-
-__version__ = "0.1.0"
+    from osprofile.version import __version__ as __version__
 
 _NAMES_BY_MODULE = {
     "errors": """
@@ -131,6 +130,7 @@ _NAMES_BY_MODULE = {
     "jobs.timing": "Timing",
     "profile.model": "Profile",
     "profile.repository": "Repository",
+    "version": "__version__",
 }
 _MODULE_BY_NAME = {
     name: f"osprofile.{module}" for module, names in _NAMES_BY_MODULE.items() for name in names.split()

@@ -70,7 +70,7 @@ def render(
         bool,
         Option(
             ("--prune",),
-            "With --deploy: first remove static scripts, of any profile, that were not read for a week.",
+            "With --deploy: first remove static scripts, of any profile, that were not read for a week and that no live job names.",
         ),
     ] = False,
     json: JsonOption = False,

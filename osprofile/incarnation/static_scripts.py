@@ -59,7 +59,8 @@ def deployment_script(scripts: Iterable[StaticScriptFile], *, prune: bool = Fals
     """Return the `sh` script that deploys static scripts.
 
     It prints nothing and exits with 0 if every file is in place; it stops at the first error. With `prune`, it
-    first removes from their directories the static scripts, of any profile, that nobody has read for a week.
+    first removes from their directories the static scripts, of any profile, that nobody has read for a week, and that no
+    job uses that has not ended.
     """
     scripts = list(scripts)
     lines = [_DEPLOY_FUNCTION]
@@ -106,9 +107,20 @@ deploy() { # DIRECTORY PATH BODY MODE
 """
 
 
+_DIGEST_PATTERN = "[0-9a-f]" * 16
 _PRUNE_FUNCTION = f"""\
+# What the scripts of jobs name that may still run, begin or be run again: an early 0.1.0 had them in .gpe_job.
+print_used() {{
+  echo // # no file
+  for job in "${{HOME:?}}"/.gpe/jobs/*/*; do
+    [ -e "$job/.gpe_exit_status" ] || [ -e "$job/.gpe/removed" ] || printf '%s\\n' "$job/.gpe/script" "$job/.gpe_job"
+  done | tr '\\n' '\\0' | LC_ALL=C xargs -0 grep -ohs -e '\\.{_DIGEST_PATTERN}' /dev/null
+}}
 prune() {{ # DIRECTORY: a submission that is under way has read its program
-  [ ! -d "$1" ] || (cd -- "$1" && find . -maxdepth 1 -type f -name '*.{"[0-9a-f]" * 16}*' -atime +6 -exec rm -f -- {{}} +) || exit 1
+  [ -d "$1" ] || return 0
+  used=$(print_used)
+  (cd -- "$1" && find . -maxdepth 1 -type f -name '*.{_DIGEST_PATTERN}*' -atime +6) |
+    LC_ALL=C grep -vF -e "$used" | while IFS= read -r file; do rm -f -- "$1/$file" || exit 1; done || exit 1
 }}
 """
 

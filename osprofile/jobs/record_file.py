@@ -1,9 +1,10 @@
-"""The file of the record: it is opened, checked, and created for its owner only; its errors become `StoreError`s."""
+"""The file of the record: opened, checked, created for its owner only, and migrated; its errors become `StoreError`s."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import sqlite3
 import stat
@@ -16,9 +17,10 @@ from urllib.parse import quote
 from osprofile.errors import StoreError
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.metrics import METRICS
+from osprofile.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 SCHEMA_VERSION: Final = 4
 LOCK_TIMEOUT: Final = 60.0
@@ -86,9 +88,45 @@ _SCHEMA: Final = (
     "CREATE TABLE job_file (path TEXT PRIMARY KEY, target TEXT NOT NULL, keys TEXT NOT NULL)",
     # When the next submission may begin, in s since 1970, if the profile has a SUBMIT_RATE.
     "CREATE TABLE next_turn (target TEXT PRIMARY KEY, time REAL NOT NULL)",
-    f"PRAGMA user_version = {SCHEMA_VERSION}",
+    "PRAGMA user_version = 4",
 )
+_WRITER: Final = (  # the version of osprofile that made the file what it is: an older one names it to its users
+    "CREATE TABLE IF NOT EXISTS writer (version TEXT NOT NULL)",
+    "DELETE FROM writer",
+    f"INSERT INTO writer VALUES ('{__version__}')",  # noqa: S608  # a constant
+)
+_READ_WRITER: Final = "SELECT version FROM writer"
+_KEPT_COLUMNS: Final = (
+    "number, target, directory, job_id, key, name, script, owner, state, word, exit_code, signal, cause, hosts,"
+    " reason, submitted, accepted, started, ended, end_reported, elapsed, cpu_time, max_memory, walltime, aborted,"
+    " missing_since, missing_boot, missing_last, array_id, array_index"
+)
+_MIGRATIONS: Final[Mapping[int, Sequence[str]]] = {
+    0: _SCHEMA,
+    1: (
+        "CREATE TABLE old_job AS SELECT * FROM job",
+        "CREATE TABLE old_request AS SELECT * FROM request",
+        "DROP TABLE job",  # and its indexes and trigger
+        "DROP TABLE request",
+        *_SCHEMA,
+        (
+            f"INSERT INTO job ({_KEPT_COLUMNS}, array_spec, stdout, stderr, history) SELECT {_KEPT_COLUMNS},"  # noqa: S608  # constants
+            " coalesce(array_spec, ''), coalesce(stdout, ''), coalesce(stderr, ''), coalesce(history, '') FROM old_job"
+        ),
+        # a request without a context
+        "INSERT INTO request SELECT number, directory, '{\"context\": {}, ' || substr(content, 2) FROM old_request",
+        "DROP TABLE old_job",
+        "DROP TABLE old_request",
+    ),
+}
+"""By the version of a record, the statements that make it one of a later version; 0: of an empty file.
 
+Versions 2 and 3 were never released. A step stays as it is: a later schema is a further step.
+"""
+_KEY_COLUMNS: Final = frozenset(("target", "directory", "job_id", "key"))
+"""What makes a table of an older version a record of jobs."""
+
+log: Final = logging.getLogger("osprofile.jobs")
 _opening = threading.Lock()
 """Held while a thread of this process opens or closes a record."""
 _open_files: Final[Counter[tuple[int, int]]] = Counter()
@@ -111,6 +149,8 @@ class RecordFile:
     def __init__(self, path: str) -> None:
         self.path = path
         """The path of the file."""
+        self.is_newer = False
+        """Whether the file is that of a later version of osprofile, and only read."""
         self._file_id: tuple[int, int] | None = None
         with self.convert_errors():
             self.connection = self._open_database(path)
@@ -125,9 +165,14 @@ class RecordFile:
 
     @contextlib.contextmanager
     def write(self) -> Iterator[None]:
-        """Make one transaction of what is written inside the context, for which other processes wait."""
+        """Make one transaction of what is written inside the context, for which other processes wait.
+
+        Raises `StoreError` if the file is that of a later version, also if it has become this since it was opened.
+        """
         with self.convert_errors(), self.connection:
             self.connection.execute("BEGIN IMMEDIATE")
+            if _read_schema_version(self.connection) != SCHEMA_VERSION:
+                raise self._build_version_error(self.connection, "does not write it")
             yield
 
     @contextlib.contextmanager
@@ -137,6 +182,12 @@ class RecordFile:
             yield
         except sqlite3.Error as error:
             METRICS.add("osprofile_record_errors_total")
+            with contextlib.suppress(sqlite3.Error, AttributeError):  # it may not be open yet
+                if (
+                    _get_primary_code(error) in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA}
+                    and _read_schema_version(self.connection) != SCHEMA_VERSION
+                ):
+                    raise self._build_version_error(self.connection, "cannot read it") from error
             message = f"the record of the jobs, {self.path}: {error}"
             hint = "free space on its disk, or see which process has it open"
             if _get_primary_code(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
@@ -195,12 +246,15 @@ class RecordFile:
         try:
             db.row_factory = sqlite3.Row
             self._check_database(db)
+            if self.is_newer:
+                log.warning("%s", self._build_version_error(db, "reads it, and does not write it").message)
+                return db
             if not in_memory:
                 journal = "DELETE" if is_on_network_mount(path) else "WAL"
                 _set_journal_mode(db, journal)
                 # A crash of this process loses nothing in either mode.
                 db.execute(f"PRAGMA synchronous = {'FULL' if journal == 'DELETE' else 'NORMAL'}")
-            _prepare_schema(db)
+            self._prepare_schema(db)
         except BaseException:
             db.close()
             raise
@@ -210,14 +264,66 @@ class RecordFile:
         """Raise `StoreError` for another program's file, before anything is written to it."""
         db.execute("BEGIN")  # another process may be creating its table just now
         version = _read_schema_version(db)
-        is_ours = _read_columns(db) >= COLUMNS.keys() if version else _has_no_tables(db)
+        columns, is_empty = _read_columns(db), _has_no_tables(db)
         db.execute("ROLLBACK")
-        if version not in {0, SCHEMA_VERSION}:
-            message = f"{self.path} was written by another version of osprofile ({version})"
-            raise StoreError(message, hint="use that version, or another file")
-        if not is_ours:
+        self.is_newer = version > SCHEMA_VERSION
+        is_known = version == SCHEMA_VERSION or version in _MIGRATIONS
+        if not is_known and not (self.is_newer and columns >= COLUMNS.keys()):
+            raise self._build_version_error(db, "cannot read it")
+        required = _KEY_COLUMNS if version < SCHEMA_VERSION else COLUMNS.keys()
+        if not (columns >= required if version else is_empty):
             message = f"{self.path} is a database of another program, not a record of jobs"
             raise StoreError(message, hint="give another file")
+
+    def _build_version_error(self, db: sqlite3.Connection, failure: str) -> StoreError:
+        writer = "another version of osprofile"
+        with contextlib.suppress(sqlite3.Error, TypeError):  # a version before 0.2 has no such table
+            writer = f"osprofile {db.execute(_READ_WRITER).fetchone()[0]}"
+        version = _read_schema_version(db)
+        message = f"{self.path} is the record of {writer} (version {version}): {__version__} {failure}"
+        return StoreError(
+            message, hint="use that version; if this program ran before an upgrade, start it again"
+        )
+
+    def _prepare_schema(self, db: sqlite3.Connection) -> None:
+        """Create the tables, or make an older record one of this version, of which a copy is kept: all or nothing."""
+        if _read_schema_version(db) >= SCHEMA_VERSION:
+            return
+        db.execute("BEGIN IMMEDIATE")
+        version = _read_schema_version(db)  # another process may have been faster
+        copy = self._keep_copy(version) if 0 < version < SCHEMA_VERSION else ""
+        while version < SCHEMA_VERSION:
+            for statement in (*_MIGRATIONS[version], *_WRITER):
+                db.execute(statement)
+            version = _read_schema_version(db)
+        db.execute("COMMIT")
+        if copy:
+            log.warning(
+                "%s is now a record of osprofile %s; a copy of the older version's is %s;"
+                " start programs of that version again, such as daemons",
+                self.path, __version__, copy,
+            )  # fmt: skip
+
+    def _keep_copy(self, version: int) -> str:
+        """Copy the record, which is locked, to a file beside it for its owner only, and return its path."""
+        path = f"{self.path}.version-{version}"
+        new = f"{path}.new"
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(new)  # of a process that was killed
+            os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            # Not from the connection that has locked the file: that would wait for itself.
+            with (
+                contextlib.closing(sqlite3.connect(self.path)) as source,
+                contextlib.closing(sqlite3.connect(new)) as copy,
+            ):
+                source.backup(copy)
+            os.replace(new, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(new)
+            raise
+        return path
 
 
 def _get_primary_code(error: sqlite3.Error) -> int:
@@ -237,17 +343,6 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _prepare_schema(db: sqlite3.Connection) -> None:
-    """Create the tables if they are missing."""
-    if _read_schema_version(db) == SCHEMA_VERSION:
-        return
-    db.execute("BEGIN IMMEDIATE")
-    if _read_schema_version(db) == 0:  # another process may have been faster
-        for statement in _SCHEMA:
-            db.execute(statement)
-    db.execute("COMMIT")
 
 
 def _read_columns(db: sqlite3.Connection) -> set[str]:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
 _NO_CONTEXT: Final[Mapping[str, str]] = MappingProxyType({})
+_STATES: Final = {state.value: state for state in JobState}
+_CAUSES: Final = {cause.value: cause for cause in EndCause}
+# A later version may have others.
 _MAX_JOB_FILES: Final = 100
 """The files of `job submit --from` whose keys are kept: those that were submitted last."""
 _SELECTED_COLUMNS: Final = ", ".join(sorted(COLUMNS.keys() - {"history", "remove_at"}))
@@ -227,7 +230,8 @@ def default_store_path() -> str:
 class Store:
     """The record of jobs in one file, which is created for its owner only, or in memory.
 
-    To be used by one thread. Every method raises `StoreError` if the file cannot be used.
+    To be used by one thread. Every method raises `StoreError` if the file cannot be used. That of a later version
+    of osprofile is read only: what is learned of its jobs is not recorded, and all else that writes is a `StoreError`.
     """
 
     def __init__(self, path: str = ":memory:") -> None:
@@ -390,7 +394,7 @@ class Store:
 
     def set_profile_file(self, name: str, path: str) -> None:
         """Record the file of a profile that was selected by its path: its jobs are found by the profile's name."""
-        if self.find_profile_file(name) != path:
+        if not self._file.is_newer and self.find_profile_file(name) != path:
             self._execute_change(
                 "INSERT OR REPLACE INTO profile_file (name, path) VALUES (?, ?)", (name, path)
             )
@@ -431,15 +435,18 @@ class Store:
 
     def adopt_job(self, target: str, status: JobStatus) -> None:
         """Record a job that was not started here."""
-        with self._file.convert_errors():
-            self._db.execute(
-                "INSERT OR IGNORE INTO job (target, directory, job_id) VALUES (?, ?, ?)",
-                (target, f"job:{status.job_id}", status.job_id),
-            )
+        if self._file.is_newer:
+            return
+        self._execute_change(
+            "INSERT OR IGNORE INTO job (target, directory, job_id) VALUES (?, ?, ?)",
+            (target, f"job:{status.job_id}", status.job_id),
+        )
         self.update_statuses(target, [status])
 
     def update_statuses(self, target: str, statuses: Iterable[JobStatus]) -> None:
         """Record the states of jobs. A recorded end is never changed."""
+        if self._file.is_newer:
+            return
         jobs_by_status: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
         for status in statuses:
             jobs_by_status.setdefault(status[1:], (status, []))[1].append(status.job_id)
@@ -467,6 +474,8 @@ class Store:
 
     def record_usage(self, target: str, status: JobStatus) -> None:
         """Record what an ended job took, as far as its status tells."""
+        if self._file.is_newer:
+            return
         usage = (status.elapsed, status.cpu_time, status.max_memory, status.energy)
         self._execute_change(
             "UPDATE job SET elapsed = coalesce(?, elapsed), cpu_time = coalesce(?, cpu_time),"  # noqa: S608  # a constant
@@ -508,6 +517,8 @@ class Store:
 
     def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
         """Record since when jobs are missing; None for those that are known again."""
+        if self._file.is_newer:
+            return
         boot = submission_owner.get_host_and_boot()
         with self._file.write():
             self._db.executemany(
@@ -670,7 +681,7 @@ class Store:
         return sorted(map(_record_from_row, rows), key=operator.attrgetter("number"))
 
     def _execute_change(self, statement: str, values: tuple[object, ...]) -> int:
-        with self._file.convert_errors():
+        with self._file.write():
             return self._db.execute(statement, values).rowcount
 
 
@@ -689,8 +700,8 @@ def _list_values(target: str | None) -> tuple[str, ...]:
 
 def _record_from_row(row: sqlite3.Row) -> JobRecord:
     status = JobStatus(
-        row["job_id"] or "", JobState(row["state"]), row["word"], row["exit_code"], row["signal"],
-        row["cause"] and EndCause(row["cause"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
+        row["job_id"] or "", _STATES.get(row["state"], JobState.UNKNOWN), row["word"], row["exit_code"], row["signal"],
+        _CAUSES.get(row["cause"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
         row["started"], row["ended"], elapsed=row["elapsed"], cpu_time=row["cpu_time"], max_memory=row["max_memory"],
         energy=row["energy"],
         end_reported=bool(row["end_reported"]),

@@ -185,7 +185,7 @@ class JobWatcher:
     def _list_tasks(self, array: JobRecord) -> list[JobRecord]:
         """Return the tasks of a recorded array.
 
-        A version without arrays records no tasks when it completes a submission: they are recorded now.
+        They are recorded now if the profile could not tell their ids when the array was submitted.
         """
         array_id = array.status.job_id
         tasks = self._store.list_tasks(self._target, array_id)

@@ -7,6 +7,7 @@ main() { # COMMAND...
   # without a directory, there never was a START
   [ -d "$directory" ] || exit 0
   enter_directory
+  gpe_link_old_files "$PWD"
   command exec 3> .gpe/lock && flock 3 3>&3 || exit 75
   if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
     id=$(find_job "$@" 3>&-) ||
@@ -36,6 +37,6 @@ settle() { # ID: writes down the id that was found; without one, gives the submi
   else
     # A job of this directory that begins from now on runs nothing. One that has just looked for the
     # mark has time to write its id; one that finds no mark removes its id again.
-    rm .gpe/submitting && sleep 0.2 || exit 1
+    rm -f .gpe/submitting .gpe_submitting && sleep 0.2 || exit 1
   fi
 }

@@ -11,10 +11,13 @@ find_job() {
     fi
   done
 }
-is_ours() { # DIRECTORY|COMMAND: the directory may have a | of its own
-  case $1 in
-  "$PWD|.gpe/script" | "$PWD|$PWD/.gpe/script") ;;
-  "$real|.gpe/script" | "$real|$real/.gpe/script" | "$real|$PWD/.gpe/script") ;;
-  *) return 1 ;;
-  esac
+# DIRECTORY|COMMAND: the directory may have a | of its own. .gpe_job: of an early 0.1.0.
+is_ours() {
+  for script in .gpe/script .gpe_job; do
+    case $1 in
+    "$PWD|$script" | "$PWD|$PWD/$script") return ;;
+    "$real|$script" | "$real|$real/$script" | "$real|$PWD/$script") return ;;
+    esac
+  done
+  return 1
 }

@@ -101,6 +101,28 @@ def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, sit
     assert not left.exists()
 
 
+@pytest.mark.parametrize("script", [".gpe/script", ".gpe_job"])
+@pytest.mark.parametrize("end", ["", ".gpe_exit_status", ".gpe/removed"])
+def test_prune_leaves_what_a_job_uses_until_it_has_ended(
+    incarnate: Incarnate, site: Path, home: Path, script: str, end: str
+) -> None:
+    """Whatever the age of the program: the job may wait for weeks before it runs it."""
+    incarnate("render", "--deploy", "-p", str(site), "--run")
+    used = home / f".gpe/bin/prepare.{'a' * 16}.sh"
+    used.touch()
+    os.utime(used, (time.time() - 30 * 86400,) * 2)
+    directory = home / "the job's"
+    (directory / ".gpe").mkdir(parents=True)
+    (directory / script).write_text(f'#!/bin/sh\nsh "$HOME"/.gpe/bin/{used.name} x\n')
+    (home / ".gpe/jobs/slurm").mkdir(parents=True)
+    (home / ".gpe/jobs/slurm/4711").symlink_to(directory)
+    (home / ".gpe/jobs/slurm/4710").symlink_to(home / "away")
+    if end:
+        (directory / end).write_text("0\n")
+    assert incarnate("render", "--deploy", "-p", str(site), "--run", "--prune").code == 0
+    assert used.exists() == (not end)
+
+
 def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     printed = incarnate("render", "--deploy", "-p", str(site))
     assert printed.code == 0

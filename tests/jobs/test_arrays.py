@@ -579,7 +579,7 @@ async def test_a_task_that_failed_before_its_array_was_removed(toy: Toy) -> None
         assert (await target.wait(array)).reason == "0 of 2 tasks ended with 0; removed: 1; signal 9: 1"
 
 
-async def test_an_array_that_an_older_version_recorded_without_tasks(toy: Toy) -> None:
+async def test_an_array_that_was_recorded_without_tasks(toy: Toy) -> None:
     """The state of the whole is never that of the tasks that are still listed."""
     store = Store()
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:

@@ -268,7 +268,9 @@ def test_another_program_s_database_stays_as_it_is(tmp_path: Path, name: str) ->
         os._exit(0)
     os.waitpid(pid, 0)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    words = "another version of osprofile (99)" if "version of osprofile" in name else "another program"
+    words = (
+        "another version of osprofile (version 99)" if "version of osprofile" in name else "another program"
+    )
     with pytest.raises(StoreError, match=f"(?s){re.escape(str(file))}.*{re.escape(words)}"):
         Store(str(file))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -1,0 +1,368 @@
+# job.sh: the functions of a job script. It reads this file from its working directory, and shares
+# its shell with lines of the site and of the user, so each name begins with gpe_. 125 is the exit
+# status of a file, directory, module or container that cannot be used.
+#   gpe_begin_job NAME=VALUE...       takes the directory for this job; exports values as GPE_NAME
+#   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, enters DIRECTORY
+#   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables
+#   gpe_end_job                       writes its exit status to .gpe_exit_status, and exits with it
+# Values are quoted words of the job script. eval gets names, and words that gpe_quote has quoted.
+# A profile may define functions and name them in gpe_tell, gpe_begin, gpe_enter, gpe_end,
+# gpe_run_tasks and gpe_exit: gpe_begin_job and the others call them.
+gpe_begin_job() { # NAME=VALUE...
+  # a link in place of the directory that START has checked
+  [ ! -L "$PWD" ] || kill -s KILL "$$"
+  GPE_WORKING_DIRECTORY=$PWD gpe_status='' gpe_uptime=''
+  [ -n "${gpe_id+set}" ] || gpe_set_id
+  gpe_me=${gpe_task_id:-$gpe_id}
+  [ -z "$gpe_id" ] || gpe_claim_directory
+  "${gpe_tell:-:}"
+  [ -z "${gpe_array:-}" ] || gpe_enter_task
+  gpe_open_record
+  gpe_export_values "$@"
+  gpe_survive
+  "${gpe_begin:-:}"
+  [ -z "$GPE_TMP_DIR" ] || gpe_make_tmp_dir
+  { read -r gpe_uptime < /proc/uptime; } 2> /dev/null
+}
+# The first job that writes its id is the job of this directory; another one runs nothing.
+gpe_claim_directory() {
+  printf '%s\n' "$gpe_id" > ".gpe/id.$gpe_me" || kill -s KILL "$$"
+  ln ".gpe/id.$gpe_me" .gpe/id 2> /dev/null || [ -s .gpe/id ] ||
+    mv -f ".gpe/id.$gpe_me" .gpe/id || kill -s KILL "$$"
+  read -r gpe_first < .gpe/id || kill -s KILL "$$"
+  if [ ! -e .gpe/submitting ]; then # FIND_JOB has given this submission up
+    [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe/id
+    gpe_first=none
+  fi
+  [ "${gpe_first%%.*}" != "${gpe_id%%.*}" ] || return 0 # PBS: 12.server and 12
+  # 1, not KILL: there is no link to this directory by this id, so nobody takes it for a program's
+  echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2
+  exit 1
+}
+gpe_enter_task() {      # of an array: a directory of its own for the files of its end
+  "${gpe_run_tasks:-:}" # linux: the leader of the array's session ends here
+  mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- ".gpe/tasks/$gpe_task" || kill -s KILL "$$"
+  export GPE_ARRAY_ID="$gpe_id" GPE_ARRAY_INDEX="$gpe_task"
+}
+# A job that cannot write here is killed: an exit status would be taken for the program's.
+gpe_open_record() {
+  command exec > .gpe/output 2>&1 || kill -s KILL "$$"
+  trap 'gpe_rc=$?; [ -e .gpe_exit_status ] || echo "$gpe_rc" > .gpe_exit_status' EXIT
+  rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" & # the job need not wait for it
+  [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
+    rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
+  # room for the end, which is written over it: the job may fill its disk
+  printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$"
+  # the name of a file that is not empty while SITE_SETUP runs
+  gpe_setup_mark=$PWD/.gpe/setup
+}
+gpe_export_values() { # NAME=VALUE...
+  GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME=''
+  GPE_NODE_FILE='' GPE_TMP_DIR=''
+  gpe_set_values GPE_ "$@"
+  GPE_JOB_ID=$gpe_me GPE_NODES=${gpe_nodes:-} GPE_QUEUE=${gpe_queue:-} GPE_PROJECT=${gpe_project:-}
+  export GPE_WORKING_DIRECTORY GPE_JOB_ID GPE_JOB_NAME GPE_NODES GPE_QUEUE GPE_PROJECT
+  export GPE_PROCESSES GPE_CPUS GPE_MEMORY GPE_WALLTIME GPE_CPUTIME
+  [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
+}
+# PREFIX NAME=VALUE...: sets the variables PREFIX and NAME, whose names are the profile's.
+gpe_set_values() {
+  gpe_prefix=$1
+  shift
+  for gpe_value in "$@"; do
+    eval "$gpe_prefix${gpe_value%%=*}=\${gpe_value#*=}"
+  done
+}
+# This shell outlives a signal for the whole job, to record its end; a subshell, as the program's,
+# does not inherit this. ABRT is last: zsh does not know it, and sets no trap behind it.
+gpe_survive() {
+  trap : HUP INT QUIT ILL TRAP BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS ABRT
+}
+# A line for each process: by gpe_print_nodes, which a batch system has, else this machine's name.
+gpe_write_node_file() {
+  case $GPE_NODE_FILE in /*) ;; *) GPE_NODE_FILE=$GPE_WORKING_DIRECTORY/$GPE_NODE_FILE ;; esac
+  gpe_add_task_suffix "$GPE_NODE_FILE"
+  GPE_NODE_FILE=$gpe_file
+  export GPE_NODE_FILE
+  (gpe_print_nodes > "$GPE_NODE_FILE") || exit 125
+}
+gpe_make_tmp_dir() {
+  gpe_tmp=$(mktemp -d "$GPE_TMP_DIR/gpe.XXXXXX") || gpe_end_job 125
+  export TMPDIR="$gpe_tmp"
+}
+# In the site's own shell: what SITE_SETUP and SITE_CLEANUP do to it does not harm the record.
+gpe_begin_site() {
+  gpe_survive
+  printf 'SITE_SETUP\n' > "$gpe_setup_mark" || exit 125
+}
+gpe_end_setup() {
+  set +euC
+  command : > "$gpe_setup_mark" || exit 125
+}
+gpe_open_program() { # NAME=VALUE...
+  "${gpe_enter:-:}"
+  gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
+  gpe_STDOUT_NAME='' gpe_STDERR_NAME='' gpe_APPEND=''
+  gpe_set_values gpe_ "$@"
+  [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
+  # If SITE_SETUP has changed the directory, the program begins there; its files are opened in the
+  # working directory all the same.
+  # shellcheck disable=SC3013
+  [ . -ef "${gpe_setup_mark%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
+  command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
+  gpe_open_files "${gpe_STDIN:-/dev/null}" "${gpe_STDOUT:-stdout}" "${gpe_STDERR:-stderr}"
+  [ -z "$gpe_DIRECTORY" ] || command cd -- "$gpe_DIRECTORY" || exit 125
+  [ -n "${gpe_cputime:-}" ] || return 0
+  # shellcheck disable=SC3045  # every sh of Linux has -t
+  ulimit -S -t "$gpe_cputime"
+  # shellcheck disable=SC3045
+  ulimit -H -t "$((gpe_cputime + 5))" 2> /dev/null || :
+}
+gpe_open_files() { # STDIN STDOUT STDERR
+  gpe_add_task_suffix "$2"
+  gpe_stdout=$gpe_file
+  gpe_add_task_suffix "$3"
+  gpe_stderr=$gpe_file
+  [ -z "$gpe_STDOUT_NAME" ] || gpe_link_output "$gpe_stdout" "$gpe_STDOUT_NAME"
+  [ -z "$gpe_STDERR_NAME" ] || gpe_link_output "$gpe_stderr" "$gpe_STDERR_NAME"
+  if [ -z "$gpe_APPEND" ]; then
+    command exec 2> "$gpe_stderr" < "$1" || exit 125
+  else
+    command exec 2>> "$gpe_stderr" < "$1" || exit 125
+  fi
+  if [ "$gpe_stdout" = "$gpe_stderr" ]; then
+    command exec >&2
+  elif [ -z "$gpe_APPEND" ]; then
+    command exec > "$gpe_stdout" || exit 125
+  else
+    command exec >> "$gpe_stdout" || exit 125
+  fi
+}
+# FILE NAME: the file becomes a link to that of the name, in which %j is the job's id, %a the index
+# of the task, %3a with three digits, and %N this node.
+gpe_link_output() {
+  gpe_name='' gpe_rest=$2
+  while :; do
+    case $gpe_rest in *%*) ;; *) break ;; esac
+    gpe_name=$gpe_name${gpe_rest%%\%*} gpe_rest=${gpe_rest#*%}
+    gpe_width=${gpe_rest%%[!0-9]*}
+    gpe_rest=${gpe_rest#"$gpe_width"}
+    case $gpe_rest in
+    j*) gpe_name=$gpe_name$gpe_id ;;
+    a*) gpe_name=$gpe_name$(printf "%0${gpe_width:-1}d" "${gpe_task:-0}") ;;
+    N*)
+      gpe_node=$(uname -n)
+      gpe_name=$gpe_name${gpe_node%%.*}
+      ;;
+    *) gpe_name=$gpe_name% ;;
+    esac
+    gpe_rest=${gpe_rest#?}
+  done
+  ln -sfn -- "$gpe_name$gpe_rest" "$1" || exit 125
+}
+# FILE: sets gpe_file to it; in a task, to that of the task, unless it is a device.
+gpe_add_task_suffix() {
+  gpe_file=$1
+  case ${1#/dev/shm} in /dev/*) ;; *) gpe_file=$1${gpe_task:+.$gpe_task} ;; esac
+}
+gpe_load_modules() { # MODULES, with blanks between them
+  for gpe_module in $1; do module load "$gpe_module" || exit 125; done
+}
+gpe_run() { # NAME=VALUE... -- PROGRAM ARGUMENT...
+  gpe_read_environment "$@"
+  shift "$gpe_n"
+  eval "exec $gpe_words"' "$@"'
+}
+# NAME=VALUE... -- PROGRAM...: gpe_words get the words before the program; gpe_n of these are behind
+# them.
+gpe_read_environment() {
+  gpe_words='' gpe_mpi='' gpe_n=1
+  while [ "$1" != -- ]; do
+    gpe_quote "$1"
+    gpe_words="$gpe_words $gpe_quoted"
+    case $1 in # what controls mpirun itself
+    PATH=* | LD_LIBRARY_PATH=* | OMPI_* | PRTE_* | PMIX_* | I_MPI_* | MPI[CR]* | HYDRA_* | UCX_* | \
+      FI_*)
+      gpe_mpi="$gpe_mpi $gpe_quoted"
+      ;;
+    esac
+    gpe_n=$((gpe_n + 1))
+    shift
+  done
+  if [ -n "$gpe_words" ]; then # by env: a shell would obey some variables, as SHELLOPTS
+    gpe_words="env --$gpe_words"
+    # env would take this program for a variable; nice, found before PATH changes, does not
+    case $2 in *=*) gpe_words="$gpe_words $(command -v nice) -n 0 --" ;; esac
+  fi
+  [ -z "${gpe_container:-}" ] || gpe_enter_container
+}
+gpe_enter_container() { # the same directory and environment, in the image gpe_container
+  case $gpe_container in
+  /* | [a-z]*://*) ;;
+  *) gpe_container=$GPE_WORKING_DIRECTORY/$gpe_container ;;
+  esac
+  for gpe_place in "$GPE_WORKING_DIRECTORY" "$PWD" "${gpe_tmp:-}"; do
+    case $gpe_place in
+    *[,:\"\\]* | *'
+'*)
+      printf '%s cannot be bound in a container: its name has , : " \\ or a line end\n' \
+        "$gpe_place" >&2
+      exit 125
+      ;;
+    esac
+  done
+  gpe_bind='--bind "$GPE_WORKING_DIRECTORY,$PWD${gpe_tmp:+,$gpe_tmp}" --pwd "$PWD" "$gpe_container"'
+  gpe_words="${gpe_container_command:-} $gpe_bind $gpe_words"
+}
+gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
+  gpe_quoted='' gpe_rest=$1
+  while :; do
+    case $gpe_rest in
+    *\'*) gpe_quoted="$gpe_quoted${gpe_rest%%\'*}'\\''" gpe_rest=${gpe_rest#*\'} ;;
+    *) break ;;
+    esac
+  done
+  gpe_quoted="'$gpe_quoted$gpe_rest'"
+}
+# NAME=VALUE... -- PROGRAM ARGUMENT...: replaces this shell by mpirun. It runs a file, as some
+# versions split their arguments again.
+gpe_run_mpi() {
+  gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe/tasks/$gpe_task/}.gpe/program
+  gpe_read_environment "$@"
+  shift "$gpe_n"
+  # the variables are set by these words, after the shell that reads them has started: it would obey
+  # SHELLOPTS and PS4
+  eval "set -- $gpe_words"' "$@"'
+  (
+    umask 077
+    printf 'exec' > "$gpe_program"
+    for gpe_word in "$@"; do
+      gpe_quote "$gpe_word"
+      printf ' %s' "$gpe_quoted"
+    done >> "$gpe_program"
+  ) || exit 125
+  eval "exec env --$gpe_mpi"' mpirun -n "${gpe_processes:-1}" sh "$gpe_program"'
+}
+# NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first one, in the order of their
+# start, that failed gives the exit status.
+gpe_run_processes() {
+  [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
+  gpe_pids='' gpe_count=0
+  exec 3<&0
+  while [ "$gpe_count" -lt "${gpe_processes:-1}" ]; do
+    (gpe_run "$@") <&3 3<&- &
+    gpe_pids="$gpe_pids $!" gpe_count=$((gpe_count + 1))
+  done
+  gpe_status=0
+  for gpe_pid in $gpe_pids; do
+    wait "$gpe_pid"
+    gpe_rc=$?
+    [ "$gpe_rc" -le 255 ] || gpe_rc=$((gpe_rc % 128 + 128)) # of ksh and yash
+    [ "$gpe_status" -ne 0 ] || gpe_status=$gpe_rc
+  done
+  exit "$gpe_status"
+}
+gpe_keep_status() { # [STATUS]: after the program's own shell: keeps its exit status
+  # shellcheck disable=SC2319  # that of the program's shell
+  gpe_status=${1:-$?}
+  # ksh and yash tell signal n as 256+n and 384+n
+  [ "$gpe_status" -le 255 ] || gpe_status=$((gpe_status % 128 + 128))
+}
+gpe_leave_site() { # at the end of the site's own shell
+  gpe_rc=$?
+  [ -n "$gpe_status" ] || gpe_keep_status "$gpe_rc"
+  exit "$gpe_status"
+}
+gpe_end_job() { # [STATUS]
+  gpe_rc=${1:-$?}
+  [ -n "$gpe_status" ] || gpe_keep_status "$gpe_rc"
+  "${gpe_end:-:}"
+  if [ -s "$gpe_setup_mark" ]; then
+    printf 'SITE_SETUP of the profile ended with exit status %s, %s\n' "$gpe_status" \
+      'before the program began: see .gpe/output' > .gpe/failure
+    gpe_status=137 # for the batch system, too, this is no exit status of the program
+  fi
+  [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
+  gpe_measure 2> /dev/null
+  printf '%s\n' "$gpe_status" 1<> .gpe/exit_status.new &&
+    mv -f .gpe/exit_status.new .gpe_exit_status
+  exit "${gpe_exit:-$gpe_status}"
+}
+gpe_remove_tmp_dir() {
+  rm -rf -- "$gpe_tmp" 2> /dev/null || {
+    chmod -R u+rwx -- "$gpe_tmp"
+    rm -rf -- "$gpe_tmp"
+  }
+}
+# Writes what the program took to .gpe/usage, as words of GET_JOB_STATUS; of what mpirun starts,
+# only the run time.
+gpe_measure() {
+  gpe_used='' gpe_now=''
+  read -r gpe_now < /proc/uptime
+  gpe_now=${gpe_now%% *} gpe_uptime=${gpe_uptime%% *} # without the idle time
+  case $gpe_uptime:$gpe_now in
+  *.??:*.??)
+    gpe_format_seconds "$((${gpe_now%.*}${gpe_now#*.} - ${gpe_uptime%.*}${gpe_uptime#*.}))"
+    gpe_used="elapsed=$gpe_seconds"
+    ;;
+  esac
+  if [ ! -e .gpe/program ] && gpe_read_cpu_time; then
+    gpe_format_seconds "$gpe_cpu"
+    gpe_used="$gpe_used cpu=$gpe_seconds"
+  fi
+  gpe_ended=$(date +%s.%N)
+  case $gpe_ended in
+  *[!0-9.]*) ;;
+  *.?????????) gpe_used="$gpe_used ended=${gpe_ended%??????}" ;;
+  esac
+  printf '%s\n' "${gpe_used# }" > .gpe/usage
+}
+gpe_format_seconds() { # HUNDREDTHS: sets gpe_seconds, as 12.05
+  gpe_seconds=$(($1 / 100)).$(($1 % 100 / 10))$(($1 % 10))
+}
+# Sets gpe_cpu to the hundredths of a second that the programs took; false where times tells it in
+# another way.
+gpe_read_cpu_time() {
+  # the last line is of the children: 0m0.010000s 0m0.020000s; none of this is a word of a usage
+  {
+    echo '#'
+    times
+  } > .gpe/usage
+  {
+    read -r gpe_user
+    read -r gpe_user
+    read -r gpe_user gpe_system
+  } < .gpe/usage
+  gpe_parse_time "$gpe_user" || return
+  gpe_cpu=$gpe_hundredths
+  gpe_parse_time "$gpe_system" || return
+  gpe_cpu=$((gpe_cpu + gpe_hundredths))
+}
+gpe_parse_time() { # 1m2.345s: sets gpe_hundredths to the hundredths of a second
+  case $1 in [0-9]*m[0-9]*[.,][0-9]*s) ;; *) return 1 ;; esac
+  gpe_minutes=${1%%m*} gpe_fraction=${1#*m}
+  gpe_seconds=0${gpe_fraction%%[.,]*} gpe_fraction=${gpe_fraction#*[.,]}
+  gpe_seconds=${gpe_seconds#"${gpe_seconds%??}"} gpe_fraction=${gpe_fraction%s}0
+  gpe_fraction=${gpe_fraction%"${gpe_fraction#??}"}
+  case $gpe_minutes$gpe_seconds$gpe_fraction in *[!0-9]*) return 1 ;; esac
+  # 1 in front: 08 is no octal number
+  gpe_hundredths=$((gpe_minutes * 6000 + 1$gpe_seconds * 100 + 1$gpe_fraction - 10100))
+}
+gpe_set_id() { # sets gpe_id, and of a task of an array gpe_task and gpe_task_id
+  gpe_id=${SLURM_JOB_ID:-}
+  [ -n "${gpe_array:-}" ] || return 0
+  gpe_id=${SLURM_ARRAY_JOB_ID:-} gpe_task=${SLURM_ARRAY_TASK_ID:-}
+  gpe_task_id=${gpe_id}_$gpe_task
+}
+gpe_print_nodes() { # one line for each process of a node, or one if Slurm does not tell how many
+  scontrol show hostnames "$SLURM_JOB_NODELIST" |
+    awk -v list="${SLURM_NTASKS:+$SLURM_TASKS_PER_NODE}" '
+BEGIN { # 2(x3),1
+  n = split(list, part, ",")
+  for (i = 1; i <= n; i++) {
+    split(part[i], word, /[(x)]+/)
+    for (times = word[2] == "" ? 1 : word[2]; times > 0; times--) count[++nodes] = word[1]
+  }
+}
+{ for (i = list == "" ? 1 : count[NR]; i > 0; i--) print }'
+}
