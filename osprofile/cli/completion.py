@@ -85,10 +85,13 @@ def _suggest_listed_jobs(
 
     The shell inserts them as they are: an id with a `;` would be two commands, and is left out.
     """
+    import logging
     import os.path
     import re
 
     from osprofile.jobs.store import Store, default_store_path
+
+    logging.getLogger("osprofile").setLevel(logging.ERROR)  # a warning would stand in the user's command line
 
     path = params.get("store") or default_store_path()
     if not os.path.exists(path):

@@ -52,12 +52,12 @@ set_slurm() { # ID STATE CODE REASON
 }
 
 # jobs of this machine
-submit linux done --name greeting --walltime 10m sh -c 'echo "one two"; exit 3'
+submit linux "done" --name greeting --walltime 10m sh -c 'echo "one two"; exit 3'
 submit linux killed sh -c 'kill -s KILL "$$"'
 submit linux cancelled sleep 1000
 submit linux array --array 1-3 sh -c 'exit "$GPE_ARRAY_INDEX"'
 cancel cancelled
-for key in done killed array; do incarnate job wait "$key" > "$top/said" 2>&1 || :; done
+for key in "done" killed array; do incarnate job wait "$key" > "$top/said" 2>&1 || :; done
 submit linux running sleep 1000
 submit_cut linux cut sh -c 'echo begun; while [ ! -e go ]; do sleep 0.05; done; exit 4'
 submit_cut linux cut-array --array 1-2 sh -c 'echo "task $GPE_ARRAY_INDEX"; while [ ! -e go ]; do sleep 0.05; done'
