@@ -35,7 +35,7 @@ from osprofile.executors.facility.problems import (
 )
 from osprofile.jobs.diagnosis import Remedies, diagnose
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
-from osprofile.jobs.profiles import list_settable_fields
+from osprofile.jobs.profiles import list_settable_fields, needs_confirmation
 from osprofile.jobs.request import build_request, list_differences
 from osprofile.jobs.state import JobState
 
@@ -136,6 +136,17 @@ class Resource:
                     self.target.unwatch_ended(event.job_id)
 
     # Jobs
+
+    def require_no_confirmation(self) -> None:
+        """Raise `ProblemError` if a person must confirm what is launched and canceled: the API has nobody to ask."""
+        if needs_confirmation(self.target.profile):
+            message = (
+                "a person must confirm jobs of this resource (SITE_CONFIRM), and this API cannot ask one"
+            )
+            hint = (
+                "use the tools for agents (osprofile-mcp, or /mcp) with a client that asks, or incarnate job"
+            )
+            raise ProblemError("forbidden", message, hint=hint)
 
     async def launch_job(self, spec: Mapping[str, Any], idempotency_key: str | None) -> dict[str, Any]:
         """Submit a job, and return it; with a key that was used before, return the job of that key.
