@@ -477,6 +477,7 @@ def receive_archives(
         while (member := archive.next()) is not None:
             archive.members.clear()
             tree.add(member, archive)
+        tree.make_links()
     except tarfile.ReadError as error:
         raise OutputError(f"what has arrived is no whole archive: {error}") from None
     except (tarfile.TarError, ValueError, EOFError) as error:
@@ -496,6 +497,7 @@ class _Tree:
         """`name`: that of the only entry; empty: each has the name that it has in the archive."""
         self._path, self._name = path, name
         self._root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._links: dict[tuple[str, ...], str] = {}
         self.files: dict[str, FetchedFile] = {}
         """By their names in the archive."""
 
@@ -512,7 +514,7 @@ class _Tree:
             if member.isdir():
                 self._make_directory(parts[-1], directory, member.mode)
             elif member.issym():
-                self._make_link(parts, member.linkname, directory)
+                self._links[tuple(parts)] = member.linkname
             elif member.isreg():
                 if (source := archive.extractfile(member)) is not None:
                     self._write(parts, source, directory, member)
@@ -561,18 +563,49 @@ class _Tree:
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, (mode & 0o777 | 0o700), dir_fd=directory)
 
-    def _make_link(self, parts: Sequence[str], target: str, directory: int) -> None:
-        """Make a link that stays within the tree."""
-        inner = os.path.normpath(os.path.join("/".join(parts[:-1]), target))
-        if target.startswith("/") or inner == ".." or inner.startswith("../"):
-            shown = quote_path("/".join(parts))
-            log.warning(
-                "%s is not copied: it is a link to %s, which is not copied", shown, quote_path(target)
-            )
-            return
-        temporary = self._choose_temporary_name()
-        os.symlink(target, temporary, dir_fd=directory)
-        self._replace(temporary, parts[-1], directory)
+    def make_links(self) -> None:
+        """Make the links that stay within the tree, when all else is there."""
+        for parts, target in self._links.items():
+            if not self._stays_within(parts, target):
+                shown = quote_path("/".join(parts))
+                log.warning(
+                    "%s is not copied: it is a link to %s, which is not copied", shown, quote_path(target)
+                )
+                continue
+            shown = os.path.join(self._path, *parts)
+            with _explain_local_error(shown), self._open_directory(parts[:-1]) as directory:
+                temporary = self._choose_temporary_name()
+                os.symlink(target, temporary, dir_fd=directory)
+                self._replace(temporary, parts[-1], directory)
+
+    def _stays_within(self, parts: Sequence[str], target: str) -> bool:
+        """Return whether a link leads to a place of the tree, now and when other links are made.
+
+        Behind a link, `..` is not where it stands: it may only follow directories.
+        """
+        place, root = list(parts[:-1]), [self._name] if self._name else []
+        for part in target.split("/"):
+            if part == "..":
+                if len(place) <= len(root) or not self._has_directory(place):
+                    return False
+                place.pop()
+            elif part not in {"", "."}:
+                place.append(part)
+        return not target.startswith("/") and place[: len(root)] == root
+
+    def _has_directory(self, parts: Sequence[str]) -> bool:
+        current = os.dup(self._root)
+        try:
+            for part in parts:
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                following = os.open(part, flags, dir_fd=current)
+                os.close(current)
+                current = following
+        except OSError:
+            return False
+        finally:
+            os.close(current)
+        return True
 
     @staticmethod
     def _choose_temporary_name() -> str:
