@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from osprofile.errors import OSProfileError, OutputError, TargetError, ValueRefusedError
+from osprofile.jobs.job_directory import build_entering_commands
 from osprofile.jobs.process import build_timeout_error, run_process
 from osprofile.jobs.request import OWN_FILES
 from osprofile.jobs.store import JobFiles
@@ -186,7 +187,8 @@ def group_inputs(inputs: Mapping[str, str], sizes: Mapping[str, TreeSize]) -> It
 def build_state_script(directory: str) -> str:
     """Return the script that prints the fingerprints of the inputs that a job's directory has; see `parse_state`."""
     return (
-        f"cd -- {quote_shell_word(directory)} 2> /dev/null || exit 0\n"
+        f"[ -d {quote_shell_word(directory)} ] || exit 0\n"
+        f"{build_entering_commands(directory)}"
         "if [ -e .gpe/submitting ] || [ -s .gpe/id ]; then echo submitted; exit 0; fi\n"
         "[ ! -d .gpe/inputs ] || ls .gpe/inputs"
     )
@@ -212,9 +214,8 @@ def build_staging_script(
         for name, fingerprint in fingerprints.items()
     )
     made = " ".join(["mkdir -p -- .gpe/inputs", *map(quote_shell_word, output_directories)])
-    # Whether others can change it is looked at by START.
-    foreign = "printf '%s: this directory belongs to another user\\n' \"$d\" >&2; exit 1"
-    prepare = f"[ -O . ] || {{ {foreign}; }}\n{made} && rm -rf .gpe/inputs.*.new || exit\n"
+    enter = build_entering_commands(directory)
+    prepare = f"{enter}{made} && rm -rf .gpe/inputs.*.new || exit\n"
     return _build_receiving_script(directory, temporary, source, prepare, moves)
 
 
@@ -243,7 +244,7 @@ def build_upload_script(path: str, mark: str) -> str:
         directory or ".",
         f"./.{os.urandom(6).hex()}.new",
         read_from_input(mark),
-        f"if [ -d {quoted} ]; then {refuse}; fi\n",
+        f'cd -- "$d" || exit\nif [ -d {quoted} ]; then {refuse}; fi\n',
         f'mv -f -- "$t/{_FILES}"/{quoted} {quoted} || quit\n',
     )
 
@@ -252,7 +253,7 @@ def _build_receiving_script(directory: str, temporary: str, source: str, prepare
     # It must not end before `exit`: the shell would read the rest of the archive.
     return (
         f"umask 077\nd={quote_shell_word(directory)} t={temporary}\n"
-        'mkdir -p -- "$d" && cd -- "$d" || exit\n'
+        'mkdir -p -- "$d" || exit\n'
         f"{prepare}"
         'quit() { rm -rf -- "$t"; exit 1; }\n'
         'mkdir -- "$t" || exit\n'
@@ -268,12 +269,14 @@ def build_sending_script(
 ) -> str:
     """Return the script that prints files of a directory as archives, and on standard error the patterns without a file.
 
-    With `is_literal`, the patterns are names. A link to a file that a pattern names is sent as this file.
+    The directory is that of a job; with `is_literal` it is any, and the patterns are names. A link to a file that a pattern
+    names is sent as this file.
     """
     words = " ".join(map(quote_shell_word, patterns))
     names = '"./$p"' if is_literal else "./$p"
+    enter = f"cd -- {quote_shell_word(directory)} || exit\n"
     return (
-        f"cd -- {quote_shell_word(directory)} || exit\n"
+        f"{enter if is_literal else build_entering_commands(directory)}"
         "IFS='' rc=0 n=0\n"
         'pack() { tar "$o" - "$@"; s=$?; [ "$s" -le "$rc" ] || rc=$s; }\n'
         # Of standard error, only what comes behind the line is no greeting of the host.

@@ -15,7 +15,6 @@ import contextlib
 import io
 import logging
 import math
-import os
 import tempfile
 import time
 from dataclasses import replace
@@ -35,6 +34,7 @@ from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.profiles import tells_energy
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_output import get_poll_intervals
@@ -702,8 +702,8 @@ class TargetSystem:
             file.seek(0)
             return file.read()
 
-    def find_output_file(self, job_id: str, stream: str) -> str:
-        """Return the path of a job's file `stdout` or `stderr` on the target system, by the record.
+    def find_output_file(self, job_id: str, stream: str) -> JobFile:
+        """Return a job's file `stdout` or `stderr` on the target system, by the record.
 
         Raises `JobNotFoundError` as `read_stdout` does.
         """
@@ -716,7 +716,7 @@ class TargetSystem:
         if whole is record and whole.array:
             message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
             raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
-        return os.path.join(whole.directory, path)
+        return JobFile(whole.directory, path)
 
     @property
     def query_count(self) -> int:

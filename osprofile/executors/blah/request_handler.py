@@ -43,6 +43,7 @@ from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError, JobIdError
 from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import NewFile
@@ -236,7 +237,7 @@ class RequestHandler:
             return _refuse_action(job_id, system, number)
         data = _read_proxy_file(request.arguments[1])
         directory = await system.target.find_job_directory(job_id.native_id)
-        await system.target.files.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
+        await system.target.files.upload_file(io.BytesIO(data), JobFile(directory, PROXY_FILE_NAME))
         return Result(0, "Proxy renewed")
 
     # The proxy cache

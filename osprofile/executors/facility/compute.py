@@ -247,8 +247,8 @@ class Resource:
         """Return the last lines of a job's file `stdout` or `stderr`; empty if it has not begun. Raises `ProblemError`."""
         await self._find_job(job_id)
         try:
-            path = self.target.find_output_file(job_id, stream)
-            part = await self.target.files.read_file_part(path, last_lines=lines)
+            file = self.target.find_output_file(job_id, stream)
+            part = await self.target.files.read_file_part(file, last_lines=lines)
         except OSProfileError as error:
             raise build_problem(error) from None
         return "" if part is None else part.data[-MAX_OUTPUT_SIZE:].decode("utf-8", "replace")
