@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         QueueStatus as QueueStatus,
     )
     from osprofile.jobs.file_trees import FetchedFile as FetchedFile
+    from osprofile.jobs.job_directory import JobFile as JobFile
     from osprofile.jobs.script_output import FileEntry as FileEntry
     from osprofile.jobs.session import (
         Job as Job,
@@ -117,6 +118,7 @@ _NAMES_BY_MODULE = {
     "jobs.array_builder": "combine_into_array",
     "jobs.fields": "JobDescription",
     "jobs.file_trees": "FetchedFile",
+    "jobs.job_directory": "JobFile",
     "jobs.request": "build_job_name",
     "jobs.event_stream": "EventStream",
     "jobs.machine": "NodeStatus QueueStatus",

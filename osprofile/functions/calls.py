@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import osprofile
+
 DIRECTORY: Final = ".functions"
 """In the job's working directory."""
 VARIABLE: Final = "OSPROFILE_FUNCTIONS"
@@ -102,11 +104,11 @@ def _list_own_directories() -> list[str]:
     return [path for path in paths if path not in own and not path.startswith(prefixes)]
 
 
-def read_result(path: str) -> TaskResult | None:
-    """Return the content of a result file; None if there is none. Raises what unpickling does."""
+def read_result(file: osprofile.JobFile) -> TaskResult | None:
+    """Return the content of a result file of this machine; None if there is none. Raises what unpickling does."""
     try:
-        with open(path, "rb") as file:
-            content: dict[str, Any] = pickle.load(file)  # noqa: S301  # of the user's own job: docs/security.md
+        with file.open() as opened:
+            content: dict[str, Any] = pickle.load(opened)  # noqa: S301  # of the user's own job: docs/security.md
     except FileNotFoundError:
         return None
     return TaskResult([Outcome(*outcome) for outcome in content["outcomes"]], content["run"])

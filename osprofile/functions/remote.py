@@ -18,6 +18,7 @@ import traceback
 
 TYPE_CHECKING = False  # type checkers take it for True; the import would take time
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     Outcome = tuple[str, bytes, str]
@@ -26,18 +27,41 @@ if TYPE_CHECKING:
 def run_task(settings: "dict[str, Any]") -> None:
     """Run the calls of this task, write the result file, and exit with 1 if one raised an exception."""
     index = int(os.environ.get("GPE_ARRAY_INDEX") or 1)
-    directory = make_directory(settings["directory"])
-    run_number = note_run(os.path.join(directory, f"runs.{index}"))
-    outcomes = run_calls(settings, directory, index)
+    with enter_directory(settings["directory"]) as directory:
+        run_number = note_run(os.path.join(directory, f"runs.{index}"))
+        refusal = prepare_interpreter(settings)
+        blocks = read_calls(settings["calls"], directory, index) if not refusal else []
+    # the function may close all files
+    outcomes = [("refused", b"", refusal)] if refusal else run_blocks(blocks, settings["cloudpickle"])
     flush_output()
-    write_result(os.path.join(directory, f"result.{index}"), {"outcomes": outcomes, "run": run_number})
+    with enter_directory(settings["directory"]) as directory:
+        write_result(os.path.join(directory, f"result.{index}"), {"outcomes": outcomes, "run": run_number})
     if any(outcome[0] != "result" for outcome in outcomes):
         sys.exit(1)
 
 
+@contextlib.contextmanager
+def enter_directory(name: str) -> "Iterator[str]":
+    """Make a directory in that of the job if it is missing, and yield a path to it that leads nowhere else.
+
+    The job's directory may be cleaned while the job runs, and be made again by somebody else, whose pickles must not be read.
+    """
+    path = os.environ["GPE_WORKING_DIRECTORY"]
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            sys.exit(f"{path} is not used: others can change this directory")
+        yield make_directory(
+            f"/proc/{os.getpid()}/fd/{descriptor}", name
+        )  # also in processes that this one starts
+    finally:
+        os.close(descriptor)
+
+
 def make_directory(*names: str) -> str:
-    """Return a directory in that of the job, which is made if it is missing."""
-    path = os.path.join(os.environ["GPE_WORKING_DIRECTORY"], *names)
+    """Return a directory, which is made if it is missing."""
+    path = os.path.join(*names)
     if not os.path.isdir(path):
         os.makedirs(path, 0o700, exist_ok=True)
     return path
@@ -51,14 +75,6 @@ def note_run(path: str) -> int:
         return len(file.readlines())
 
 
-def run_calls(settings: "dict[str, Any]", directory: str, index: int) -> "list[Outcome]":
-    """Return the outcome of each call: `result` or `error` with a pickled value, or `refused` with a text."""
-    refusal = prepare_interpreter(settings)
-    if refusal:
-        return [("refused", b"", refusal)]
-    return run_blocks(read_calls(settings["calls"], directory, index), settings["cloudpickle"])
-
-
 def prepare_interpreter(settings: "dict[str, Any]") -> str:
     """Let modules be imported as where the functions come from; return why this interpreter cannot run them, or nothing."""
     interpreter = sys.implementation.cache_tag
@@ -69,7 +85,10 @@ def prepare_interpreter(settings: "dict[str, Any]") -> str:
 
 
 def run_blocks(blocks: "list[bytes]", version: str) -> "list[Outcome]":
-    """Return the outcome of each call of a task, which was pickled by that version of cloudpickle."""
+    """Return the outcome of each call of a task, which was pickled by that version of cloudpickle.
+
+    It is `result` or `error` with a pickled value, or `refused` with a text.
+    """
     try:
         function, calls = [pickle.loads(data) for data in blocks]
     except BaseException as error:
@@ -166,9 +185,14 @@ def write_result(path: str, result: "dict[str, Any]") -> None:
 
 def run_workers(settings: "dict[str, Any]") -> None:
     """Run tasks in several processes, until the file `stop` is there, or no task has come for some time."""
-    directory = make_directory(settings["directory"])
-    make_directory(settings["directory"], "inbox")
-    tasks = make_directory(settings["directory"], "tasks")
+    with enter_directory(settings["directory"]) as directory:
+        run_workers_in(directory, settings)
+
+
+def run_workers_in(directory: str, settings: "dict[str, Any]") -> None:
+    """Run tasks by the files of a directory."""
+    make_directory(directory, "inbox")
+    tasks = make_directory(directory, "tasks")
     run_number = note_run(os.path.join(directory, "runs.0"))
     refusal = prepare_interpreter(settings)
     note(directory, "refused " + refusal if refusal else "begun")

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import stat
 import tempfile
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
@@ -37,6 +36,8 @@ _HINTS: Final[Mapping[str, str]] = {
     LOST: "retries=1 runs it again",
 }
 _PROGRAM_MISSING: Final = (126, 127)
+_UNSAFE_DIRECTORY: Final = 73
+"""The exit status of a script that does not use a job's directory."""
 
 
 def read_results(
@@ -50,8 +51,8 @@ def read_results(
             by_job[whole.id].append(task)
     elsewhere: list[tuple[str, list[Task]]] = []
     for job_id, its_tasks in by_job.items():
-        directory = os.path.join(session.get_job(job_id).directory(), DIRECTORY)
-        if is_local and _is_own_directory(directory):
+        directory = session.get_job(job_id).directory()
+        if is_local and osprofile.JobFile(directory, "").is_here():
             results.update(_read_results_in(directory, its_tasks))
         else:
             elsewhere.append((job_id, its_tasks))
@@ -59,22 +60,28 @@ def read_results(
         return results
     with tempfile.TemporaryDirectory(prefix="osprofile-") as temporary:
 
-        async def fetch_all(target: osprofile.TargetSystem) -> None:
-            await asyncio.gather(
+        async def fetch_all(target: osprofile.TargetSystem) -> list[osprofile.OSProfileError | None]:
+            return await asyncio.gather(
                 *(
                     _fetch(target, job_id, its_tasks, os.path.join(temporary, str(i)))
                     for i, (job_id, its_tasks) in enumerate(elsewhere)
                 )
             )
 
-        session.run(fetch_all)
-        for i, (_, its_tasks) in enumerate(elsewhere):
-            results.update(_read_results_in(os.path.join(temporary, str(i), DIRECTORY), its_tasks))
+        for i, error in enumerate(session.run(fetch_all)):
+            its_tasks = elsewhere[i][1]
+            results.update(dict.fromkeys(its_tasks, error) if error else {})
+            results.update(_read_results_in(os.path.join(temporary, str(i)), its_tasks))
     return results
 
 
-async def _fetch(target: osprofile.TargetSystem, job_id: str, tasks: Iterable[Task], directory: str) -> None:
-    """Copy the result files of a job that are there; while the target does not answer, try again for some minutes."""
+async def _fetch(
+    target: osprofile.TargetSystem, job_id: str, tasks: Iterable[Task], directory: str
+) -> osprofile.OSProfileError | None:
+    """Copy the result files of a job that are there; while the target does not answer, try again for some minutes.
+
+    Return the error if the job's directory is not used because it may be somebody else's.
+    """
     names = [f"{DIRECTORY}/result.{task.index}" for task in tasks]
     for pause in _FETCH_PAUSES:
         try:
@@ -84,25 +91,19 @@ async def _fetch(target: osprofile.TargetSystem, job_id: str, tasks: Iterable[Ta
                 raise
             log.warning("results of job %s cannot be read now: %s", quote_name(job_id), error.message)
             await asyncio.sleep(pause)
+        except osprofile.ScriptFailedError as error:
+            return error if error.exit_status == _UNSAFE_DIRECTORY else None
         except osprofile.TargetError:
-            return  # a result is missing; all others are there
+            break  # a result is missing; all others are there
         else:
-            return
-
-
-def _is_own_directory(path: str) -> bool:
-    """Return whether nobody else can have put a file into a directory of this machine."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+            break
+    return None
 
 
 def _read_results_in(directory: str, tasks: Iterable[Task]) -> Iterator[tuple[Task, TaskResult | Exception]]:
     for task in tasks:
         try:
-            result = read_result(os.path.join(directory, f"result.{task.index}"))
+            result = read_result(osprofile.JobFile(directory, f"{DIRECTORY}/result.{task.index}"))
         except Exception as error:  # noqa: BLE001  # a pickle may raise anything
             yield task, error
         else:
@@ -146,8 +147,8 @@ def _read_traces(session: osprofile.JobSession, task: Task, status: osprofile.Jo
     lines = output.splitlines()[-_OUTPUT_LINES:]
     runs = b""
     with contextlib.suppress(osprofile.OSProfileError), tempfile.TemporaryFile() as file:
-        path = f"{job.directory()}/{DIRECTORY}/runs.{task.index}"
-        session.run(lambda target: target.files.download_file(path, file.fileno()))
+        runs_file = osprofile.JobFile(job.directory(), f"{DIRECTORY}/runs.{task.index}")
+        session.run(lambda target: target.files.download_file(runs_file, file.fileno()))
         file.seek(0)
         runs = file.read()
     return "\n".join(lines), runs.count(b"\n")

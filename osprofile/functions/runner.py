@@ -283,7 +283,8 @@ class FunctionRunner:
         directory = self._template.working_directory
         if len(calls) > MAX_INLINE_SIZE:
             directory = target.new_job_directory()
-            await target.files.upload_file(BytesIO(calls), f"{directory}/{DIRECTORY}/calls")
+            file = osprofile.JobFile(directory, f"{DIRECTORY}/calls")
+            await target.files.upload_file(BytesIO(calls), file)
         program = build_program(None if len(calls) > MAX_INLINE_SIZE else calls, is_local=self._is_local)
         count = len(batch.tasks)
         at_once = "" if self._max_workers is None else f"%{self._max_workers}"

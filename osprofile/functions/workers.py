@@ -37,7 +37,7 @@ class _WorkerJob:
 
     def __init__(self, job: osprofile.Job) -> None:
         self.job = job
-        self.directory = f"{job.directory()}/{DIRECTORY}"
+        self._directory = job.directory()
         self.status: osprofile.JobStatus | None = None
         """Its end."""
         self.position: Any = None
@@ -50,6 +50,10 @@ class _WorkerJob:
         self.has_begun = False
         self.refusal = ""
         self.inbox_count = 0
+
+    def get_file(self, name: str) -> osprofile.JobFile:
+        """Return a file of the directory DIRECTORY of the job."""
+        return osprofile.JobFile(self._directory, f"{DIRECTORY}/{name}")
 
 
 @final
@@ -191,9 +195,9 @@ class WorkerPool:
             worker_job.tasks[task.index] = task
             arriving.append((task.index, pack_calls(task.function, [task.calls])))
         worker_job.inbox_count += 1
-        path = f"{worker_job.directory}/inbox/{worker_job.inbox_count}"
+        file = worker_job.get_file(f"inbox/{worker_job.inbox_count}")
         content = BytesIO(pickle.dumps(arriving))
-        self.session.run(lambda target: target.files.upload_file(content, path))
+        self.session.run(lambda target: target.files.upload_file(content, file))
         with self._changed:
             for task in tasks:
                 task.submitted.set()
@@ -218,9 +222,9 @@ class WorkerPool:
 
     def _read_log(self, worker_job: _WorkerJob) -> bool:
         """Read what has happened since the last time; return whether something has."""
-        path, position = f"{worker_job.directory}/log", worker_job.position
+        file, position = worker_job.get_file("log"), worker_job.position
         try:
-            part = self.session.run(lambda target: target.files.read_file_part(path, position))
+            part = self.session.run(lambda target: target.files.read_file_part(file, position))
         except osprofile.ScriptFailedError:  # the directory is missing until the job begins
             part = None
         except osprofile.OSProfileError as error:
@@ -318,8 +322,6 @@ class WorkerPool:
         if worker_job is None or worker_job.status is not None:
             return
         try:
-            self.session.run(
-                lambda target: target.files.upload_file(BytesIO(), f"{worker_job.directory}/stop")
-            )
+            self.session.run(lambda target: target.files.upload_file(BytesIO(), worker_job.get_file("stop")))
         except osprofile.OSProfileError as error:
             log.warning("the workers of job %s end later: %s", worker_job.job.id, error.message)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import OSProfileError
+from osprofile.errors import OSProfileError, ScriptFailedError
+from osprofile.jobs.job_directory import UNSAFE_DIRECTORY_STATUS
 from osprofile.jobs.state import EndCause
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.text import format_signal_name, quote_name
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
 
+log: Final = logging.getLogger("osprofile.jobs")
 _MAX_LINES: Final = 10
 _MAX_SIZE: Final = 4096
 """Bytes of the end of the error output that are read."""
@@ -138,19 +140,22 @@ async def diagnose(
         return Diagnosis()
     lines: list[str] = []
     if target is not None:
-        with contextlib.suppress(OSProfileError):  # the file was deleted, or the target does not answer
+        try:
             lines = await _read_error_lines(target, status.job_id)
+        except OSProfileError as error:  # the file was deleted, or the target does not answer
+            if isinstance(error, ScriptFailedError) and error.exit_status == UNSAFE_DIRECTORY_STATUS:
+                log.warning("%s", error.message)
     return Diagnosis(lines, explain_failure(status, lines, target_name, remedies))
 
 
 async def _read_error_lines(target: TargetSystem, job_id: str) -> list[str]:
     """Return the last lines of a job's error output; none if it has no such file."""
-    path = target.find_output_file(job_id, "stderr")
-    end = await target.files.read_file_part(path, last_lines=0)
+    file = target.find_output_file(job_id, "stderr")
+    end = await target.files.read_file_part(file, last_lines=0)
     if end is None:
         return []
     begin = max(0, end.position.offset - _MAX_SIZE)
-    part = await target.files.read_file_part(path, end.position._replace(offset=begin))
+    part = await target.files.read_file_part(file, end.position._replace(offset=begin))
     if part is None:
         return []
     lines = part.data.decode("utf-8", "replace").rstrip().split("\n")

@@ -13,11 +13,14 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile.jobs.job_directory import locate
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import IO
+
+    from osprofile.jobs.job_directory import JobFile
 
 TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
 """Bytes that one script uploads."""
@@ -48,35 +51,40 @@ class FilePart(NamedTuple):
     """Whether the file was truncated or replaced: the part is the beginning of the new content."""
 
 
-def build_upload_scripts(file: IO[bytes], path: str, mode: int) -> Iterator[str]:
+def build_upload_scripts(source: IO[bytes], file: str | JobFile, mode: int) -> Iterator[str]:
     """Yield the scripts that write a file; they are to be run in this order.
 
     They create missing directories, for the owner only, and replace an existing file.
     """
-    temporary_path = f"{path}.{os.urandom(6).hex()}.new"
-    yield f"umask 077\nf={quote_shell_word(path)} t={quote_shell_word(temporary_path)}\n{_CREATE_TEMPORARY}"
-    for chunk in itertools.takewhile(len, iter(lambda: file.read(TRANSFER_CHUNK_SIZE), b"")):
+    before, path = locate(file)
+    made = "umask 077\n"
+    if not isinstance(file, str):
+        made += f"mkdir -p -- {quote_shell_word(file.directory)} || exit\n"
+    variables = f"f={quote_shell_word(path)} t={quote_shell_word(f'{path}.{os.urandom(6).hex()}.new')}\n"
+    yield f"{made}{before}{variables}{_CREATE_TEMPORARY}"
+    for chunk in itertools.takewhile(len, iter(lambda: source.read(TRANSFER_CHUNK_SIZE), b"")):
         text = base64.encodebytes(chunk).decode("ascii")
-        yield f"t={quote_shell_word(temporary_path)}\nbase64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
-    yield (
-        f"f={quote_shell_word(path)} t={quote_shell_word(temporary_path)}\n"
-        f'chmod {mode:04o} -- "$t" && mv -f -- "$t" "$f" && exit\n{_REMOVE_TEMPORARY}'
+        yield f"{before}{variables}base64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
+    yield (f'{before}{variables}chmod {mode:04o} -- "$t" && mv -f -- "$t" "$f" && exit\n{_REMOVE_TEMPORARY}')
+
+
+def build_download_script(file: str | JobFile, begin: int = 0, count: int | None = None) -> str:
+    """Return the script that prints a file, or `count` bytes of it from offset `begin` on."""
+    before, path = locate(file)
+    if count is None:
+        return f'{before}f={quote_shell_word(path)}\nexec cat < "$f"'
+    # To open a named pipe would block until a writer opens it.
+    return (
+        f'{before}f={quote_shell_word(path)}\n{_REQUIRE_REGULAR_FILE}\nexec < "$f" || exit\n'
+        f"tail -c +{begin + 1} | head -c {count}"
     )
 
 
-def build_download_script(path: str, begin: int = 0, count: int | None = None) -> str:
-    """Return the script that prints a file, or `count` bytes of it from offset `begin` on."""
-    if count is None:
-        return f'f={quote_shell_word(path)}\nexec cat < "$f"'
-    # To open a named pipe would block until a writer opens it.
-    return f'f={quote_shell_word(path)}\n{_REQUIRE_REGULAR_FILE}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
-
-
-def build_output_script(path: str) -> str:
+def build_output_script(file: str | JobFile) -> str:
     """Return the script that prints a file, or nothing if it is missing in a directory that exists."""
-    directory = os.path.dirname(path)
+    before, path = locate(file)
     return (
-        f"f={quote_shell_word(path)} d={quote_shell_word(directory)}\n"
+        f"{before}f={quote_shell_word(path)} d={quote_shell_word(os.path.dirname(path))}\n"
         '[ -e "$f" ] || { ls -d -- "$d/" > /dev/null; exit; }\n'
         # A named pipe would block until somebody writes to it; /dev/null is a device.
         f'[ -c "$f" ] || {{ {_REQUIRE_REGULAR_FILE}; }}\n'
@@ -84,15 +92,18 @@ def build_output_script(path: str) -> str:
     )
 
 
-def build_part_script(path: str, position: FilePosition | None = None, last_lines: int | None = None) -> str:
+def build_part_script(
+    file: str | JobFile, position: FilePosition | None = None, last_lines: int | None = None
+) -> str:
     """Return the script that prints the content of a file after an offset, for `parse_part`.
 
     Without a position, the part begins with the file or, if given, with its last lines. It has at most
     OUTPUT_PART_SIZE bytes.
     """
     inode, offset = position or ("", 0)
+    before, path = locate(file)
     return (
-        f"f={quote_shell_word(path)} d={quote_shell_word(os.path.dirname(path))}\n"
+        f"{before}f={quote_shell_word(path)} d={quote_shell_word(os.path.dirname(path))}\n"
         f"i={quote_shell_word(inode)} n={offset} l={'' if position or last_lines is None else last_lines}\n"
         f"{_FIND_PART}tail -c +$((n + 1)) | head -c {OUTPUT_PART_SIZE}"
     )

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from osprofile.errors import OSProfileError, OutputError, TargetError, ValueRefusedError
+from osprofile.jobs.job_directory import build_entering_commands
 from osprofile.jobs.process import build_timeout_error, run_process
 from osprofile.jobs.request import OWN_FILES
 from osprofile.jobs.store import JobFiles
@@ -186,7 +187,8 @@ def group_inputs(inputs: Mapping[str, str], sizes: Mapping[str, TreeSize]) -> It
 def build_state_script(directory: str) -> str:
     """Return the script that prints the fingerprints of the inputs that a job's directory has; see `parse_state`."""
     return (
-        f"cd -- {quote_shell_word(directory)} 2> /dev/null || exit 0\n"
+        f"[ -d {quote_shell_word(directory)} ] || exit 0\n"
+        f"{build_entering_commands(directory)}"
         "if [ -e .gpe/submitting ] || [ -s .gpe/id ]; then echo submitted; exit 0; fi\n"
         "[ ! -d .gpe/inputs ] || ls .gpe/inputs"
     )
@@ -212,9 +214,8 @@ def build_staging_script(
         for name, fingerprint in fingerprints.items()
     )
     made = " ".join(["mkdir -p -- .gpe/inputs", *map(quote_shell_word, output_directories)])
-    # Whether others can change it is looked at by START.
-    foreign = "printf '%s: this directory belongs to another user\\n' \"$d\" >&2; exit 1"
-    prepare = f"[ -O . ] || {{ {foreign}; }}\n{made} && rm -rf .gpe/inputs.*.new || exit\n"
+    enter = build_entering_commands(directory)
+    prepare = f"{enter}{made} && rm -rf .gpe/inputs.*.new || exit\n"
     return _build_receiving_script(directory, temporary, source, prepare, moves)
 
 
@@ -243,7 +244,7 @@ def build_upload_script(path: str, mark: str) -> str:
         directory or ".",
         f"./.{os.urandom(6).hex()}.new",
         read_from_input(mark),
-        f"if [ -d {quoted} ]; then {refuse}; fi\n",
+        f'cd -- "$d" || exit\nif [ -d {quoted} ]; then {refuse}; fi\n',
         f'mv -f -- "$t/{_FILES}"/{quoted} {quoted} || quit\n',
     )
 
@@ -252,7 +253,7 @@ def _build_receiving_script(directory: str, temporary: str, source: str, prepare
     # It must not end before `exit`: the shell would read the rest of the archive.
     return (
         f"umask 077\nd={quote_shell_word(directory)} t={temporary}\n"
-        'mkdir -p -- "$d" && cd -- "$d" || exit\n'
+        'mkdir -p -- "$d" || exit\n'
         f"{prepare}"
         'quit() { rm -rf -- "$t"; exit 1; }\n'
         'mkdir -- "$t" || exit\n'
@@ -268,12 +269,14 @@ def build_sending_script(
 ) -> str:
     """Return the script that prints files of a directory as archives, and on standard error the patterns without a file.
 
-    With `is_literal`, the patterns are names. A link to a file that a pattern names is sent as this file.
+    The directory is that of a job; with `is_literal` it is any, and the patterns are names. A link to a file that a pattern
+    names is sent as this file.
     """
     words = " ".join(map(quote_shell_word, patterns))
     names = '"./$p"' if is_literal else "./$p"
+    enter = f"cd -- {quote_shell_word(directory)} || exit\n"
     return (
-        f"cd -- {quote_shell_word(directory)} || exit\n"
+        f"{enter if is_literal else build_entering_commands(directory)}"
         "IFS='' rc=0 n=0\n"
         'pack() { tar "$o" - "$@"; s=$?; [ "$s" -le "$rc" ] || rc=$s; }\n'
         # Of standard error, only what comes behind the line is no greeting of the host.
@@ -477,6 +480,7 @@ def receive_archives(
         while (member := archive.next()) is not None:
             archive.members.clear()
             tree.add(member, archive)
+        tree.make_links()
     except tarfile.ReadError as error:
         raise OutputError(f"what has arrived is no whole archive: {error}") from None
     except (tarfile.TarError, ValueError, EOFError) as error:
@@ -496,6 +500,7 @@ class _Tree:
         """`name`: that of the only entry; empty: each has the name that it has in the archive."""
         self._path, self._name = path, name
         self._root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._links: dict[tuple[str, ...], str] = {}
         self.files: dict[str, FetchedFile] = {}
         """By their names in the archive."""
 
@@ -512,7 +517,7 @@ class _Tree:
             if member.isdir():
                 self._make_directory(parts[-1], directory, member.mode)
             elif member.issym():
-                self._make_link(parts, member.linkname, directory)
+                self._links[tuple(parts)] = member.linkname
             elif member.isreg():
                 if (source := archive.extractfile(member)) is not None:
                     self._write(parts, source, directory, member)
@@ -561,18 +566,49 @@ class _Tree:
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, (mode & 0o777 | 0o700), dir_fd=directory)
 
-    def _make_link(self, parts: Sequence[str], target: str, directory: int) -> None:
-        """Make a link that stays within the tree."""
-        inner = os.path.normpath(os.path.join("/".join(parts[:-1]), target))
-        if target.startswith("/") or inner == ".." or inner.startswith("../"):
-            shown = quote_path("/".join(parts))
-            log.warning(
-                "%s is not copied: it is a link to %s, which is not copied", shown, quote_path(target)
-            )
-            return
-        temporary = self._choose_temporary_name()
-        os.symlink(target, temporary, dir_fd=directory)
-        self._replace(temporary, parts[-1], directory)
+    def make_links(self) -> None:
+        """Make the links that stay within the tree, when all else is there."""
+        for parts, target in self._links.items():
+            if not self._stays_within(parts, target):
+                shown = quote_path("/".join(parts))
+                log.warning(
+                    "%s is not copied: it is a link to %s, which is not copied", shown, quote_path(target)
+                )
+                continue
+            shown = os.path.join(self._path, *parts)
+            with _explain_local_error(shown), self._open_directory(parts[:-1]) as directory:
+                temporary = self._choose_temporary_name()
+                os.symlink(target, temporary, dir_fd=directory)
+                self._replace(temporary, parts[-1], directory)
+
+    def _stays_within(self, parts: Sequence[str], target: str) -> bool:
+        """Return whether a link leads to a place of the tree, now and when other links are made.
+
+        Behind a link, `..` is not where it stands: it may only follow directories.
+        """
+        place, root = list(parts[:-1]), [self._name] if self._name else []
+        for part in target.split("/"):
+            if part == "..":
+                if len(place) <= len(root) or not self._has_directory(place):
+                    return False
+                place.pop()
+            elif part not in {"", "."}:
+                place.append(part)
+        return not target.startswith("/") and place[: len(root)] == root
+
+    def _has_directory(self, parts: Sequence[str]) -> bool:
+        current = os.dup(self._root)
+        try:
+            for part in parts:
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                following = os.open(part, flags, dir_fd=current)
+                os.close(current)
+                current = following
+        except OSError:
+            return False
+        finally:
+            os.close(current)
+        return True
 
     @staticmethod
     def _choose_temporary_name() -> str:

@@ -29,6 +29,7 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.outline import find_directive_template
 from osprofile.jobs import script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
+from osprofile.jobs.job_directory import build_entering_commands
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
 from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
@@ -260,8 +261,10 @@ class ScriptRunner:
             script = build_script(incarnate(self.profile, FIND_TEMPLATE, context=context))
             text = await self._shell.run_script(FIND_TEMPLATE, script)
             return self._parse_job_id(FIND_TEMPLATE, text) if text.strip() else None
-        path = quote_shell_word(directory.rstrip("/") + "/" + _JOB_ID_FILE)
-        text = await self._shell.run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}")
+        enter = f"[ -d {quote_shell_word(directory)} ] || exit 0\n{build_entering_commands(directory)}"
+        text = await self._shell.run_script(
+            START_TEMPLATE, f"{enter}f=./{_JOB_ID_FILE}\n{_PRINT_FILE_SCRIPT}"
+        )
         job_id = script_output.parse_job_id(self._job_id_pattern, text)
         if job_id is not None:
             with contextlib.suppress(OSProfileError):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.file_trees import FetchedFile
+    from osprofile.jobs.job_directory import JobFile
     from osprofile.jobs.script_output import FileEntry
     from osprofile.jobs.store import JobFiles
     from osprofile.jobs.target_shell import TargetShell
@@ -31,47 +32,49 @@ _FILE_PROGRAM_TIME_LIMIT: Final = 600.0
 class TargetFiles:
     """The files of a target system, reached by scripts, so that they get everywhere that a job can get.
 
+    A file is given by its path; one of a job as a `JobFile`, whose directory must be its user's own.
     The methods raise `TargetError`s: `ScriptFailedError` with what the target system says of a file.
     """
 
     def __init__(self, shell: TargetShell) -> None:
         self._shell = shell
 
-    async def upload_file(self, source: IO[bytes], path: str, mode: int = 0o600) -> None:
+    async def upload_file(self, source: IO[bytes], file: str | JobFile, mode: int = 0o600) -> None:
         """Write the rest of an open file to a file of the target system.
 
         Missing directories are created, for their owner only. The file appears, in place of an existing
         one, when it is complete.
         """
-        for script in file_transfer.build_upload_scripts(source, path, mode):
-            await self._shell.run_transfer(f"writing {path}", script, len(script))
+        for script in file_transfer.build_upload_scripts(source, file, mode):
+            await self._shell.run_transfer(f"writing {_get_path(file)}", script, len(script))
 
     async def download_file(
-        self, path: str, descriptor: int, offset: int = 0, count: int | None = None
+        self, file: str | JobFile, descriptor: int, offset: int = 0, count: int | None = None
     ) -> None:
         """Write a file of the target system to a file descriptor of this process.
 
         With `count`, write at most so many bytes, from `offset` on.
         """
+        path = _get_path(file)
         size = (await self.stat_file(path)).size if count is None else count
-        script = file_transfer.build_download_script(path, offset, count)
+        script = file_transfer.build_download_script(file, offset, count)
         await self._shell.run_transfer(f"reading {path}", script, size, stdout=descriptor)
 
-    async def download_output(self, path: str, descriptor: int) -> None:
+    async def download_output(self, file: JobFile, descriptor: int) -> None:
         """Write a job's output file to a file descriptor of this process; nothing if the job has not begun."""
-        script = file_transfer.build_output_script(path)
-        await self._shell.run_transfer(f"reading {path}", script, 0, stdout=descriptor)
+        script = file_transfer.build_output_script(file)
+        await self._shell.run_transfer(f"reading {file.path}", script, 0, stdout=descriptor)
 
     async def read_file_part(
-        self, path: str, position: FilePosition | None = None, *, last_lines: int | None = None
+        self, file: str | JobFile, position: FilePosition | None = None, *, last_lines: int | None = None
     ) -> FilePart | None:
         """Return what a file that may grow has behind a position; None if there is no such file.
 
         Without a position, the part begins with the file or, if given, with its last lines. It has at
         most `file_transfer.OUTPUT_PART_SIZE` bytes: the next part begins at the position in the result.
         """
-        script = file_transfer.build_part_script(path, position, last_lines)
-        label = f"reading {path}"
+        script = file_transfer.build_part_script(file, position, last_lines)
+        label = f"reading {_get_path(file)}"
         output = await self._shell.run_transfer(label, script, file_transfer.OUTPUT_PART_SIZE)
         try:
             return file_transfer.parse_part(output, position)
@@ -139,10 +142,10 @@ class TargetFiles:
     async def fetch(
         self, directory: str, patterns: Sequence[str], destination: str, *, is_single: bool = False
     ) -> tuple[list[FetchedFile], list[str]]:
-        """Copy files of a directory of the target system into one of this machine.
+        """Copy files of a job's directory into one of this machine.
 
-        Return them, and the patterns without a file. With `is_single`, the only pattern is a name, and `destination` is the
-        path of its copy.
+        Return them, and the patterns without a file. With `is_single`, the only pattern is a name in any directory, and
+        `destination` is the path of its copy.
         """
         from osprofile.jobs import file_trees  # late: it imports tarfile
 
@@ -199,3 +202,7 @@ class TargetFiles:
             self._shell.profile, "LIST", "ENTRY_PATTERN", script_output.ENTRY_GROUPS
         )
         return script_output.parse_entries(pattern, text)
+
+
+def _get_path(file: str | JobFile) -> str:
+    return file if isinstance(file, str) else file.path

@@ -15,7 +15,6 @@ import contextlib
 import io
 import logging
 import math
-import os
 import tempfile
 import time
 from dataclasses import replace
@@ -35,6 +34,7 @@ from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.kept_profiles import keep_profile
 from osprofile.jobs.profiles import tells_energy
 from osprofile.jobs.recorder import StatusRecorder
@@ -228,7 +228,7 @@ class TargetSystem:
         try:
             await asyncio.gather(
                 *(
-                    self.files.upload_file(io.BytesIO(f.content), f"{directory}/{f.name}", f.mode)
+                    self.files.upload_file(io.BytesIO(f.content), JobFile(directory, f.name), f.mode)
                     for f in files
                 )
             )
@@ -711,8 +711,8 @@ class TargetSystem:
             file.seek(0)
             return file.read()
 
-    def find_output_file(self, job_id: str, stream: str) -> str:
-        """Return the path of a job's file `stdout` or `stderr` on the target system, by the record.
+    def find_output_file(self, job_id: str, stream: str) -> JobFile:
+        """Return a job's file `stdout` or `stderr` on the target system, by the record.
 
         Raises `JobNotFoundError` as `read_stdout` does.
         """
@@ -725,7 +725,7 @@ class TargetSystem:
         if whole is record and whole.array:
             message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
             raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
-        return os.path.join(whole.directory, path)
+        return JobFile(whole.directory, path)
 
     @property
     def query_count(self) -> int:

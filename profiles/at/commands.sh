@@ -12,7 +12,7 @@ gpe_submit() { # SCRIPT WORD...
 }
 gpe_read_id() { sed -n 's/^job \([1-9][0-9]*\) at .*/\1/p'; }
 gpe_print_command() { # SCRIPT: what the job is, in a session of its own
-  printf "exec setsid -w sh '%s'\n" "$(printf '%s\n' "$PWD/$1" | sed "s/'/'\\\\''/g")"
+  printf 'exec setsid -w %s\n' "$(gpe_print_starter "$PWD/$1")"
 }
 gpe_list() { # the last columns are the queue, = for a job that runs, and the user: root sees all
   # It fails if a job ends while it reads.
@@ -33,7 +33,7 @@ gpe_own_id() {
 }
 gpe_cancel() { # ID: at forgets a job that runs, but does not end it
   gpe_list | grep -qx "$1 running" || { atrm "$1" && return; }
-  dir=${gpe_jobs:?}/$1
-  read -r pid < "$dir/.gpe/session" && tr '\0' '\n' < "/proc/$pid/cmdline" |
-    grep -qxF -e "$(readlink -- "$dir")/.gpe/script" && kill -s TERM -- "-$pid"
+  # shellcheck disable=SC3013  # every sh of Linux has -ef
+  gpe_job_dir "$1" && read -r pid < .gpe/session && [ "/proc/$pid/cwd" -ef . ] || return
+  tr '\0' '\n' < "/proc/$pid/cmdline" | grep -q '\.gpe/script$' && kill -s TERM -- "-$pid"
 }

@@ -1,4 +1,8 @@
-gpe_submit() { chmod u+x -- "$1" && qsub "$1" 2>&1; }        # SCRIPT
+gpe_submit() { # SCRIPT: with its directives, as it is Cobalt's program no longer
+  # shellcheck disable=SC2046
+  qsub --mode script $(sed -n '2,/^[^#]/s/^#COBALT //p' "$1") \
+    /bin/sh -c "$(gpe_print_starter "$PWD/$1")" 2>&1
+}
 gpe_read_id() { sed -n 's/^\([1-9][0-9]*\)\( .*\)*$/\1/p'; } # a site may add words
 gpe_qstat() { qstat --header "JobID:$1" -u "$(id -un)"; }
 gpe_list() {
@@ -22,10 +26,10 @@ END { if (state != "") print id, state }' "$gpe_dir/.gpe/cobalt.log"
 gpe_has_ended() { [ "$1" = ended ] || gpe_is_limit "$1"; }
 gpe_is_limit() { [ "$1" = time ]; }
 gpe_find() {
-  gpe_text=$(gpe_qstat Command) || return
-  printf '%s\n' "$gpe_text" | GPE_SCRIPT=$(pwd -P)/.gpe/script awk '
+  gpe_text=$(gpe_qstat Args) || return
+  printf '%s\n' "$gpe_text" | GPE_ARGS="-c $(gpe_print_starter "$PWD/.gpe/script")" awk '
 { id = $1; sub(/^ *[^ ]+ +/, ""); sub(/ +$/, "") }
-$0 == ENVIRON["GPE_SCRIPT"] { print id; exit }'
+$0 == ENVIRON["GPE_ARGS"] { print id; exit }'
 }
 gpe_own_id() { printf '%s\n' "$COBALT_JOBID"; }
 gpe_cancel() { qdel "$1"; }

@@ -10,7 +10,10 @@ gpe_submit() { # SCRIPT [DEPENDENCY]
     *) conditions="$conditions --dependency=$kind:$word" ;;
     esac
   done
-  sed '/^[^#]/,$d' "$1" > .gpe/batch && printf 'exec sh %s\n' "$1" >> .gpe/batch || return
+  {
+    sed '/^[^#]/,$d' "$1"
+    gpe_print_starter "./$1"
+  } > .gpe/batch || return
   # shellcheck disable=SC2086
   gpe_flux batch $conditions "$PWD/.gpe/batch"
 }

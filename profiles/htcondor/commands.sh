@@ -4,11 +4,16 @@ gpe_submit() { # SCRIPT NAME=VALUE...: the words are lines of the submit descrip
 }
 gpe_print_description() { # NAME=VALUE...: initialdir is a literal text but for macros
   files=$(gpe_list_files) || return
+  # HTCondor copies the files as the job begins, and the copies are the user's, whoever wrote them
+  sum=$(cat .gpe/script .gpe/job.sh .gpe/commands.sh | sha256sum)
+  command="cat .gpe/script .gpe/job.sh .gpe/commands.sh | sha256sum | grep -q ^${sum%% *} ||
+ kill -s KILL \$\$; $(gpe_print_starter ./.gpe/script)"
+  command=$(printf '%s\n' "$command" | tr -d '\n' | sed "s/[\"']/&&/g; s/\\$/\$(DOLLAR)/g")
   cat << END
 universe = vanilla
 executable = /bin/sh
 transfer_executable = false
-arguments = ".gpe/script"
+arguments = "-c '$command'"
 initialdir = $(printf '%s\n' "$PWD" | sed 's/\$/$(DOLLAR)/g')
 log = .gpe/condor.log
 should_transfer_files = IF_NEEDED

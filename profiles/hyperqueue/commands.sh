@@ -12,7 +12,7 @@ gpe_submit() { # SCRIPT WORD...
   # --cwd: a %{...} in the name of the working directory would be a placeholder
   # shellcheck disable=SC2086
   hq --output-mode=quiet submit --directives=off --cwd=/ --stdout=none --stderr=none \
-    --cpus="$((processes * cpus))" $words -- sh "$script"
+    --cpus="$((processes * cpus))" $words -- sh -c "$(gpe_print_starter "$script")"
 }
 gpe_list() { # by the numbers of a job's tasks in each state; here, a job is one task
   gpe_text=$(hq --output-mode=json job list --all) || {

@@ -1,8 +1,10 @@
 # The user's own configuration of kubectl has the cluster, the namespace and the credentials.
 gpe_label=app.kubernetes.io/managed-by=osprofile
 gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
+  starter=$(gpe_print_starter "./$1")
   shift
-  jq -n --arg directory "$(pwd -P)" --arg user "$(id -un)" --arg managed "${gpe_label%=*}" \
+  jq -n --arg starter "$starter" \
+    --arg directory "$(pwd -P)" --arg user "$(id -un)" --arg managed "${gpe_label%=*}" \
     --argjson uid "$(id -u)" --argjson gid "$(id -g)" '
 ($ARGS.positional | map(capture("^(?<key>[a-z]+)(?<number>:?)=(?<value>.*)"))
   | map(if .number == ":" then .value |= tonumber else . end) | from_entries) as $o
@@ -20,7 +22,7 @@ gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
     volumes: [{name: "jobs"} + if $o.claim then {persistentVolumeClaim: {claimName: $o.claim}}
       else {hostPath: {path: $directory}} end],
     containers: [{name: "job", image: $o.image, workingDir: $directory,
-      command: ["sh", ".gpe/script"], resources: {limits: $limits},
+      command: ["sh", "-c", $starter], resources: {limits: $limits},
       volumeMounts: [{name: "jobs", mountPath: ($o.path // $directory)}],
       env: [{name: "HOME", value: $directory}, {name: "GPE_KUBERNETES_JOB",
         valueFrom: {fieldRef: {fieldPath: "metadata.labels['\''job-name'\'']"}}}]}]}}}}' \

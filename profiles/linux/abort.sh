@@ -29,7 +29,7 @@ note_removal() {
     rm -f "$1/.gpe/removed" # it ended by itself, just before
     return 1
   fi
-  [ -e "$1/.gpe/removed" ] || fail "cannot be removed: cannot write in $1"
+  [ -e "$1/.gpe/removed" ] || fail "cannot be removed: cannot write in $(pwd -P)/$1"
 }
 create_note() ( # FILE: false if it is there, or cannot be written
   umask 077

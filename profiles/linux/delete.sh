@@ -13,7 +13,8 @@ main() { # PROFILE ROOT PATH
     done
   fi
   id=
-  [ ! -f "$path/.gpe/id" ] || read -r id < "$path/.gpe/id"
+  # shellcheck disable=SC3067  # every sh of Linux has -O
+  [ ! -O "$path" ] || [ ! -f "$path/.gpe/id" ] || read -r id < "$path/.gpe/id"
   # twice: a job that has just ended may write a last file meanwhile
   rm -rf -- "$path" 2> /dev/null || rm -rf -- "$path" || exit
   remove_links

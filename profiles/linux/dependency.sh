@@ -8,7 +8,11 @@ gpe_check_dependency() {
     afterok:* | afternotok:* | afterany:*) gpe_asked=$gpe_one ;;
     "$gpe_one:"*" $gpe_asked:$gpe_one "*) ;; # it held before; its record may be gone by now
     *)
-      gpe_find_end "$gpe_one"
+      # by another shell, as it enters the other job's directory
+      gpe_found=$(
+        gpe_find_end "$gpe_one"
+        printf '%s\n' "$gpe_found"
+      ) 2> /dev/null
       case $gpe_asked:$gpe_found in
       *:) gpe_all=2 ;;
       afterok:ok | afternotok:other | afterany:*) gpe_met="$gpe_met $gpe_asked:$gpe_one " ;;

@@ -1,6 +1,8 @@
 # Makes the working directory, if there is none, and refuses one that others could change; exit
 # status 73: nothing was done.
 enter_directory() {
+  [ ! -L "${directory%/}" ] ||
+    fail 73 "$directory is a link: a job's directory is none, so that nobody can point it elsewhere"
   (umask 077 && mkdir -p -- "$gpe_jobs" "$directory/.gpe") && cd -- "$directory" || exit 73
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
   # path leads through. namei prints MODE OWNER NAME of each: a link is safe, and what neither group

@@ -22,6 +22,6 @@ gpe_explain_kill() { # LINE: prints another line in its place; false if the job 
   case $1 in *' host='*) gpe_why=${1#* host=} gpe_why=${gpe_why%% *} ;; esac
   printf '%s exited/no-directory exit=137%s reason=%s %s on %s, %s\n' "${1%% *}" \
     "${gpe_why:+ host=$gpe_why}" 'the job could not enter its working directory' \
-    "$(readlink -- "$gpe_array_dir")" "${gpe_why:-its node}" \
+    "$(readlink -- "$gpe_jobs/$gpe_a")" "${gpe_why:-its node}" \
     'or not write there: does the node see it?'
 }

@@ -10,9 +10,10 @@ main() { # PROFILE [ID]
   fi
   set --
   for link in "$gpe_jobs"/live/*; do
-    # another machine's job, or one of a file system that is away, has a link to a directory that is
-    # not there
-    [ -d "$link" ] || continue
+    # the directory of another machine's job, or one of a file system that is away, is not there; it
+    # may have been made again by somebody else
+    # shellcheck disable=SC3067  # every sh of Linux has -O
+    [ -O "$link/." ] || continue
     gpe_word=
     gpe_print_states "${link##*/}" || :
     case $gpe_word in ended | vanished) set -- "$@" "$link" ;; esac

@@ -1,9 +1,12 @@
-# ID: sets gpe_dir to the link to the job's working directory, or to a task's directory in that of
-# its array; false if there is none.
+# ID: enters the working directory of a job, by our own link to it, and sets gpe_dir to it, or to a
+# task's directory in that of its array, relative to where this is then. False if there is none:
+# then gpe_dir names nothing.
 gpe_job_dir() {
-  gpe_dir=$gpe_jobs/$1
-  if [ -d "$gpe_dir" ]; then
-    gpe_link_old_files "$gpe_dir"
+  gpe_dir=/dev/null gpe_a=$1
+  if [ -d "$gpe_jobs/$1" ]; then
+    gpe_enter_job || return
+    gpe_dir=.
+    gpe_link_old_files .
     return 0
   fi
   case $1 in
@@ -20,10 +23,20 @@ gpe_job_dir() {
   esac
   case $gpe_t in *[!0-9]*) return 1 ;; esac
   [ -d "$gpe_jobs/$gpe_a" ] || gpe_a=${gpe_a%'[]'} # 12[3] of 12
-  gpe_link_old_files "$gpe_jobs/$gpe_a"
-  # it need not be there before the task begins
-  gpe_dir=$gpe_jobs/$gpe_a/.gpe/tasks/$gpe_t
-  [ -d "$gpe_jobs/$gpe_a" ]
+  [ -d "$gpe_jobs/$gpe_a" ] && gpe_enter_job || return
+  gpe_link_old_files .
+  gpe_dir=./.gpe/tasks/$gpe_t # it need not be there before the task begins
+}
+# The directory may have been cleaned, and made again by somebody else. So it is entered first, and
+# looked at from within. Who may write there START has checked; only its owner can change that.
+gpe_enter_job() {
+  # shellcheck disable=SC3067  # every sh of Linux has -O
+  cd -- "$gpe_jobs/$gpe_a" 2> /dev/null && [ -O . ] && return
+  cd -- "$gpe_jobs" || cd /
+  [ "${gpe_refused:-}" = "$gpe_a" ] || printf 'the directory of job %s is not used: %s\n' "$gpe_a" \
+    "$(readlink -- "$gpe_jobs/$gpe_a") belongs to another user" >&2
+  gpe_refused=$gpe_a
+  return 1
 }
 # DIRECTORY: if an early 0.1.0 submitted its job, when .gpe/NAME was .gpe_NAME, makes links, so that
 # this version's programs use the files of that job, which runs on, and of its tasks. The job writes

@@ -104,12 +104,13 @@ gpe_open_program() { # NAME=VALUE...
   gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
   gpe_STDOUT_NAME='' gpe_STDERR_NAME='' gpe_APPEND=''
   gpe_set_values gpe_ "$@"
-  [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   # If SITE_SETUP has changed the directory, the program begins there; its files are opened in the
   # working directory all the same.
   # shellcheck disable=SC3013
   [ . -ef "${gpe_setup_mark%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
-  command cd -- "$GPE_WORKING_DIRECTORY" || exit 125
+  # shellcheck disable=SC3067  # every sh of Linux has -O
+  command cd -- "$GPE_WORKING_DIRECTORY" && [ -O . ] || exit 125
+  [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   gpe_open_files "${gpe_STDIN:-/dev/null}" "${gpe_STDOUT:-stdout}" "${gpe_STDERR:-stderr}"
   [ -z "$gpe_DIRECTORY" ] || command cd -- "$gpe_DIRECTORY" || exit 125
   [ -n "${gpe_cputime:-}" ] || return 0

@@ -5,7 +5,7 @@ gpe_submit() {
     printf '#!/bin/sh\n#@ shell = /bin/sh\n#@ notification = never\n'
     printf '#@ output = /dev/null\n#@ error = /dev/null\n'
     sed -n '2,/^[^#]/{ /^#@/p; }' "$1"
-    printf '#@ queue\nexec sh .gpe/script\n'
+    printf '#@ queue\nexec %s\n' "$(gpe_print_starter "./$1")"
   } > .gpe/loadleveler && llsubmit .gpe/loadleveler 2>&1
 }
 gpe_read_id() { sed -n 's/.* job "\([^"]*\)" has been submitted.*/\1/p'; }

@@ -1,10 +1,9 @@
 gpe_format_states() { # reads lines of bjobs, and prints those of states
-  GPE_JOBS=$gpe_jobs awk -F'|' '
-function first(file, line) { line = ""; getline line < file; close(file); return line }
-function removed(dir) {
-  dir = $1 ($2 > 0 ? "/.gpe/tasks/" $2 : "")
-  return first(ENVIRON["GPE_JOBS"] "/" dir "/.gpe/removed") != ""
+  gpe_add_left '$3 == "EXIT" { print $1 ($2 > 0 ? "[" $2 "]" : "") }' | awk -F'|' '
+function is_removed() { # or it never had a host
+  return (id, "removed") in left || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)
 }
+NF == 4 && $1 == "" { left[$2, $3] = $4 }
 NF < 6 { next }
 {
   id = $1 ($2 ~ /^[1-9][0-9]*$/ ? "[" $2 "]" : "")
@@ -26,7 +25,7 @@ NF < 6 { next }
     # its host is taken back, its cluster recalls it, its chunk has moved: LSF runs it again
     if (term ~ /^TERM_(RC_RECLAIM|MC_RECALL|OTHER)$/) { state = "PEND"; code = ""; host = "" }
     else if (!is_killed) state = state "/" term
-    else if (removed() || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)) state = state "/removed"
+    else if (is_removed()) state = state "/removed"
     else if (code > 128) more = " exit=" code
     else if (code ~ /^[1-9]/) { state = state "/exit"; more = " exit=" code }
   }

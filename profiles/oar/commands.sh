@@ -28,7 +28,7 @@ gpe_submit() { # SCRIPT WORD...
   # -d: a quote in its name ends the job, and OAR suspects the node; gpe_query knows --array here
   # shellcheck disable=SC2086
   oarsub ${array:+--array "$array"} -d / -O /dev/null -E /dev/null ${need:+-l "$need"} \
-    ${constraint:+-p "$constraint"} $words "$(gpe_print_command "$gpe_script")" 2>&1
+    ${constraint:+-p "$constraint"} $words "$(gpe_print_starter "$PWD/$gpe_script")" 2>&1
 }
 gpe_print_resources() {
   [ -z "$processes$cpus$gpus" ] || nodes=${nodes:-1}

@@ -8,11 +8,8 @@ gpe_is_limit() { # these are known to OAR only
   case $1 in WALLTIME | BESTEFFORT_KILL | FRAG_JOB_REQUEST) ;; *) return 1 ;; esac
 }
 gpe_find() {
-  gpe_ids=$(gpe_query "$(gpe_print_command .gpe/script)" -u) || return
+  gpe_ids=$(gpe_query "$(gpe_print_starter "$PWD/.gpe/script")" -u) || return
   printf '%s\n' "$gpe_ids" | head -n 1
-}
-gpe_print_command() { # SCRIPT: what OAR runs
-  printf "sh '%s'\n" "$(printf '%s\n' "$PWD/$1" | sed "s/'/'\\\\''/g")"
 }
 gpe_control() { # COMMAND ID
   gpe_job="--array $2"

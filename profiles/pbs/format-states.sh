@@ -1,7 +1,8 @@
 # ID: reads lines of gpe_qstat, and prints those of states: of the job ID, or of all. False if there
 # are none.
 gpe_format_states() {
-  GPE_JOBS=$gpe_jobs awk -F'|' -v id="$1" "$awk_units"'
+  gpe_add_left '$3 ~ /^([CFM]|unknown)$/ { print $1 }' |
+    awk -F'|' -v id="$1" "$awk_units"'
 function hosts(list, n, i, part, seen, all) {
   n = split(list, part, "+")
   for (i = 1; i <= n; i++) {
@@ -17,24 +18,19 @@ function best(told, name, t) {
     t = substr(usage, RSTART + length(name) + 1, RLENGTH - length(name) - 1)
   return t + 0 > told + 0 ? t : told
 }
-function first(file, line) { line = ""; getline line < file; close(file); return line }
-function left(name, task) { # by the job, or the task
-  task = match($1, /\[[0-9]+\]/) ? "/.gpe/tasks/" substr($1, RSTART + 1, RLENGTH - 2) : ""
-  return first(ENVIRON["GPE_JOBS"] "/" array task "/" name)
-}
+function left(name) { return files[$1, name] } # by the job, or the task
 function is_removed() { # a task that has no end of its own was removed with its array
-  return left(".gpe/removed") != "" || (left(".gpe_exit_status") == "" &&
-    first(ENVIRON["GPE_JOBS"] "/" array "/.gpe/removed") != "")
+  return left("removed") != "" || (left("code") == "" && left("array-removed") != "")
 }
 function add(name, value) { if (value != "") more = more " " name "=" value }
 function explain_end(removed) { # sets sub1 and code
   sub1 = $4
-  if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
+  if (sub1 ~ /^(dependency|deleted)$/ && left("code") != "") sub1 = ""
   removed = sub1 ~ /^(91|dependency|deleted)$/
   if (!removed && code == "" && is_removed()) sub1 = "removed"
-  else if (state == "C" && code >= 256 && left(".gpe/removed") != "") sub1 = "removed"
+  else if (state == "C" && code >= 256 && left("removed") != "") sub1 = "removed"
   else if (!removed) {
-    if (code == "") code = left(".gpe_exit_status")
+    if (code == "") code = left("code")
     if (code == "") sub1 = ""
     else if (code < 0) sub1 = code + 0
     else {
@@ -43,6 +39,7 @@ function explain_end(removed) { # sets sub1 and code
     }
   }
 }
+NF == 4 && $1 == "" { files[$2, $3] = $4 }
 NF < 10 || $1 ~ /\[\]/ { next } # an array is told by its tasks
 {
   array = $1
@@ -58,7 +55,7 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
   usage = ""
   if (state ~ /^([CFM]|unknown)$/) {
     explain_end()
-    usage = left(".gpe/usage")
+    usage = left("usage")
   } else if ($4 == "held" || ($4 == 22 && $8 == "s")) sub1 = $4
   if ($6 != "") more = more " host=" hosts($6)
   add("queue", $7)

@@ -40,7 +40,7 @@ print_left() {
 # before they began.
 print_tasks() {
   found=1
-  [ -n "$index" ] || gpe_read_array "$link/.gpe/script" || return
+  [ -n "$index" ] || { gpe_job_dir "$name" && gpe_read_array .gpe/script; } || return
   for i in ${index:-$(gpe_print_indices)}; do
     ! gpe_record "${name%%\]*}$i]${name#*\]}" || found=0
   done

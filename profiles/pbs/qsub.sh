@@ -13,17 +13,15 @@ the site) has a quote without its second one, or too many words"
   IFS=$(printf '\037')
   case $directives in *["l,$IFS"]select=*) alone= ;; esac
   # qsub gets a program, with the directives as words: above a script PBS puts a login shell, which
-  # a signal for the job would end. A job that cannot begin ends by a signal, too.
-  # shellcheck disable=SC2016
-  run='cd -- "$0" && [ -O . ] && [ ! -L "$0" ]'
-  run="$run && [ -r .gpe/script ] && exec sh .gpe/script; kill -s KILL \$\$"
+  # a signal for the job would end.
   umask=$(umask) || exit
   # -f: no process of qsub stays behind and keeps the lock. The umask is before the directives,
   # which may have another one.
   # shellcheck disable=SC2086
   exec qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null \
     ${alone:+-l} $alone ${select:+-l} $select ${place:+-l} $place \
-    ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- /bin/sh -c "$run" "$directory"
+    ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- \
+    /bin/sh -c "$gpe_starter" "${directory%/}/$script"
 }
 read_directives() { # prints the words of the job script's directives, a unit separator behind each
   sed -n '/^[^#]/q; s/^#PBS//p' "$script" | xargs -x printf '%s\037' 2> /dev/null

@@ -77,7 +77,7 @@ print_hold() {
 has_job() { # ID: is it a job, or a task of one?
   case $1 in
   *.*)
-    gpe_read_array "$gpe_jobs/${1%.*}/.gpe/script" &&
+    gpe_read_array .gpe/script &&
       gpe_print_indices | grep -qxF -e "${1#*.}"
     ;;
   *) [ -d "$gpe_dir" ] ;;

@@ -8,9 +8,10 @@ if (.errors | length) > 0 and (.job_id | not) then [.errors[].error] | join(\"; 
 else $3 end" || return 1
 }
 gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
+  script=$(gpe_print_starter "./$1")
   shift
-  body=$(jq -n --arg home "$HOME" --arg directory "$(pwd -P)" '
-{script: "#!/bin/sh\nexec sh .gpe/script\n", job: ({
+  body=$(jq -n --arg script "$script" --arg home "$HOME" --arg directory "$(pwd -P)" '
+{script: "#!/bin/sh\nexec \($script)\n", job: ({
   current_working_directory: $directory, standard_output: "/dev/null",
   environment: {HOME: $home, PATH: "/usr/local/bin:/usr/bin:/bin"}
 } + ($ARGS.positional | map(capture("^(?<key>[a-z_]+)(?<number>:?)=(?<value>.*)"))

@@ -9,8 +9,9 @@ gpe_submit() { # SCRIPT WORD...
     [ "$last" != -N ] || gpe_check_slots "$word" || return
     last=$word
   done
-  # shellcheck disable=SC2086
-  tsp $words sh "$script"
+  # the script as the last word, by which gpe_list knows the job
+  # shellcheck disable=SC2086,SC2154
+  tsp $words sh -c "$gpe_starter" "$script"
 }
 gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not be removed
   slots=$(tsp -S) || return

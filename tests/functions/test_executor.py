@@ -26,6 +26,7 @@ from osprofile.functions import results, runner
 from osprofile.functions.calls import COMMAND, DIRECTORY, VARIABLE, build_program, pack_calls, read_result
 from tests.functions.conftest import get_failure, open_executor
 from tests.hunting import rounds
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -373,7 +374,7 @@ def test_a_requeued_job(tmp_path: Path) -> None:
     }
     for run in (1, 2):
         subprocess.run([sys.executable, "-c", COMMAND], env=environment, check=True)
-        result = read_result(str(tmp_path / DIRECTORY / "result.1"))
+        result = read_result(osprofile.JobFile(str(tmp_path), f"{DIRECTORY}/result.1"))
         assert result
         assert (result.run, [outcome.kind for outcome in result.outcomes]) == (run, ["result"])
 
@@ -425,7 +426,7 @@ def test_another_cloudpickle(machine: Machine, tmp_path: Path, workers: int | No
 
 
 def test_another_machine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "read_result", lambda path: read_result(check_is_copy(machine, path)))
+    monkeypatch.setattr(results, "read_result", lambda file: read_result(check_is_copy(machine, file)))
     with open_executor(host="far", python=sys.executable) as executor:
         futures = [executor.submit(len, "x" * size) for size in (1, 100_000)]
         tasks = executor.submit_many(lambda n: sys.stdout.write("here\n") // n, range(4))
@@ -436,20 +437,74 @@ def test_another_machine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> N
     assert set((machine.root / "connections").read_text().split()) == {"far"}
 
 
-def check_is_copy(machine: Machine, path: str) -> str:
+def check_is_copy(machine: Machine, file: osprofile.JobFile) -> osprofile.JobFile:
     """Raise an error if a result is read in the directory of its job."""
-    assert not path.startswith(str(machine.root))
-    return path
+    assert not file.directory.startswith(str(machine.root))
+    return file
 
 
-def test_directories_of_others(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path)
-    assert results._is_own_directory(str(tmp_path))
-    assert not results._is_own_directory(str(tmp_path / "link"))
-    assert not results._is_own_directory(str(tmp_path / "missing"))
-    tmp_path.chmod(0o770)
-    assert not results._is_own_directory(str(tmp_path))
-    tmp_path.chmod(0o700)
+# Somebody else
+
+
+class Touch:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, int]]:
+        return os.open, (str(self.path), os.O_CREAT)
+
+
+def remake(directory: Path, *names: str, made: object) -> None:
+    """Let somebody else make a directory again, with pickles."""
+    directory.rename(directory.with_name("cleaned"))
+    for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(pickle.dumps(made))
+    for place in (directory, *directory.rglob("*")):
+        os.chown(place, 12345, -1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.parametrize("host", [None, "far"])
+def test_no_result_of_somebody_else_is_read(machine: Machine, tmp_path: Path, host: str | None) -> None:
+    options: dict[str, Any] = {"key": "k", "host": host, "python": sys.executable}
+    with open_executor(**options) as executor:
+        assert executor.submit(abs, -1).result() == 1
+    (directory,) = machine.directories
+    remake(directory, ".functions/result.1", made=Touch(tmp_path / "ran"))
+    with open_executor(**options) as executor:
+        message = str(get_failure(executor.submit(abs, -1)))
+    assert not (tmp_path / "ran").exists()
+    assert f"{directory} is not used: this directory belongs to another user" in message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_no_functions_of_somebody_else_are_run(tmp_path: Path, workers: int) -> None:
+    directory = tmp_path / "job"
+    directory.mkdir()
+    environment = {
+        **os.environ,
+        VARIABLE: build_program(None, is_local=True, workers=workers),
+        "GPE_WORKING_DIRECTORY": str(directory),
+    }
+    if workers:  # they run while it is replaced
+        process = subprocess.Popen([sys.executable, "-c", COMMAND], env=environment)
+        wait_until((directory / DIRECTORY / "inbox").exists)
+    remake(directory, f"{DIRECTORY}/inbox/1", f"{DIRECTORY}/calls", made=Touch(tmp_path / "ran"))
+    if workers:
+        (tmp_path / "cleaned" / DIRECTORY / "stop").touch()
+        with process:
+            wait_until(lambda: process.poll() is not None or (tmp_path / "ran").exists())
+            process.kill()
+    else:
+        done = subprocess.run(
+            [sys.executable, "-c", COMMAND], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.stderr == f"{directory} is not used: others can change this directory\n"
+    assert not (tmp_path / "ran").exists()
 
 
 # A program that ends, and runs again

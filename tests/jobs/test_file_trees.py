@@ -374,14 +374,14 @@ def archive_of(*members: tuple[str, bytes, str] | tuple[str, bytes], noise: byte
     return noise + f"\n{MARK}\n".encode() + data.getvalue() + MARK.encode().ljust(512)
 
 
-def receive(output: bytes, destination: Path) -> list[str]:
+def receive(output: bytes, destination: Path, *, is_single: bool = False) -> list[str]:
     """Return the names of the files that are written."""
     stdin = os.open(os.devnull, os.O_WRONLY)
     file = destination.parent / "output"
     file.write_bytes(output)
     channel = Channel(stdin, os.open(file, os.O_RDONLY))
     try:
-        files = receive_archives(channel, MARK, str(destination))
+        files = receive_archives(channel, MARK, str(destination), is_single=is_single)
     finally:
         channel.close()
     return [os.path.relpath(found.path, destination) for found in files]
@@ -405,6 +405,10 @@ def test_a_name_that_leads_out(tmp_path: Path, name: str) -> None:
         [("l", LINK, ".."), ("l/outside/evil", REG, "x")],
         [("d", DIR), ("d/l", LINK, "../.."), ("d/l/outside/evil", REG, "x")],
         [("l", LINK, "m/../../outside"), ("m", LINK, "."), ("l/evil", REG, "x")],
+        [("d", DIR), ("d/s", LINK, ".."), ("t", LINK, "d/s/../outside")],
+        [("t", LINK, "d/e/s/../../outside"), ("d/e", DIR), ("d/e/s", LINK, "../..")],
+        [("d/a/s", LINK, "../b"), ("d/b", LINK, ".."), ("t", LINK, "d/a/s/../../outside")],
+        [("t", LINK, "none/../../outside")],
         [("h", HARD, "{outside}/file"), ("h", REG, "x")],
         [("h", HARD, "../outside/file")],
         [("l", LINK, "{outside}/file"), ("l", REG, "x")],
@@ -426,6 +430,32 @@ def test_links_that_lead_out(
         for p in (tmp_path / "to").rglob("*")
     )
     assert "is not copied" in caplog.text
+
+
+def test_links_that_stay_within(tmp_path: Path) -> None:
+    targets = {
+        "a": "d/../d/e/file",
+        "d/b": "../d",
+        "d/e/c": "../../a",
+        "none": "d/none",
+        "d/e/f": "../b/e/file",
+    }
+    links = [(name, LINK, target) for name, target in targets.items()]
+    receive(archive_of(*links, ("d/e/file", REG, "x")), tmp_path / "to")
+    assert {name: str((tmp_path / "to" / name).readlink()) for name in targets} == targets
+
+
+def test_the_links_of_a_single_directory(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What is beside it is not of the archive."""
+    members = [
+        ("d/e", DIR),
+        ("d/in", LINK, "e/../e"),
+        ("d/out", LINK, "../other"),
+        ("d/e/out", LINK, "../../d"),
+    ]
+    receive(archive_of(*members), tmp_path / "to", is_single=True)
+    assert sorted(path.name for path in (tmp_path / "to").rglob("*")) == ["e", "in"]
+    assert caplog.text.count(": it is a link to ") == 2
 
 
 def test_a_link_of_this_machine_is_not_followed(tmp_path: Path) -> None:

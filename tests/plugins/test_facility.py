@@ -156,6 +156,23 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
         yield running
 
 
+def test_nothing_is_launched_that_a_person_must_confirm(tmp_path: Path) -> None:
+    """This API cannot ask one; the tools for agents can."""
+    field = '<idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>{}</idb:Value></idb:Field>'
+    template = f'<idb:Template xmlns:idb="http://gpe.intel.com/idb">{field}</idb:Template></osp:Profile>'
+    profile = tmp_path / "profiles" / "here" / "profile.xml"
+    profile.parent.mkdir(parents=True)
+    text = ROOTED.format(root=tmp_path / "work")
+    profile.write_text(text.replace("</osp:Profile>", template.format("yes")))
+    with run_daemon(tmp_path, CONFIG.format(profiles=tmp_path / "profiles")) as daemon:
+        for method, path in (("POST", "/compute/job/here"), ("DELETE", "/compute/cancel/here/1-2-34567890")):
+            body = {"json": {"executable": "true"}} if method == "POST" else {}
+            refused = daemon.ask(method, path, status=403, **body)
+            assert "a person must confirm jobs of this resource" in refused["detail"]
+            assert "osprofile-mcp" in refused["detail"]
+        assert daemon.ask("POST", "/compute/status/here", json={}, params={"historical": True}) == []
+
+
 # The published clients
 
 

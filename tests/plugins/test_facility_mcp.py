@@ -201,4 +201,31 @@ def test_a_person_confirms(home: Path, mode: str) -> None:
 
     asyncio.run(test())
     assert len(asked) == 3
-    assert '"n1"' in asked[0]
+    assert asked[0] == 'submit, on here:\n{\n "executable": "true",\n "name": "n1"\n}'
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_person_sees_the_program_and_the_whole_job(home: Path, mode: str) -> None:
+    profile = home / "profiles" / "here" / "profile.xml"
+    profile.write_text(profile.read_text().replace("</osp:Profile>", CONFIRM))
+    asked: list[str] = []
+
+    async def answer(_context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"confirm": True})
+
+    async def test() -> None:
+        async with start(home, mode, answer) as client:
+            job: dict[str, Any] = {"arguments": ["x" * 4000], "environment": {"A": "1"}, "executable": "echo"}
+            refused = await refusal(client, "submit", **job)
+            assert (refused["status"], asked) == (413, [])
+            assert "it is too long to be shown" in refused["detail"]
+            assert (await call(client, "list", historical=True))["jobs"] == []
+            await wait(client, (await call(client, "submit", **{**job, "arguments": ["x" * 3000]}))["id"])
+
+    asyncio.run(test())
+    assert len(asked) == 1
+    lines = asked[0].splitlines()
+    assert lines[2] == ' "executable": "echo",'
+    assert f'  "{"x" * 3000}"' in lines
+    assert lines[-1] == "}"

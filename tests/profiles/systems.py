@@ -367,9 +367,6 @@ class Htcondor(StandIn):
         "dependency": "HTCondor has DAGs for that, not options",
     }
 
-    def get_command(self, job: Job, index: str) -> list[str]:  # noqa: ARG002
-        return ["sh", ".gpe/script"]
-
 
 class At(StandIn):
     profile = "at"

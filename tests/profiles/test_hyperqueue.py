@@ -26,13 +26,15 @@ def hq(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
 def test_fields_and_refusals(hq: Target) -> None:
     fields = {"PROCESSES": "4", "CPUS": "2", "MEMORY": "500", "GPUS": "1", "WALLTIME": "90", "PRIORITY": "-5"}
     job = hq.start(**fields, JOB_NAME="n")
-    request = (hq.path[0] / "requests").read_text().split()
+    options, _, command = (hq.path[0] / "requests").read_text().partition(" -- ")
+    request = options.split()
     assert request[1:7] == [
         "submit", "--directives=off", "--cwd=/", "--stdout=none", "--stderr=none", "--cpus=8",
     ]  # fmt: skip
-    assert sorted(request[7:-3]) == [
+    assert sorted(request[7:]) == [
         "--name=n", "--priority=-5", "--resource=gpus/nvidia=1", "--resource=mem=500", "--time-limit=90s",
     ]  # fmt: skip
-    assert request[-3:] == ["--", "sh", f"{job.directory}/.gpe/script"]
+    assert command.startswith("sh -c sh -c '")
+    assert command.endswith(f" '{job.directory}/.gpe/script'\n")
     (hq.path[0] / "refuse").write_text("error: unexpected argument\n")
     assert "unexpected argument" in hq.fails("START")

@@ -174,7 +174,7 @@ def test_directives_become_words_of_qsub(pbs: Target, server: Server) -> None:
         ARGUMENTS=quoted("a\n #PBS -q x"),
     )
     assert job.id == "1.pbs0"
-    assert server.args(job)[-1] == str(job.directory)
+    assert server.args(job)[-1] == f"{job.directory}/.gpe/script"
     assert server.options(job) == [
         *("-N", "n", "-q", "q@s", "-A", "p"),
         *("-l", "walltime=01:02:05", "-l", "cput=00:01:00"),

@@ -66,15 +66,15 @@ def records(tmp_path: Path, shell: str) -> Records:
     return Records(tmp_path, shell)
 
 
-FIND = 'gpe_job_dir "$1" && printf "%s" "$gpe_dir"'
+FIND = 'gpe_job_dir "$1" && printf "%s %s" "$(pwd -P)" "$gpe_dir"'
 
 
 @pytest.mark.parametrize(("array", "task"), ARRAYS.items())
 def test_the_directory_of_a_task_is_in_that_of_its_array(records: Records, array: str, task: str) -> None:
     assert records.run(FIND, task) == (1, "")
     records.make(array)
-    assert records.run(FIND, array) == (0, f"jobs/x/{array}")
-    assert records.run(FIND, task) == (0, f"jobs/x/{array}/.gpe/tasks/7")
+    assert records.run(FIND, array) == (0, f"of {array} .")
+    assert records.run(FIND, task) == (0, f"of {array} ./.gpe/tasks/7")
 
 
 @pytest.mark.parametrize("job_id", JOBS)
@@ -83,7 +83,7 @@ def test_an_id_that_only_looks_like_a_task_is_a_job(records: Records, job_id: st
     records.make("1")
     assert records.run(FIND, job_id) == (1, "")
     records.make(job_id)
-    assert records.run(FIND, job_id) == (0, f"jobs/x/{job_id}")
+    assert records.run(FIND, job_id) == (0, f"of {job_id} .")
 
 
 @pytest.mark.parametrize(("array", "task"), ARRAYS.items())

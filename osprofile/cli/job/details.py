@@ -32,6 +32,7 @@ from osprofile.errors import (
 from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.diagnosis import Diagnosis, diagnose
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.profiles import format_energy, tells_energy
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
@@ -197,15 +198,15 @@ async def _print_script(session: CommandSession, word: str) -> None:
         common.print_result(record.script or "")
         return
     job = session.find_job(word)
-    path = os.path.join(await job.target.find_job_directory(job.job_id), _SCRIPT_FILE)
-    part = await job.target.files.read_file_part(path)
+    file = JobFile(await job.target.find_job_directory(job.job_id), _SCRIPT_FILE)
+    part = await job.target.files.read_file_part(file)
     if part is None:
-        message = f"the script of job {quote_name(job.job_id)}, {path}, is not there"
+        message = f"the script of job {quote_name(job.job_id)}, {file.path}, is not there"
         raise TargetError(message, hint="it was deleted")
     while part is not None and part.data:
         sys.stdout.buffer.write(part.data)
         sys.stdout.buffer.flush()
-        part = await job.target.files.read_file_part(path, part.position)
+        part = await job.target.files.read_file_part(file, part.position)
 
 
 # What is known

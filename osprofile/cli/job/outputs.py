@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.file_transfer import FilePart, FilePosition
+    from osprofile.jobs.job_directory import JobFile
     from osprofile.jobs.state import JobStatus
 
 MAX_FOLLOWED: Final = 100
@@ -42,13 +43,13 @@ class _Source:
 
     job: JobReference
     stream: str
-    path: str
+    file: JobFile
     is_part: bool
 
     async def read_part(self, position: FilePosition | None, last_lines: int | None) -> FilePart | None:
         """Return what the file has behind a position; None if it is missing."""
         try:
-            return await self.job.target.files.read_file_part(self.path, position, last_lines=last_lines)
+            return await self.job.target.files.read_file_part(self.file, position, last_lines=last_lines)
         except ScriptFailedError as error:
             if "No such file or directory" in error.output:
                 error.hint = "the job's directory was deleted or moved, or another machine has it"
@@ -132,8 +133,8 @@ async def _point_to_errors(session: CommandSession, source: _Source) -> None:
         status = await job.target.status(job.job_id)
         if not status.state.is_terminal or status.exit_code == 0:
             return
-        path = job.target.find_output_file(job.job_id, "stderr")
-        part = await job.target.files.read_file_part(path, last_lines=1)
+        file = job.target.find_output_file(job.job_id, "stderr")
+        part = await job.target.files.read_file_part(file, last_lines=1)
         if part is not None and part.data:
             command = shlex.join(
                 ["incarnate", "job", "output", *session.location_options, "--error", job.job_id]
@@ -196,7 +197,7 @@ async def _explain_missing_file(source: _Source) -> OSProfileError:
     if not status.state.is_terminal:
         hint = "incarnate job output -f waits for it"
         return TargetError(f"{_describe_waiting(job, status)}: it has no {stream} yet", hint=hint)
-    message = f"job {name} has ended, and its {stream} {source.path} is not there"
+    message = f"job {name} has ended, and its {stream} {source.file.path} is not there"
     return TargetError(message, hint="it ended before it began, or the file was deleted")
 
 
@@ -251,7 +252,7 @@ class _Follower:
             if self._position is None or is_last:
                 raise
             if not self._is_disconnected:
-                _print_note(f"{self._source.path} is not read; trying again: {error.message}")
+                _print_note(f"{self._source.file.path} is not read; trying again: {error.message}")
             self._is_disconnected, self._interval = True, _MAX_READ_INTERVAL
             return 0
         self._is_disconnected = False

@@ -21,6 +21,7 @@ from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.removal import JobRemover
 from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.client import JobClient
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.state import JobState
@@ -154,22 +155,22 @@ class BatchSystem:
         elif job_id not in self._is_clients_hold:
             self._is_clients_hold[job_id] = False
             with contextlib.suppress(OSProfileError):  # it has no directory of ours
-                path = await self._locate_hold_mark(job_id)
-                self._is_clients_hold[job_id] = await self.target.files.has_program(path)
+                mark = await self._locate_hold_mark(job_id)
+                self._is_clients_hold[job_id] = await self.target.files.has_program(mark.path)
         return self._is_clients_hold.get(job_id, False)
 
     async def _mark_hold(self, native_id: str, *, is_held: bool) -> None:
         try:
-            path = await self._locate_hold_mark(native_id)
+            mark = await self._locate_hold_mark(native_id)
             if is_held:
-                await self.target.files.upload_file(io.BytesIO(), path)
+                await self.target.files.upload_file(io.BytesIO(), mark)
             else:
-                await self.target.files.delete_path(path)
+                await self.target.files.delete_path(mark.path)
         except OSProfileError as error:
             log.warning("whose hold of job %s it is cannot be noted: %s", native_id, error)
 
-    async def _locate_hold_mark(self, native_id: str) -> str:
-        return f"{await self.target.find_job_directory(native_id)}/{_HOLD_MARK}"
+    async def _locate_hold_mark(self, native_id: str) -> JobFile:
+        return JobFile(await self.target.find_job_directory(native_id), _HOLD_MARK)
 
     async def _has_job_ended(self, native_id: str) -> bool:
         status = await self.get_job_status(native_id, 0.0)

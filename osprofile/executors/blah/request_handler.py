@@ -43,6 +43,7 @@ from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError, JobIdError
 from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import NewFile
@@ -247,10 +248,10 @@ class RequestHandler:
         if status is None or status.state.is_terminal:
             return _refuse_action(job_id, system, number)
         data = _read_proxy_file(request.arguments[1])
-        path = f"{await system.target.find_job_directory(job_id.native_id)}/{PROXY_FILE_NAME}"
-        if not await system.target.files.has_program(path):
+        directory = await system.target.find_job_directory(job_id.native_id)
+        if not await system.target.files.has_program(f"{directory}/{PROXY_FILE_NAME}"):
             return Result(1, f"Job {job_id} was submitted without a proxy")
-        await system.target.files.upload_file(io.BytesIO(data), path)
+        await system.target.files.upload_file(io.BytesIO(data), JobFile(directory, PROXY_FILE_NAME))
         return Result(0, "Proxy renewed")
 
     # The proxy cache

@@ -459,6 +459,7 @@ def _add_compute(app: fastapi.FastAPI, facility: Facility) -> None:
         user: User, resource_id: ResourceId, job_spec: models.JobSpec, key: IdempotencyKey = None
     ) -> Any:
         resource = user.get_resource(resource_id)
+        resource.require_no_confirmation()
         spec = job_spec.model_dump(exclude_unset=True)
         return JsonResponse(await resource.launch_job(spec, check_key(key, "Idempotency-Key")))
 
@@ -502,7 +503,9 @@ def _add_compute(app: fastapi.FastAPI, facility: Facility) -> None:
 
     @_route(app, "DELETE", "/compute/cancel/{resource_id}/{job_id}", "cancelJob", None, status=204)
     async def cancel_job(user: User, resource_id: ResourceId, job_id: str) -> Any:
-        await user.get_resource(resource_id).cancel_job(job_id)
+        resource = user.get_resource(resource_id)
+        resource.require_no_confirmation()
+        await resource.cancel_job(job_id)
         return Response(status_code=204)
 
 

@@ -35,7 +35,7 @@ from osprofile.executors.facility.problems import (
 )
 from osprofile.jobs.diagnosis import Remedies, diagnose
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
-from osprofile.jobs.profiles import list_settable_fields
+from osprofile.jobs.profiles import list_settable_fields, needs_confirmation
 from osprofile.jobs.request import build_request, list_differences
 from osprofile.jobs.state import JobState
 
@@ -141,6 +141,17 @@ class Resource:
 
     # Jobs
 
+    def require_no_confirmation(self) -> None:
+        """Raise `ProblemError` if a person must confirm what is launched and canceled: the API has nobody to ask."""
+        if needs_confirmation(self.target.profile):
+            message = (
+                "a person must confirm jobs of this resource (SITE_CONFIRM), and this API cannot ask one"
+            )
+            hint = (
+                "use the tools for agents (osprofile-mcp, or /mcp) with a client that asks, or incarnate job"
+            )
+            raise ProblemError("forbidden", message, hint=hint)
+
     async def launch_job(self, spec: Mapping[str, Any], idempotency_key: str | None) -> dict[str, Any]:
         """Submit a job, and return it; with a key that was used before, return the job of that key.
 
@@ -240,8 +251,8 @@ class Resource:
         """Return the last lines of a job's file `stdout` or `stderr`; empty if it has not begun. Raises `ProblemError`."""
         await self._find_job(job_id)
         try:
-            path = self.target.find_output_file(job_id, stream)
-            part = await self.target.files.read_file_part(path, last_lines=lines)
+            file = self.target.find_output_file(job_id, stream)
+            part = await self.target.files.read_file_part(file, last_lines=lines)
         except OSProfileError as error:
             raise build_problem(error) from None
         return "" if part is None else part.data[-MAX_OUTPUT_SIZE:].decode("utf-8", "replace")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.facility")
 _CONFIRMATION: Final = "confirm"
 _MAX_SHOWN: Final = 4000
+"""Characters of a call that a person is shown: nobody confirms what is cut."""
+_SHOWN_FIRST: Final = ("executable", "arguments")
 INSTRUCTIONS: Final = (
     "Jobs on a batch system. A refusal says which member was refused, and its limit: correct it, and call the tool again. "
     "A job continues when this conversation ends: ask for its status later."
@@ -100,10 +102,16 @@ async def _confirm(
 
     Raises `ProblemError` if it is not confirmed.
     """
-    shown = json.dumps(params.arguments, indent=1, sort_keys=True)
+    arguments = params.arguments or {}
+    names = sorted(arguments, key=lambda name: (name not in _SHOWN_FIRST, name != "executable", name))
+    shown = json.dumps({name: arguments[name] for name in names}, indent=1)
+    if len(shown) > _MAX_SHOWN:
+        message = f"a person must confirm this, and it is too long to be shown: {len(shown)} characters of at most {_MAX_SHOWN}"
+        hint = "put long arguments, variables or scripts into a file, and name the file"
+        raise ProblemError("too-large", message, hint=hint)
     state = hashlib.sha256(f"{params.name}\n{shown}".encode()).hexdigest()
     question = types.ElicitRequestFormParams(
-        message=f"{params.name}, on {resource_id}:\n{shown[:_MAX_SHOWN]}",
+        message=f"{params.name}, on {resource_id}:\n{shown}",
         requested_schema={
             "type": "object",
             "properties": {_CONFIRMATION: {"type": "boolean", "title": "Do this?"}},

@@ -23,6 +23,7 @@ from osprofile.errors import (
 )
 from osprofile.executors.failures import format_error, make_refusal
 from osprofile.executors.ninfg.attributes import attributes_for_field, auth_number_path, staged_path
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
@@ -136,7 +137,7 @@ class JobTarget:
         async with self._fetch_slots:
             with open_output_file(local_path) as local_file:
                 try:
-                    await self.system.files.download_file(f"{directory}/{name}", local_file.fileno())
+                    await self.system.files.download_file(JobFile(directory, name), local_file.fileno())
                 except ScriptFailedError:
                     if await self._has_file(directory, name):
                         raise

@@ -12,13 +12,13 @@ import codecs
 import hashlib
 import logging
 import os
-import posixpath
 import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptTimeoutError
+from osprofile.jobs.job_directory import JobFile
 
 if TYPE_CHECKING:
     from _hashlib import HASH
@@ -46,7 +46,7 @@ class _OutputFile:
     """
 
     stream: str
-    path: str
+    source: JobFile
     offset: int = 0
     sent_hash: HASH = field(default_factory=hashlib.sha256)
     is_finished: bool = False
@@ -88,7 +88,7 @@ class OutputFollower:
         An empty path is ignored. If both are the same, the file is the standard output.
         """
         paths = {"stdout": stdout, "stderr": "" if stderr == stdout else stderr}
-        files = [_OutputFile(s, posixpath.join(directory, path)) for s, path in paths.items() if path]
+        files = [_OutputFile(s, JobFile(directory, path)) for s, path in paths.items() if path]
         if files:
             self._jobs[job_id] = _FollowedJob(directory, files)
 
@@ -129,13 +129,13 @@ class OutputFollower:
                 more = await self._read_file(job_id, file, has_ended=has_ended) or more
         if has_ended and not more and all(file.is_finished for file in followed.files):
             self._jobs.pop(job_id, None)
-            complete = [file.path for file in followed.files if file.is_complete]
+            complete = [file.source.path for file in followed.files if file.is_complete]
             self._on_finished(job_id, followed.directory, complete)
         return more
 
     async def _read_file(self, job_id: str, file: _OutputFile, *, has_ended: bool) -> bool:
         try:
-            data = await self._read_part(file.path, file.offset, READ_SIZE)
+            data = await self._read_part(file.source, file.offset, READ_SIZE)
         except OSProfileError as error:  # usually it does not exist yet
             log.debug("job %s: %s", job_id, error)
             file.is_finished = has_ended or isinstance(error, ScriptTimeoutError)
@@ -143,7 +143,7 @@ class OutputFollower:
         is_last = has_ended and len(data) < READ_SIZE
         text, used = _decode_part(data, final=is_last)
         if file.offset + used >= MAX_OUTPUT_SIZE:
-            text += f"\n[what follows is in {file.path} only]\n"
+            text += f"\n[what follows is in {file.source.path} only]\n"
         if text and not await self._send_output(job_id, file.stream, text):
             return False
         was_read_at_once = file.offset == 0
@@ -156,17 +156,17 @@ class OutputFollower:
     async def _is_unchanged(self, file: _OutputFile) -> bool:
         """Return whether a file still begins with what was sent: its job may have rewritten it."""
         try:
-            data = await self._read_part(file.path, 0, file.offset + 1)
+            data = await self._read_part(file.source, 0, file.offset + 1)
         except OSProfileError as error:
             log.debug("%s", error)
             return False
         return hashlib.sha256(data).digest() == file.sent_hash.digest()
 
-    async def _read_part(self, path: str, begin: int, count: int) -> bytes:
-        with tempfile.TemporaryFile() as file:
-            await self._target.files.download_file(path, file.fileno(), begin, count)
-            file.seek(0, os.SEEK_SET)
-            return file.read()
+    async def _read_part(self, file: JobFile, begin: int, count: int) -> bytes:
+        with tempfile.TemporaryFile() as copy:
+            await self._target.files.download_file(file, copy.fileno(), begin, count)
+            copy.seek(0, os.SEEK_SET)
+            return copy.read()
 
 
 def _decode_part(data: bytes, *, final: bool) -> tuple[str, int]:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Answers as Cobalt's commands do by their source. The file jobs beside it has a job on each line: ID|STATE|COMMAND
+# Answers as Cobalt's commands do by their source. The file jobs beside it has a job on each line: ID|STATE|ARGS
 here=$(cd "$(dirname "$0")" && pwd) && PATH=${PATH#"$here":}
 [ ! -e "$here/away" ] || { echo 'component error: Failed to connect to queue-manager: lookup' >&2; exit 1; }
 change() { # STATES NEW ID: the commands fail by words only
@@ -8,18 +8,22 @@ change() { # STATES NEW ID: the commands fail by words only
 }
 case ${0##*/} in
 qsub)
-  [ -x "$1" ] || { echo "command $PWD/$1 is not executable" >&2; exit 1; }
-  options=$(sed -n '2,/^[^#]/s/^#COBALT //p' "$1")
-  case " $(echo $options) " in *' -n '[0-9]*' -t '[0-9]*) ;; *) echo "'time' not provided" >&2; exit 1 ;; esac
+  options=
+  while case $1 in -*) ;; *) false ;; esac; do options="$options $1 $2"; shift 2; done # each has a value
+  [ -x "$1" ] || { echo "command $1 is not executable" >&2; exit 1; }
+  case "$options " in *' -n '[0-9]*' -t '[0-9]*) ;; *) echo "'time' not provided" >&2; exit 1 ;; esac
   id=$(($(wc -l < "$here/jobs") + 101))
-  echo "$id|queued|$(pwd -P)/$1" >> "$here/jobs"
+  printf '%s\n' "$3" > "$here/script.$id"
+  shift
+  printf '%s|queued|%s\n' "$id" "$*" >> "$here/jobs"
   echo "Jobid: $id" > .gpe/cobalt.log
   echo "$id" ;;
 qstat)
   [ "$1 $3" = '--header -u' ] || exit 2
-  awk -F '|' -v what="$2" '
+  awk -v what="$2" '
   BEGIN { print "JobID  " substr(what, 7) "       "; print "=====================" }
-  $2 != "ended" { printf "%-5s  %-20s  \n", $1, what == "JobID:State" ? $2 : $3 }' "$here/jobs" ;;
+  { split($0, part, "|"); id = part[1]; args = $0; sub(/^[^|]*[|][^|]*[|]/, "", args) }
+  part[2] != "ended" { printf "%-5s  %-20s  \n", id, what == "JobID:State" ? part[2] : args }' "$here/jobs" ;;
 qdel)
   change '[a-z_]*' ended "$1"
   printf '      Deleted Jobs\nJobID  User\n===========\n%s    alice\n' "$1" ;;

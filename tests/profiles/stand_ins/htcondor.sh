@@ -26,6 +26,7 @@ condor_submit)
   [ ! -e refuse ] || { cat refuse >&2; exit 1; }
   cluster=$(($(cut -d '|' -f 1 jobs | sort -un | wc -l) + 1)) proc=0
   cp "$OLDPWD/$2" "description.$cluster"
+  sed -n "s/^arguments = \"-c '\(.*\)'\"\$/\1/p" "$OLDPWD/$2" | sed "s/''/'/g; s/\"\"/\"/g; s/\$(DOLLAR)/\$/g" > "script.$cluster"
   for index in $(sed -n 's/^queue gpe_index in (\(.*\))$/\1/p; s/^queue$/undefined/p' "$OLDPWD/$2"); do
     echo "$cluster|$proc|$index|1|undefined|undefined|$directory|undefined|undefined|undefined|undefined" >> jobs
     proc=$((proc + 1))

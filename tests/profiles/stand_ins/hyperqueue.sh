@@ -6,7 +6,9 @@ case "$1 $2 $3" in
 '--output-mode=quiet submit '*)
   [ ! -e refuse ] || { cat refuse >&2; exit 1; }
   id=$(($(wc -l < jobs) + 1))
-  echo "$id waiting" >> jobs && echo "$*" >> requests && echo "$id" ;;
+  echo "$id waiting" >> jobs && echo "$*" >> requests
+  while [ "$1" != -- ]; do shift; done
+  [ "$2 $3" = 'sh -c' ] && printf '%s\n' "$4" > "script.$id" && echo "$id" ;;
 '--output-mode=json job list')
   awk 'BEGIN { print "["; split("canceled failed finished running waiting", states) }
   {

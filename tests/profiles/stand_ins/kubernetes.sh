@@ -16,6 +16,7 @@ case "$1 $2" in
   printf '%s\n' "$body" >> "$here/requests"
   state=$(printf '%s\n' "$body" | jq -r 'if .spec.suspend then "Suspended" else "Pending" end')
   printf '%s|%s|0|%s\n' "$id" "$state" "$(printf '%s\n' "$body" | jq -r .metadata.annotations.directory)" >> "$here/jobs"
+  printf '%s\n' "$body" | jq -r '.spec.template.spec.containers[0].command[2]' > "$here/script.$id"
   printf %s "$id" ;;
 'get jobs,pods')
   jq -R -s --arg user "$(id -un)" '

@@ -1,0 +1,89 @@
+"""The working directory of a job: it is used only while it is its user's own.
+
+While a job waits, or after it has ended, its directory may be cleaned, as those below /var/tmp are, and made again by
+somebody else. So it is entered first, and looked at from within; then nobody can put another one in its place.
+`gpe_job_dir` of profiles/linux is the same for the programs on the target system.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import IO, Final, NamedTuple, final
+
+from osprofile.text import quote_shell_word
+
+UNSAFE_DIRECTORY_STATUS: Final = 73
+"""The exit status of a script that does not use a job's directory; START and FIND_JOB have the same."""
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@final
+class JobFile(NamedTuple):
+    """A file of a job. It is used only while the job's directory is its user's alone."""
+
+    directory: str
+    """The job's working directory, an absolute path."""
+    name: str
+    """The path of the file there; an absolute path is that of a file elsewhere."""
+
+    @property
+    def path(self) -> str:
+        """Its path."""
+        return os.path.join(self.directory, self.name)
+
+    def open(self) -> IO[bytes]:
+        """Open it on this machine, to read. Raises `OSError`, also if others could have put files into the directory."""
+        directory = _open_directory(self.directory)
+        try:
+            return os.fdopen(os.open(self.name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=directory), "rb")
+        finally:
+            os.close(directory)
+
+    def is_here(self) -> bool:
+        """Return whether its directory is on this machine, and nobody else can have put files into it."""
+        try:
+            os.close(_open_directory(self.directory))
+        except OSError:
+            return False
+        return True
+
+
+def _open_directory(path: str) -> int:
+    """Return the descriptor of a directory that is this process's user's alone. Raises `OSError`."""
+    directory = os.open(path.rstrip("/") or "/", _OPEN_FLAGS)
+    status = os.fstat(directory)
+    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        os.close(directory)
+        raise PermissionError(None, "it is not its user's alone", path)
+    return directory
+
+
+def build_entering_commands(directory: str) -> str:
+    """Return the commands that enter a job's directory, or end with what is wrong with it; exit status 73: it is not used."""
+    return f"d={quote_shell_word(directory.rstrip('/') or '/')}\n{_ENTER}"
+
+
+def locate(file: str | JobFile) -> tuple[str, str]:
+    """Return the commands to be run before a file is used, and its path then."""
+    if isinstance(file, str):
+        return "", file
+    if file.name.startswith("/"):
+        return "", file.name
+    return build_entering_commands(file.directory), f"./{file.name}"
+
+
+_ENTER = """\
+w=
+if cd -- "$d" 2> /dev/null; then
+  case $(LC_ALL=C ls -ldn .) in d????-??-?*) ;; *) w='can be changed by others' ;; esac
+  [ -O . ] || w='belongs to another user'
+  [ ! -L "$d" ] || w='is a link'
+elif [ -d "$d" ]; then
+  w='cannot be entered'
+else
+  LC_ALL=C ls -d -- "$d/" > /dev/null || exit
+fi
+[ -z "$w" ] || { printf '%s is not used: this directory %s\\n' "$d" "$w" >&2; exit 73; }
+"""
+"""Enters $d."""
