@@ -8,7 +8,7 @@ gpe_submit() { # SCRIPT WORD...
     esac
   done
   # shellcheck disable=SC2086
-  printf '%s\n' "$command" | LC_ALL=C at -M $words $time 2>&1
+  printf '%s\n' "$command" | at -M $words $time 2>&1
 }
 gpe_read_id() { sed -n 's/^job \([1-9][0-9]*\) at .*/\1/p'; }
 gpe_print_command() { # SCRIPT: what the job is, in a session of its own
@@ -16,7 +16,7 @@ gpe_print_command() { # SCRIPT: what the job is, in a session of its own
 }
 gpe_list() { # the last columns are the queue, = for a job that runs, and the user: root sees all
   # It fails if a job ends while it reads.
-  gpe_text=$(LC_ALL=C atq 2> /dev/null) || gpe_text=$(LC_ALL=C atq) || return
+  gpe_text=$(atq 2> /dev/null) || gpe_text=$(atq) || return
   printf '%s\n' "$gpe_text" | USER=$(id -un) awk '
 $NF == ENVIRON["USER"] { print $1, $(NF - 1) == "=" ? "running" : "waiting" }'
 }

@@ -32,8 +32,11 @@ $ended"
 # knows best that a limit ended the job; the job itself may have ended by any signal, or by none.
 print_state() {
   word=${line#* }
-  if is_live || { [ -n "$line" ] && gpe_is_limit "${word%%[ /]*}"; }; then
+  if is_live; then
     printf '%s\n' "$line"
+  elif [ -n "$line" ] && gpe_is_limit "${word%%[ /]*}"; then
+    gpe_is_removal "${word%%[ /]*}" && gpe_ended_itself "$1" && gpe_record "$1" ||
+      printf '%s\n' "$line"
   elif ! gpe_record "$1"; then
     [ -n "$line" ] && gpe_explain "$line"
   fi

@@ -1,6 +1,6 @@
 read_jobs() { # sets jobs to the lines of gpe_list that begin with an id
   jobs=$(gpe_list) || return
-  jobs=$(printf '%s\n' "$jobs" | LC_ALL=C grep -E -e "^($id_pattern) +[^ ]") || :
+  jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
 }
 is_live() { # is the job of the line one that has not ended?
   [ -n "$line" ] || return

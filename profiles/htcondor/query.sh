@@ -30,6 +30,7 @@ $1 ~ /^[0-9]+$/ {
 }'
 }
 gpe_has_ended() { case $1 in Completed | Removed | PeriodicRemove) ;; *) return 1 ;; esac }
+gpe_is_removal() { [ "$1" = Removed ]; }
 gpe_is_limit() { [ "$1" = PeriodicRemove ] || [ "$1" = Removed ]; }
 gpe_explain() { printf '%s\n' "$1"; } # a job that was killed leaves nothing here
 gpe_find() {

@@ -29,6 +29,7 @@ $2 ~ /^(running|waiting|failed|canceled|finished)$/ && $3 ~ /^[0-9]+$/ { n[$2] =
 }'
 }
 gpe_has_ended() { case $1 in finished | failed | canceled) ;; *) return 1 ;; esac }
+gpe_is_removal() { [ "$1" = canceled ]; }
 gpe_is_limit() { [ "$1" = canceled ]; }
 gpe_own_id() { printf '%s\n' "$HQ_JOB_ID"; }
 gpe_cancel() { hq job cancel "$1"; }

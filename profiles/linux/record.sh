@@ -1,4 +1,5 @@
-# ID: prints how the job ended, from the files in its working directory; false if there are none.
+# ID: prints how the job ended, from the files in its working directory; false if there are none. A
+# removal is only asked for: it is the end of a job that left no other one.
 gpe_record() {
   gpe_job_dir "$1" || return
   gpe_from=$gpe_dir gpe_array_dir=${gpe_dir%/.gpe/tasks/*}
@@ -6,13 +7,13 @@ gpe_record() {
   # a task without an end of its own was removed with its array
   [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] ||
     [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_array_dir
-  if [ -e "$gpe_from/.gpe/removed" ]; then
+  if [ -e "$gpe_dir/.gpe/limit" ]; then
+    read -r gpe_why < "$gpe_dir/.gpe/limit"
+    printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
+  elif [ -e "$gpe_from/.gpe/removed" ] && ! gpe_ended_itself "$1"; then
     read -r gpe_why < "$gpe_from/.gpe/removed"
     [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
     printf '%s removed%s\n' "$1" "$gpe_used"
-  elif [ -e "$gpe_dir/.gpe/limit" ]; then
-    read -r gpe_why < "$gpe_dir/.gpe/limit"
-    printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
   elif [ -e "$gpe_dir/.gpe/failure" ] && [ -e "$gpe_dir/.gpe_exit_status" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/failure"
     printf '%s exited/setup exit=137%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
@@ -21,6 +22,12 @@ gpe_record() {
   else
     return 1
   fi
+}
+# ID: has it left an exit status that is not of a removal's signals, TERM and KILL?
+gpe_ended_itself() {
+  gpe_job_dir "$1" && [ -e "$gpe_dir/.gpe_exit_status" ] &&
+    read -r gpe_code < "$gpe_dir/.gpe_exit_status" || return
+  case $gpe_code in 137 | 143) return 1 ;; esac
 }
 gpe_read_usage() { # sets gpe_used to words about the machine and the times that the job has left
   gpe_used='' gpe_why=''

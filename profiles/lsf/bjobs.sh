@@ -22,7 +22,7 @@ END { exit !found }' && return
 ask_bjobs() { # FIELDS [ID...]: sets gpe_text to what bjobs prints, gpe_rc to its exit status
   gpe_o="$1 delimiter='|'"
   shift
-  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "$gpe_o" "$@" 2>&1)
+  gpe_text=$(bjobs -a -noheader -o "$gpe_o" "$@" 2>&1)
   gpe_rc=$?
 }
 is_not_found() { # WORDS: does LSF say that it does not know the jobs?

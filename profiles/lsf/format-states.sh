@@ -1,3 +1,6 @@
+explain_states() { # LINES of states
+  gpe_explain "$1" 'EXIT/TERM_OWNER|EXIT/TERM_ADMIN|EXIT/TERM_FORCE_OWNER|EXIT/TERM_FORCE_ADMIN'
+}
 gpe_format_states() { # reads lines of bjobs, and prints those of states
   GPE_JOBS=$gpe_jobs awk -F'|' '
 function first(file, line) { line = ""; getline line < file; close(file); return line }
@@ -26,7 +29,8 @@ NF < 6 { next }
     # its host is taken back, its cluster recalls it, its chunk has moved: LSF runs it again
     if (term ~ /^TERM_(RC_RECLAIM|MC_RECALL|OTHER)$/) { state = "PEND"; code = ""; host = "" }
     else if (!is_killed) state = state "/" term
-    else if (removed() || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)) state = state "/removed"
+    else if (removed() && code ~ /^(-|0|130|137|143)?$/) state = state "/removed"
+    else if (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/) state = state "/removed"
     else if (code > 128) more = " exit=" code
     else if (code ~ /^[1-9]/) { state = state "/exit"; more = " exit=" code }
   }

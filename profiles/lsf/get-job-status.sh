@@ -15,7 +15,7 @@ main() { # PROFILE [IDS]
     fi
   fi
   if [ "$#" -eq 0 ]; then
-    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
+    explain_states "$(printf '%s\n' "$jobs" | gpe_format_states)"
     exit
   fi
   states=$(for id in "$@"; do print_states; done)

@@ -2,7 +2,7 @@ print_states() { # of the job id, of an array of its tasks; nothing if nobody kn
   states=$(printf '%s\n' "$jobs" |
     awk -F'|' -v id="$id" '$1 == id || $1 "[" $2 "]" == id' | gpe_format_states)
   if [ -n "$states" ]; then
-    gpe_explain "$states"
+    explain_states "$states"
     return
   fi
   print_tasks && return
@@ -24,7 +24,7 @@ print_history() {
   history=$(gpe_bhist "$id") || return
   history=$(printf '%s\n' "$history" | gpe_format_states)
   case $record:$history in
-  :* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) gpe_explain "$history" ;;
+  :* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) explain_states "$history" ;;
   *) return 1 ;;
   esac
 }

@@ -4,6 +4,7 @@ gpe_list_ended() { # ID...: OAR forgets no job
   [ -z "$gpe_ids" ] || gpe_query state --sql "array_id IN ($(echo "$gpe_ids" | paste -s -d , -))"
 }
 gpe_has_ended() { [ "$1" = Terminated ] || [ "$1" = Error ] || gpe_is_limit "$1"; }
+gpe_is_removal() { [ "$1" = FRAG_JOB_REQUEST ]; }
 gpe_is_limit() { # these are known to OAR only
   case $1 in WALLTIME | BESTEFFORT_KILL | FRAG_JOB_REQUEST) ;; *) return 1 ;; esac
 }

@@ -31,10 +31,10 @@ function explain_end(removed) { # sets sub1 and code
   sub1 = $4
   if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
   removed = sub1 ~ /^(91|dependency|deleted)$/
-  if (!removed && code == "" && is_removed()) sub1 = "removed"
-  else if (state == "C" && code >= 256 && left(".gpe/removed") != "") sub1 = "removed"
+  if (!removed && code == "") code = left(".gpe_exit_status")
+  # the signals of a removal
+  if (!removed && code ~ /^(137|143|265|271)?$/ && is_removed()) sub1 = "removed"
   else if (!removed) {
-    if (code == "") code = left(".gpe_exit_status")
     if (code == "") sub1 = ""
     else if (code < 0) sub1 = code + 0
     else {

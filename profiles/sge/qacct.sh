@@ -1,7 +1,7 @@
 gpe_qacct() { # ID: prints how it ended, of an array each task
   gpe_t=${1#*.}
   [ "$gpe_t" != "$1" ] || gpe_t=
-  if ! gpe_account=$(LC_ALL=C qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1); then
+  if ! gpe_account=$(qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1); then
     printf '%s\n' "$gpe_account" >&2
     return 1
   fi

@@ -16,7 +16,7 @@ main() { # PROFILE[@CLUSTER] [ID]
   records=$(print_records) history=
   case $records in *forgotten* | *exited*) ask_accounting ;; esac
   told=$(print_told) || fail
-  gpe_explain "$told"
+  gpe_explain "$told" CANCELLED
 }
 fail() {
   printf '%s\n' "$error" >&2
@@ -25,7 +25,7 @@ fail() {
 print_all() { # and exits
   if jobs=$(gpe_squeue -u "$(id -u)"); then
     if shown=$(printf '%s\n' "$jobs" | gpe_format_states ''); then
-      gpe_explain "$shown"
+      gpe_explain "$shown" CANCELLED
       exit
     fi
     [ -n "$jobs" ] || exit 0
@@ -40,7 +40,7 @@ ask_squeue() {
   if jobs=$(gpe_squeue -j "$id" 2>&1); then
     known=y error="no job $id is known to Slurm"
     shown=$(printf '%s\n' "$jobs" | gpe_format_states "$id")
-    [ -z "$shown" ] || shown=$(gpe_explain "$shown")
+    [ -z "$shown" ] || shown=$(gpe_explain "$shown" CANCELLED)
     return
   fi
   case $jobs in

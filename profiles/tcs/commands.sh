@@ -19,6 +19,7 @@ $1 == "" && $2 ~ /^[0-9]+$/ {
 }'
 }
 gpe_has_ended() { case $1 in EXT | RJT) ;; *) gpe_is_limit "$1" ;; esac }
+gpe_is_removal() { [ "$1" = CCL ]; }
 gpe_is_limit() { case $1 in PJM_* | CCL) ;; *) return 1 ;; esac }
 gpe_own_id() { printf '%s\n' "$PJM_JOBID"; }
 gpe_cancel() { pjdel "$1"; }

@@ -23,7 +23,7 @@ gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not
 gpe_list() {
   gpe_text=$(tsp -l) || return
   # shellcheck disable=SC2012,SC2046
-  gpe_links=$(cd "${gpe_jobs:?}" 2> /dev/null && LC_ALL=C ls -ld -- \
+  gpe_links=$(cd "${gpe_jobs:?}" 2> /dev/null && ls -ld -- \
     $(printf '%s\n' "$gpe_text" | sed -n 's/^\([0-9][0-9]*\) .*/\1/p') 2> /dev/null)
   printf '%s\n' "$gpe_links" "$gpe_text" | awk '
 /^l.* [0-9]+ -> \// {

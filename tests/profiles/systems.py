@@ -212,7 +212,8 @@ class StandIn(System):
 
     def wait(self, job: Job, index: str = "") -> int:
         """Wait until the processes of a job have ended; the batch system does not say it yet."""
-        code = self.processes.pop((job.id, index)).wait()
+        with self.processes.pop((job.id, index)) as process:
+            code = process.wait()
         return code if code >= 0 else 128 - code
 
     def end(self, job: Job, index: str = "") -> int | None:

@@ -114,6 +114,18 @@ def test_removed_before_it_began_and_while_it_ran(records: Records, array: str, 
     assert (directory / ".gpe/tasks/9/.gpe/removed").read_text() == "removed\n"
 
 
+@pytest.mark.parametrize(
+    ("code", "word"),
+    [("143", "removed"), ("137", "removed"), ("139", "exited"), ("0", "exited"), ("3", "exited")],
+)
+def test_a_removal_is_only_asked_for(records: Records, code: str, word: str) -> None:
+    """What the program ended by counts more, unless it is the signal of the removal."""
+    directory = records.make("12")
+    assert records.run("gpe_note_removal 12") == (0, "")
+    (directory / ".gpe_exit_status").write_text(f"{code}\n")
+    assert records.record("12").split()[1] == word
+
+
 def test_the_reason_of_a_removal(records: Records) -> None:
     directory = records.make("12")
     (directory / ".gpe/removed").write_text("DEPENDENCY\n")
@@ -127,7 +139,8 @@ FILES: dict[str, tuple[dict[str, str], tuple[int, int, int]]] = {
     "1": ({".gpe_exit_status": "1\n"}, (NEVER, HOLDS, HOLDS)),
     "143": ({".gpe_exit_status": "143\n"}, (NEVER, HOLDS, HOLDS)),
     "limit": ({".gpe/limit": "over\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
-    "removed": ({".gpe/removed": "removed\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
+    "removed": ({".gpe/removed": "removed\n", ".gpe_exit_status": "143\n"}, (NEVER, HOLDS, HOLDS)),
+    "not by the removal": ({".gpe/removed": "removed\n", ".gpe_exit_status": "0\n"}, (HOLDS, NEVER, HOLDS)),
     "never ran": ({".gpe/removed": "DEPENDENCY\n"}, (NEVER, HOLDS, HOLDS)),
     "no record": ({}, (NEVER, HOLDS, HOLDS)),
 }

@@ -211,6 +211,22 @@ def tell_cancel(system: System) -> None:
     assert not (waiting.directory / "stdout").exists()
 
 
+@story("A job that is cancelled and then exits by itself has the exit code of its program.")
+def tell_end_after_a_cancel(system: System) -> None:
+    job = start(system, f"trap 'exit 3' TERM; echo up; {UNTIL_GO}exit 3")
+    system.begin(job)
+    while not (job.directory / "stdout").exists() or job.read("stdout") != "up\n":
+        time.sleep(0.02)
+    assert system.target.ok("ABORT", JOB_ID=job.id) == ""
+    (job.directory / "go").touch()
+    if isinstance(system, StandIn):
+        system.wait(job)
+        if system.profile == "at":
+            system.tell(job, "exit")
+    status = job.wait()
+    assert (status.state, status.exit) == ("DONE", 3)
+
+
 @story("A signal reaches the program of a job that runs; a job that waits cannot get one.")
 def tell_signal(system: System) -> None:
     target = system.target
