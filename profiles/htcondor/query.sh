@@ -10,7 +10,7 @@ gpe_list_ended() { # ID...: with the history, which is read from its end
     -af ClusterId GpeIndex JobStatus ExitBySignal ExitCode ExitSignal RemoveReason) || return
   printf '%s\n' "$gpe_text" | gpe_format_states '
     if ($3 == 4 && $4 == "true") more = " signal=" $6
-    else if ($3 == 4) { state = state "/exit"; more = " exit=" $5 }
+    else if ($3 == 4 && $5 ~ /^[0-9]+$/) { state = state "/exit"; more = " exit=" $5 }
     at = 7'
 }
 gpe_format_states() { # AWK: prints lines of states; a reason is the rest of a line, after blanks

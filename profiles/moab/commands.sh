@@ -9,7 +9,7 @@ gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS/MEMORY OPTION...: mem= is of the wh
   msub -E -j oe -o /dev/null -l "$need" "$@" "$script" 2>&1
 }
 gpe_list() { # [-c]: of jobs that have ended
-  gpe_text=$(showq "$@" --xml -w "user=$(id -un)") || return
+  gpe_ask '*</Data>*' showq "$@" --xml -w "user=$(id -un)" || return
   printf '%s\n' "$gpe_text" | awk -v RS='<' '
 function read_value(name) {
   if (!match($0, " " name "=\"[^\"]*\"")) return ""

@@ -35,6 +35,7 @@ function find_limit(t) { # the limit that it has used up, of those it asked for
 function record(when, one) {
   one = job["jobnumber"] (job["taskid"] ~ /^[0-9]+$/ ? "." job["taskid"] : "")
   if (one != id && index(one, id ".") != 1 || job["owner"] != owner) return
+  if (job["failed"] job["exit_status"] !~ /^[0-9].*[0-9]$/) return # the answer was cut
   when = submitted(job["qsub_time"])
   if (since != "" && when && when < day(from[1], from[2], from[3]) - 5) return
   failed = job["failed"] + 0

@@ -1,8 +1,9 @@
 # METHOD PATH FILTER [BODY]: prints what the filter of jq makes of the answer. The file that curl
 # reads has the user's token.
 gpe_rest() {
-  gpe_text=$(curl -sS -K "$HOME/.gpe/slurmrest" -X "$1" -H 'Content-Type: application/json' \
-    ${4:+--data "$4"} "${SLURMREST_URL:-http://localhost:6820/slurm/v0.0.38}$2") || return
+  case $1 in GET) gpe_whole='*}' ;; *) gpe_whole='*' ;; esac
+  gpe_ask "$gpe_whole" curl -sS -K "$HOME/.gpe/slurmrest" -X "$1" -H 'Content-Type: application/json' \
+    ${4:+--data "$4"} "${SLURMREST_URL:-http://localhost:6820/slurm/v0.0.38}$2" || return
   printf '%s\n' "$gpe_text" | jq -r --arg user "$(id -un)" --arg directory "$(pwd -P)" "
 if (.errors | length) > 0 and (.job_id | not) then [.errors[].error] | join(\"; \") | error
 else $3 end" || return 1
@@ -21,7 +22,7 @@ gpe_list() {
   gpe_rest GET /jobs '.jobs[] | select(.user_name == $user) | (.exit_code % 128) as $signal
 | (if .job_state == "PENDING" and .priority == 0 then "/held"
   elif .job_state == "FAILED" and $signal > 0 then " signal=\($signal)"
-  elif .job_state == "FAILED" then "/exit exit=\(.exit_code / 256 | floor)"
+  elif .job_state == "FAILED" and .exit_code > 0 then "/exit exit=\(.exit_code / 256 | floor)"
   elif .job_state == "COMPLETED" then " exit=0" else "" end) as $rest
 | "\(.job_id) \(.job_state)\($rest)" + if .state_reason == "None" then ""
   else " reason=\(.state_reason)" end'

@@ -21,7 +21,7 @@ gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not
 # The columns: id, state, file, and the exit status of a job that has ended; last the command. Each
 # server counts from 0: an id of ours with another command is that of another job.
 gpe_list() {
-  gpe_text=$(tsp -l) || return
+  gpe_ask 'ID *' tsp -l || return
   # shellcheck disable=SC2012,SC2046
   gpe_links=$(cd "${gpe_jobs:?}" 2> /dev/null && ls -ld -- \
     $(printf '%s\n' "$gpe_text" | sed -n 's/^\([0-9][0-9]*\) .*/\1/p') 2> /dev/null)
@@ -41,7 +41,7 @@ $2 == "finished" && $4 ~ /^[0-9]+$/ { $2 = "finished/exit exit=" $4 }
 }
 gpe_has_ended() { case $1 in finished | skipped) ;; *) return 1 ;; esac }
 gpe_find() { # each line ends with the command
-  gpe_text=$(tsp -l) || return
+  gpe_ask 'ID *' tsp -l || return
   printf '%s\n' "$gpe_text" | GPE_SCRIPT=$PWD/.gpe/script awk '
 substr($0, length($0) - length(ENVIRON["GPE_SCRIPT"]) + 1) == ENVIRON["GPE_SCRIPT"] {
   print $1; exit

@@ -1,0 +1,41 @@
+"""No profile makes a success of what it does not know: a count of nothing, a code that is missing, a new word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.profiles.conftest import DASH
+from tests.profiles.systems import make_stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Target
+
+pytestmark = DASH
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "state"),
+    [
+        ("hyperqueue", "paused", "QUEUED"),
+        ("tcs", "EXT,0,7,-", "FAILED"),
+        ("slurmrest", "FAILED|1|0|JobLaunchFailure", "FAILED"),
+        ("htcondor", "4|node1|undefined|DIR|false|undefined", "FAILED"),
+        ("oar", "Terminated x", "FAILED"),
+        ("sge", "ended|0|", None),
+    ],
+)
+def test_what_is_not_known_is_no_success(
+    name: str, words: str, state: str | None, target_of: Callable[..., Target], tmp_path: Path
+) -> None:
+    system = make_stand_in(name, target_of, tmp_path / "commands")
+    job = system.target.start()
+    system.write(job, words)
+    if state is None:
+        assert system.target.fails("GET_JOB_STATUS", JOB_ID=job.id)
+    else:
+        assert job.status().state == state
