@@ -29,6 +29,7 @@ function is_removed() { # a task that has no end of its own was removed with its
 function add(name, value) { if (value != "") more = more " " name "=" value }
 function explain_end(removed) { # sets sub1 and code
   sub1 = $4
+  if (sub1 ~ /^(91|deleted)$/ && left(".gpe/removed") == "DEPENDENCY") sub1 = "dependency"
   if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
   removed = sub1 ~ /^(91|dependency|deleted)$/
   if (!removed && code == "") code = left(".gpe_exit_status")

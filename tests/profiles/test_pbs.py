@@ -782,6 +782,17 @@ def test_a_job_that_waits_for_one_that_has_ended_is_looked_at_again(  # noqa: PL
     assert (job.status().word, job.status().state) == (words[state], state)
 
 
+@pytest.mark.parametrize("how", ["deleted", "0", "3"])
+def test_a_query_changes_nothing_of_a_job_that_is_not_ours(pbs: Target, server: Server, how: str) -> None:
+    other = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", f"exit {how if how != 'deleted' else 0}"))
+    job = start_dependent(pbs, server, f"afterok:{other.id}")
+    (pbs.home / ".gpe/jobs/pbs" / job.id).unlink()
+    end_without_run(server, other, how)
+    assert pbs.statuses()[job.id].state == "QUEUED"
+    assert not (server.directory / "qalters").exists()
+    assert job.status().word == "H/22"
+
+
 @pytest.mark.parametrize("variation", ["ALL", ""])
 @pytest.mark.parametrize(
     ("condition", "how", "state"),
