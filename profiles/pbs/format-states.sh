@@ -44,14 +44,17 @@ function explain_end(removed) { # sets sub1 and code
     }
   }
 }
-NF < 10 || $1 ~ /\[\]/ { next } # an array is told by its tasks
+NF < 10 { next }
 {
   array = $1
   sub(/\[[0-9]+/, "[", array)
   whole = id ~ /\[\]/ ? array : $1
 }
 id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
+# an array is told by its tasks; after a restart, PBS may list it without those that run
+$1 ~ /\[\]/ { if ($3 !~ /^[CFM]$/) alone[$1] = $3; next }
 {
+  has_tasks[array]
   state = $3
   sub1 = ""
   code = $5
@@ -76,5 +79,8 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
   print $1 " " state (sub1 == "" ? "" : "/" sub1) more
   found = 1
 }
-END { exit !found }'
+END {
+  for (array in alone) if (!(array in has_tasks)) { print array " " alone[array]; found = 1 }
+  exit !found
+}'
 }

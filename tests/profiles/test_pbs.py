@@ -703,6 +703,17 @@ def test_a_signal_for_an_array_reaches_the_tasks_that_run(pbs: Target, server: S
     assert [server.end(task, process) for task, process in zip(tasks, running, strict=False)][:2] == [5, 5]
 
 
+def test_an_array_that_pbs_lists_without_its_tasks(pbs: Target, server: Server) -> None:
+    """After `qterm -t delay`, the server knows the tasks that run by their own ids only."""
+    array = start_array(pbs, "1-2")
+    process = server.begin(array.task(1))
+    server.write("restarted", "")
+    assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == {array.id: ("B", "RUNNING")}
+    several = pbs.statuses("SEVERAL", JOB_IDS=f"{array.task(1).id} {array.task(2).id}")
+    assert several[array.task(1).id].state == "RUNNING"
+    server.end(array.task(1), process)
+
+
 def test_an_array_whose_condition_cannot_hold_is_removed(pbs: Target, server: Server) -> None:
     array = start_array(pbs, "1-2", DEPENDENCY="afterok:7[].pbs0")
     server.set(array, state="H", substate=22, holds="s")
