@@ -1,4 +1,4 @@
-# LINES of gpe_qstat: has PBS look again at the conditions of our own jobs that wait for others which
+# LINES of gpe_qstat: has PBS look again at the conditions of our own jobs that wait for others that
 # have ended. It drops those that hold; a job whose conditions can never hold is removed.
 gpe_update_dependencies() {
   set -f

@@ -2,8 +2,9 @@
 # reads has the user's token.
 gpe_rest() {
   case $1 in GET) gpe_whole='*}' ;; *) gpe_whole='*' ;; esac
-  gpe_ask "$gpe_whole" curl -sS -K "$HOME/.gpe/slurmrest" -X "$1" -H 'Content-Type: application/json' \
-    ${4:+--data "$4"} "${SLURMREST_URL:-http://localhost:6820/slurm/v0.0.38}$2" || return
+  gpe_ask "$gpe_whole" curl -sS -K "$HOME/.gpe/slurmrest" -X "$1" \
+    -H 'Content-Type: application/json' ${4:+--data "$4"} \
+    "${SLURMREST_URL:-http://localhost:6820/slurm/v0.0.38}$2" || return
   printf '%s\n' "$gpe_text" | jq -r --arg user "$(id -un)" --arg directory "$(pwd -P)" "
 if (.errors | length) > 0 and (.job_id | not) then [.errors[].error] | join(\"; \") | error
 else $3 end" || return 1
