@@ -1,11 +1,11 @@
 # abort.sh COMMANDS PROFILE ID-PATTERN ID: cancels a job that has not ended. Exit status 1: it has,
-# it is not known, or the batch system refuses.
+# it is not known, or the batch system refuses; 2: it does not answer.
 main() {
   profile=$2 id_pattern=$3 id=$4 noted=
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   set -f
   read_commands "$1"
-  read_jobs || exit
+  read_jobs || exit 2
   live=$(print_live)
   [ -n "$live" ] || fail "job $id has already ended, or is unknown"
   # before the job is cancelled, because it may write down its end at once
@@ -18,6 +18,7 @@ main() {
   ! ends_by_note || exit 0
   withdraw_notes
   printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
+  gpe_list > /dev/null 2>&1 || exit 2
   exit 1
 }
 fail() { # MESSAGE

@@ -7,7 +7,8 @@ print_states() { # of the job id, of an array of its tasks; nothing if nobody kn
   fi
   print_tasks && return
   record=$(gpe_record "$id")
-  case $record in '' | *exited*) ! print_history || return 0 ;; esac
+  case $record in '' | *exited*) print_history && return ;; esac
+  [ "$?:$record" != 2: ] || exit 2 # without an answer, nobody knows how it ended
   [ -z "$record" ] || printf '%s\n' "$record"
 }
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.
@@ -19,7 +20,7 @@ print_tasks() {
   printf '%s\n' "$tasks"
 }
 # The history knows a limit, even if the program has exited with 0, and the end of a job that left
-# nothing. False if it does not know better than the record.
+# nothing. 1: it does not know better than the record; 2: it does not answer.
 print_history() {
   history=$(gpe_bhist "$id") || return
   history=$(printf '%s\n' "$history" | gpe_format_states)

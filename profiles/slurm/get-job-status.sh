@@ -15,6 +15,12 @@ main() { # PROFILE[@CLUSTER] [ID]
   fi
   records=$(print_records) history=
   case $records in *forgotten* | *exited*) ask_accounting ;; esac
+  case $?:$records in
+  2:*forgotten*) # without an answer, nobody knows how it ended
+    printf '%s\n' "$lines" >&2
+    exit 2
+    ;;
+  esac
   told=$(print_told) || fail
   gpe_explain "$told" CANCELLED
 }
@@ -76,12 +82,15 @@ print_records() { # of rest: how each has ended, or a word in its place
 }
 # Sets history to what the accounting tells, where there is one. It decides: it knows a limit even
 # if the program has exited with 0. An id may have been that of an older job: what was before this
-# one was submitted does not count.
+# one was submitted does not count. 2: it does not answer.
 ask_accounting() {
   since=
   [ ! -e "$gpe_dir/.gpe/script" ] || since=$(date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S)
   lines=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
-    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) || return
+    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2>&1) || case $?:$lines in
+  127:* | *'storage is disabled'*) return 1 ;; # there is none
+  *) return 2 ;;
+  esac
   history=$(printf '%s\n' "$lines" | gpe_format_states "$id") || history=
 }
 # The lines of records, or of history in their place; false if nobody knows the job. The accounting

@@ -21,7 +21,7 @@ gpe_qstat() { # [ID...]
   case $gpe_rc:$#:$gpe_text in
   153:0:) return 0 ;; # Slurm's qstat: there are no jobs
   153:*:) gpe_text="qstat: unknown job id $*" ;;
-  153:*'Job Id:'*) gpe_rc=0 ;; # all but some
+  153:*'Job Id:'*) ;;
   esac
   print_answer
 }
