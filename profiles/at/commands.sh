@@ -31,9 +31,20 @@ gpe_find() { # by what the job is
 gpe_own_id() {
   printf '%s\n' "$$" > .gpe/session && gpe_find
 }
-gpe_cancel() { # ID: at forgets a job that runs, but does not end it
-  gpe_list | grep -qx "$1 running" || { atrm "$1" && return; }
+gpe_list_ended() { # ID...: at forgets a job that atrm was told of, but does not end it
+  for gpe_job; do
+    gpe_find_session "$gpe_job" && printf '%s running\n' "$gpe_job"
+  done
+  :
+}
+gpe_find_session() { # ID: sets pid to the leader of its session; false if it is gone
   dir=${gpe_jobs:?}/$1
-  read -r pid < "$dir/.gpe/session" && tr '\0' '\n' < "/proc/$pid/cmdline" |
-    grep -qxF -e "$(readlink -- "$dir")/.gpe/script" && kill -s TERM -- "-$pid"
+  { read -r pid < "$dir/.gpe/session"; } 2> /dev/null && [ -e "/proc/$pid/cmdline" ] &&
+    tr '\0' '\n' < "/proc/$pid/cmdline" | grep -qxF -e "$(readlink -- "$dir")/.gpe/script"
+}
+gpe_cancel() { # ID
+  if gpe_list | grep -qx "$1 waiting"; then
+    atrm "$1" && return
+  fi
+  gpe_find_session "$1" && kill -s TERM -- "-$pid"
 }

@@ -7,6 +7,11 @@ main() {
   read_commands "$1"
   read_jobs || exit 2
   live=$(print_live)
+  if [ -z "$live" ]; then
+    # shellcheck disable=SC2046
+    read_ended $(print_tasks "$id") || exit 2
+    live=$(print_live)
+  fi
   [ -n "$live" ] || fail "job $id has already ended, or is unknown"
   # before the job is cancelled, because it may write down its end at once
   trap 'withdraw_notes; exit 1' HUP INT TERM

@@ -23,7 +23,8 @@ gpe_check_dependency() {
 # tasks of an array must have ended.
 gpe_find_end() {
   gpe_ends=ok
-  gpe_job_dir "$1" || :
+  gpe_found=
+  ! gpe_is_away "$1" || return 0
   [ ! -e "$gpe_dir/.gpe/removed" ] || gpe_ends=other
   if [ ! -d "$gpe_dir/.gpe/tasks" ]; then
     gpe_read_end "$1" "$gpe_dir"

@@ -1,7 +1,12 @@
 # ID: prints how the job ended, from the files in its working directory; false if there are none. A
-# removal is only asked for: it is the end of a job that left no other one.
+# removal is only asked for: it is the end of a job that left no other one. Where the directory is
+# away, that is printed: a word without a tag, which is no end.
 gpe_record() {
-  gpe_job_dir "$1" || return
+  if ! gpe_job_dir "$1"; then
+    gpe_is_away "$1" || return
+    printf '%s away reason=%s\n' "$1" "its directory $gpe_link is not there: is its file system?"
+    return
+  fi
   gpe_from=$gpe_dir gpe_array_dir=${gpe_dir%/.gpe/tasks/*}
   gpe_read_usage
   # a task without an end of its own was removed with its array
@@ -10,8 +15,8 @@ gpe_record() {
   if [ -e "$gpe_dir/.gpe/limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/limit"
     printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
-  elif [ -e "$gpe_from/.gpe/removed" ] && ! gpe_ended_itself "$1"; then
-    read -r gpe_why < "$gpe_from/.gpe/removed"
+  elif [ -e "$gpe_from/.gpe/removed" ] && read -r gpe_why < "$gpe_from/.gpe/removed" &&
+    { [ "$gpe_why" = DEPENDENCY ] || ! gpe_ended_itself "$1"; }; then
     [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
     printf '%s removed%s\n' "$1" "$gpe_used"
   elif [ -e "$gpe_dir/.gpe/failure" ] && [ -e "$gpe_dir/.gpe_exit_status" ]; then

@@ -7,7 +7,7 @@ print_states() { # of the job id, of an array of its tasks; nothing if nobody kn
   fi
   print_tasks && return
   record=$(gpe_record "$id")
-  case $record in '' | *exited*) print_history && return ;; esac
+  case $record in '' | *exited* | *' away '*) print_history && return ;; esac
   [ "$?:$record" != 2: ] || exit 2 # without an answer, nobody knows how it ended
   [ -z "$record" ] || printf '%s\n' "$record"
 }
@@ -25,7 +25,8 @@ print_history() {
   history=$(gpe_bhist "$id") || return
   history=$(printf '%s\n' "$history" | gpe_format_states)
   case $record:$history in
-  :* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) explain_states "$history" ;;
+  :* | *' away '*:* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) ;;
   *) return 1 ;;
   esac
+  explain_states "$history"
 }

@@ -38,7 +38,7 @@ print_own() { # of lines, those of the job id and of its tasks
 }
 # The accounting knows a limit, and the end of a job that left nothing.
 needs_accounts() {
-  printf '%s\n' "$records" | grep -qE '^[0-9.]+$| exit=(12[89]|1[3-9][0-9])'
+  printf '%s\n' "$records" | grep -qE '^[0-9.]+$| away | exit=(12[89]|1[3-9][0-9])'
 }
 # Prints jobs, with why Grid Engine cannot run one, or what it waits for; of an array, each task has
 # its reason.
@@ -87,7 +87,7 @@ merge_lines() { # of jobs, of the accounting and of the jobs' own records, one f
 !NF || $1 in told { next }
 $2 ~ /^ended/ { account[$1] = $0; next }
 {
-  if ($1 in account && (NF == 1 || / exit=(12[89]|1[3-9][0-9])/)) print account[$1]
+  if ($1 in account && (NF == 1 || $2 == "away" || / exit=(12[89]|1[3-9][0-9])/)) print account[$1]
   else if (NF > 1) print
   told[$1]
 }

@@ -14,7 +14,7 @@ main() { # PROFILE[@CLUSTER] [ID]
     fail
   fi
   records=$(print_records) history=
-  case $records in *forgotten* | *exited*) ask_accounting ;; esac
+  case $records in *forgotten* | *exited* | *' away '*) ask_accounting ;; esac
   case $?:$records in
   2:*forgotten*) # without an answer, nobody knows how it ended
     printf '%s\n' "$lines" >&2
@@ -100,7 +100,8 @@ print_told() {
   printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 function accounting_decides(line) {
   if (line ~ / (PENDING|RUNNING)/) return 0
-  return $2 == "forgotten" || /exit=(12[89]|1[3-9][0-9])/ || line !~ / (COMPLETED|FAILED\/exit)/
+  if ($2 ~ /^(forgotten|away)$/) return 1
+  return /exit=(12[89]|1[3-9][0-9])/ || line !~ / (COMPLETED|FAILED\/exit)/
 }
 !NF { in_records = 1; next }
 !in_records { accounted[$1] = $0; next }

@@ -59,6 +59,11 @@ def test_each_of_the_callers_is_taken_out_where_it_is_the_only_one(name: str, tm
     assert name not in list_variables("slurm", "dash", tmp_path, {name: "1"})
 
 
+def test_the_time_zone_of_the_caller_does_not_move_start_times(tmp_path: Path) -> None:
+    seen = list_variables("slurm", "dash", tmp_path, {"TZ": "Etc/GMT+9"})
+    assert (seen.get("TZ"), seen.get("GPE_TZ")) == (None, "Etc/GMT+9")
+
+
 @pytest.mark.parametrize("shell", ["dash", "bash"])
 @pytest.mark.parametrize("profile", COMMANDS)
 def test_the_submit_command_has_none_of_the_callers(profile: str, shell: str, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +18,19 @@ if TYPE_CHECKING:
     from tests.profiles.conftest import Target
 
 pytestmark = DASH
+
+
+def test_a_shell_that_ends_before_its_script_does_leaves_no_exit_status(
+    target_of: Callable[..., Target], tmp_path: Path
+) -> None:
+    """As one that cannot start a process: its exit status is not that of the program, which never ran."""
+    system = make_stand_in("slurm", target_of, tmp_path / "commands")
+    job = system.target.start()
+    script = job.directory / ".gpe/script"
+    script.write_text(re.sub("(?m)^(gpe_begin_job.*)$", r"\1\nexit 2", script.read_text()))
+    system.begin(job)
+    assert system.wait(job) == 128 + signal.SIGKILL
+    assert not (job.directory / ".gpe_exit_status").exists()
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ class Records:
     def run(self, text: str, *words: str) -> tuple[int, str]:
         pieces = [
             PROFILES / "linux" / name
-            for name in ("job-directory.sh", "note-removal.sh", "record.sh", "dependency.sh")
+            for name in ("job-directory.sh", "away.sh", "note-removal.sh", "record.sh", "dependency.sh")
         ]
         script = "\n".join([f"gpe_jobs='{self.links}'", *(piece.read_text() for piece in pieces), text])
         done = subprocess.run(
@@ -134,6 +134,20 @@ def test_the_reason_of_a_removal(records: Records) -> None:
 
 
 HOLDS, NEVER, LATER = 0, 1, 2
+
+
+@pytest.mark.parametrize("job_id", ["12", "12_3"])
+def test_a_directory_that_is_away_is_no_end(records: Records, tmp_path: Path, job_id: str) -> None:
+    """Its file system is not there: nobody knows how it ended. If it was removed, what it was in is left."""
+    there = tmp_path / "mounted" / "user"
+    (records.links / "12").symlink_to(there / "job")
+    assert "12 away reason=its directory" in records.record("12")
+    assert records.record(job_id).startswith(f"{job_id} away ")
+    assert [records.check(f"{kind}:{job_id}") for kind in KINDS] == [LATER, LATER, LATER]
+    there.mkdir(parents=True)
+    assert records.record(job_id) == ""
+
+
 FILES: dict[str, tuple[dict[str, str], tuple[int, int, int]]] = {
     "0": ({".gpe_exit_status": "0\n"}, (HOLDS, NEVER, HOLDS)),
     "1": ({".gpe_exit_status": "1\n"}, (NEVER, HOLDS, HOLDS)),
