@@ -7,7 +7,7 @@ gpe_set_id() {
   gpe_n=0
   # the commands' answers are read in this locale
   until gpe_id=$(export LC_ALL=C && gpe_own_id); do
-    [ "$gpe_n" -lt 60 ] || kill -s KILL "$$"
+    [ "$gpe_n" -lt 3600 ] || kill -s KILL "$$"
     gpe_n=$((gpe_n + 1))
     sleep 1
   done

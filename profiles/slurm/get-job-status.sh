@@ -14,9 +14,9 @@ main() { # PROFILE[@CLUSTER] [ID]
     fail
   fi
   records=$(print_records) history=
-  case $records in *forgotten* | *exited* | *' away '*) ask_accounting ;; esac
+  case $records in *forgotten* | *unseen* | *exited* | *' away '*) ask_accounting ;; esac
   case $?:$records in
-  2:*forgotten*) # without an answer, nobody knows how it ended
+  2:*forgotten* | 2:*unseen*) # without an answer, nobody knows how it ended
     printf '%s\n' "$lines" >&2
     exit 2
     ;;
@@ -72,9 +72,9 @@ print_records() { # of rest: how each has ended, or a word in its place
   for task in $rest; do
     gpe_record "$task" && continue
     word=forgotten
-    # a task that waits is forgotten at once when it is cancelled
+    # a task that waits is forgotten at once when it is cancelled; but its node may have failed
     case $task in *_*)
-      if [ -n "$known" ] && [ -n "$gpe_array" ] && [ ! -d "$gpe_dir" ]; then word=removed; fi
+      if [ -n "$known" ] && [ -n "$gpe_array" ] && [ ! -d "$gpe_dir" ]; then word=unseen; fi
       ;;
     esac
     printf '%s %s\n' "$task" "$word"
@@ -100,12 +100,13 @@ print_told() {
   printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 function accounting_decides(line) {
   if (line ~ / (PENDING|RUNNING)/) return 0
-  if ($2 ~ /^(forgotten|away)$/) return 1
+  if ($2 ~ /^(forgotten|unseen|away)$/) return 1
   return /exit=(12[89]|1[3-9][0-9])/ || line !~ / (COMPLETED|FAILED\/exit)/
 }
 !NF { in_records = 1; next }
 !in_records { accounted[$1] = $0; next }
 $1 in accounted && accounting_decides(accounted[$1]) { $0 = accounted[$1] }
 $1 == id && $2 == "forgotten" { exit 1 }
+$2 == "unseen" { $2 = "removed" }
 { print }'
 }

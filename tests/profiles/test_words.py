@@ -339,7 +339,7 @@ def test_a_dependency_on_a_job_that_slurm_has_forgotten(
     commands.set("sbatch", "9\n")
     leave(slurm, "5", exit_status="3\n")
     leave(slurm, "6", exit_status="0\n")
-    leave(slurm, "7", exit_status="0\n", removed="removed\n")
+    leave(slurm, "7", exit_status="143\n", removed="removed\n")
     if words is None:
         assert slurm.start(DEPENDENCY=condition).id == "9"
     else:
