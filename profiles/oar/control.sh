@@ -29,6 +29,7 @@ gpe_control() { # COMMAND ID
 }
 gpe_cancel() { gpe_control oardel "$1"; }
 gpe_hold() { gpe_control oarhold "$1"; }
+gpe_is_held() { case $1 in Hold | Suspended | Resuming) ;; *) return 1 ;; esac }
 gpe_resume() { gpe_control oarresume "$1"; }
 gpe_own_id() { printf '%s\n' "$OAR_ARRAY_ID"; }
 gpe_own_task() { printf '%s\n' "$OAR_ARRAY_INDEX"; }

@@ -16,7 +16,8 @@ gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
   current_working_directory: $directory, standard_output: "/dev/null",
   environment: {HOME: $home, PATH: "/usr/local/bin:/usr/bin:/bin"}
 } + ($ARGS.positional | map(capture("^(?<key>[a-z_]+)(?<number>:?)=(?<value>.*)"))
-  | map(if .number == ":" then .value |= tonumber else . end) | from_entries))}' --args "$@") &&
+  | map(if .number == ":" then .value |= tonumber else . end) | from_entries)
+  | if .dependency then .kill_on_invalid_dependency = true else . end)}' --args "$@") &&
     gpe_rest POST /job/submit .job_id "$body" 2>&1
 }
 gpe_list() {
@@ -24,8 +25,11 @@ gpe_list() {
 | (if .job_state == "PENDING" and .priority == 0 then "/held"
   elif .job_state == "FAILED" and $signal > 0 then " signal=\($signal)"
   elif .job_state == "FAILED" and .exit_code > 0 then "/exit exit=\(.exit_code / 256 | floor)"
-  elif .job_state == "COMPLETED" then " exit=0" else "" end) as $rest
+  elif .job_state == "COMPLETED" then " exit=0"
+  elif .job_state == "CANCELLED" and .state_reason == "DependencyNeverSatisfied" then "/dependency"
+  else "" end) as $rest
 | "\(.job_id) \(.job_state)\($rest)" + if .state_reason == "None" then ""
+  elif .state_reason == "DependencyNeverSatisfied" then " reason=DEPENDENCY"
   else " reason=\(.state_reason)" end'
 }
 gpe_has_ended() { case $1 in COMPLETED | FAILED) ;; *) gpe_is_limit "$1" ;; esac }

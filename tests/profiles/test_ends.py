@@ -42,6 +42,8 @@ def test_a_shell_that_ends_before_its_script_does_leaves_no_exit_status(
         ("htcondor", "4|node1|undefined|DIR|false|undefined", "FAILED"),
         ("oar", "Terminated x", "FAILED"),
         ("sge", "ended|0|", None),
+        ("moab", "Completed|271|1", "FAILED"),
+        ("loadleveler", "X", "QUEUED"),
     ],
 )
 def test_what_is_not_known_is_no_success(

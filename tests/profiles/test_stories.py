@@ -37,7 +37,7 @@ WITH_STAND_INS = {
 LAB: dict[str, set[str]] = {
     "slurm": {"time limit", "usage"},
     "torque": {"time limit", "usage", "signal", "array", "cancel of an array"},
-    "sge": {"usage"},
+    "sge": {"usage", "end after a cancel"},
     "at": set(),
     "oar": {"array", "cancel of an array"},
     "tsp": set(),
@@ -194,7 +194,7 @@ def tell_hold(system: System) -> None:
 @story("A job that waits, or runs, is removed and leaves no process; a second time it has ended already.")
 def tell_cancel(system: System) -> None:
     target, waiting = system.target, start(system, "echo ran", **system.waits)
-    running = start(system, "sleep 60 & wait")
+    running = start(system, "sleep 60 & wait $!")  # else it may exit with 0, when its child has ended
     system.begin(running)
     while not (running.directory / "stdout").exists():
         time.sleep(0.02)
