@@ -36,8 +36,8 @@ _T = TypeVar("_T")
 log: Final = logging.getLogger("osprofile.functions")
 _CHECK_INTERVAL: Final = 5.0
 """Seconds after which a closed session is noticed."""
-_LATE_RESULT_TIME: Final = 15.0
-"""Seconds to wait for the result of a job that ended well: a network file system may show it late."""
+_LATE_RESULT_TIME: Final = 75.0
+"""Seconds to wait for the result of a job that ended well: a network file system may show it a minute late."""
 
 
 @final

@@ -79,7 +79,7 @@ def add_check(text: str, scripts: Sequence[StaticScriptFile], profile_name: str)
         return text
     comment, line_end, rest = text.partition("\n") if text.startswith("# ") else ("", "", text)
     check = (
-        f"[ -f {scripts[0].path} ] || echo 'install: incarnate render --deploy -p {profile_name} --run' >&2\n"
+        f"[ -s {scripts[0].path} ] || echo 'install: incarnate render --deploy -p {profile_name} --run' >&2\n"
     )
     return f"{comment}{line_end}{check}{rest}"
 
@@ -100,6 +100,7 @@ deploy() { # DIRECTORY PATH BODY MODE
   if [ -f "$2" ] && [ ! -L "$2" ] && cmp -s -- "$new" "$2"; then
     chmod "$4" -- "$2" && rm -f -- "$new" || exit 1
   else
+    sync -- "$new" 2> /dev/null || : # else a crash may leave it empty
     mv -f -- "$new" "$2" || exit 1
   fi
   trap - EXIT HUP INT TERM

@@ -8,6 +8,7 @@ never DONE. A job that was removed is REMOVED at once.
 from __future__ import annotations
 
 import math
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
 REUSED_ID_REASON: Final = "the batch system gave its id to another job"
+_REMOVAL_SIGNALS: Final = frozenset({None, signal.SIGTERM, signal.SIGKILL})
 WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
 _END_QUERY_INTERVAL: Final = 1.0
 """Seconds between two queries for a job that ended according to the log, but not to the batch system."""
@@ -164,9 +166,14 @@ class LiveJob:
 def apply_removal(status: JobStatus) -> JobStatus:
     """Return the status of a job whose removal was accepted.
 
-    LOST becomes REMOVED, and so does FAILED, unless a limit of the system ended the job.
+    LOST becomes REMOVED, and so does FAILED, unless the batch system names another cause, or the program ended by a
+    signal of its own: a removal ends it by TERM or KILL.
     """
-    if status.state is JobState.FAILED and not status.limit_exceeded:
+    if (
+        status.state is JobState.FAILED
+        and status.cause in {None, EndCause.SIGNAL}
+        and status.signal in _REMOVAL_SIGNALS
+    ):
         return status._replace(state=JobState.REMOVED, signal=None, cause=EndCause.USER)
     if status.state is JobState.LOST:
         return status._replace(state=JobState.REMOVED, reason="", cause=EndCause.USER)

@@ -106,7 +106,8 @@ def build_script(incarnation: Incarnation) -> str:
     See `lacks_static_script`.
     """
     checks = [
-        f"[ -f {script.path} ] || {{ printf '%s {_NOT_DEPLOYED}\\n' {script.path} >&2; exit {_NOT_DEPLOYED_STATUS}; }}\n"
+        f"[ {'-s' if script.body else '-f'} {script.path} ] || "
+        f"{{ printf '%s {_NOT_DEPLOYED}\\n' {script.path} >&2; exit {_NOT_DEPLOYED_STATUS}; }}\n"
         for script in incarnation.static_scripts
     ]
     return "".join([*checks, incarnation.text])

@@ -420,15 +420,19 @@ class TargetSystem:
         Those of an array that is not recorded are queried in any case. Raises `JobNotFoundError` for a job that is no array.
         """
         job_id = self.jobs.get_full_id(job_id)
-        if self.find_record(job_id) is None:
+        is_recorded = self.find_record(job_id) is not None
+        if not is_recorded:
             with contextlib.suppress(OSProfileError):  # that of `status` is told
                 if found := await self._scripts.query_tasks(job_id):
                     return found
         await self.status(job_id)
         tasks = self.store.list_tasks(self.name, job_id)
-        if not tasks:
+        if not tasks and is_recorded:
             message = f"job {quote_name(job_id)} is not an array"
             raise JobNotFoundError(message, hint="submit it with a value for ARRAY")
+        if not tasks:
+            message = f"the batch system lists no tasks of job {quote_name(job_id)}"
+            raise JobNotFoundError(message, hint="if it is an array, ask for a task by its own id")
         return {
             task.array_index: self.get_cached_status(task.status.job_id) or task.status
             for task in tasks

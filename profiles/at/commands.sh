@@ -8,7 +8,7 @@ gpe_submit() { # SCRIPT WORD...
     esac
   done
   # shellcheck disable=SC2086
-  printf '%s\n' "$command" | LC_ALL=C at -M $words $time 2>&1
+  printf '%s\n' "$command" | at -M $words $time 2>&1
 }
 gpe_read_id() { sed -n 's/^job \([1-9][0-9]*\) at .*/\1/p'; }
 gpe_print_command() { # SCRIPT: what the job is, in a session of its own
@@ -16,7 +16,7 @@ gpe_print_command() { # SCRIPT: what the job is, in a session of its own
 }
 gpe_list() { # the last columns are the queue, = for a job that runs, and the user: root sees all
   # It fails if a job ends while it reads.
-  gpe_text=$(LC_ALL=C atq 2> /dev/null) || gpe_text=$(LC_ALL=C atq) || return
+  gpe_text=$(atq 2> /dev/null) || gpe_text=$(atq) || return
   printf '%s\n' "$gpe_text" | USER=$(id -un) awk '
 $NF == ENVIRON["USER"] { print $1, $(NF - 1) == "=" ? "running" : "waiting" }'
 }
@@ -31,9 +31,20 @@ gpe_find() { # by what the job is
 gpe_own_id() {
   printf '%s\n' "$$" > .gpe/session && gpe_find
 }
-gpe_cancel() { # ID: at forgets a job that runs, but does not end it
-  gpe_list | grep -qx "$1 running" || { atrm "$1" && return; }
+gpe_list_ended() { # ID...: at forgets a job that atrm was told of, but does not end it
+  for gpe_job; do
+    gpe_find_session "$gpe_job" && printf '%s running\n' "$gpe_job"
+  done
+  :
+}
+gpe_find_session() { # ID: sets pid to the leader of its session; false if it is gone
   # shellcheck disable=SC3013  # every sh of Linux has -ef
-  gpe_job_dir "$1" && read -r pid < .gpe/session && [ "/proc/$pid/cwd" -ef . ] || return
-  tr '\0' '\n' < "/proc/$pid/cmdline" | grep -q '\.gpe/script$' && kill -s TERM -- "-$pid"
+  gpe_job_dir "$1" && { read -r pid < .gpe/session; } 2> /dev/null && [ "/proc/$pid/cwd" -ef . ] &&
+    tr '\0' '\n' < "/proc/$pid/cmdline" | grep -q '\.gpe/script$'
+}
+gpe_cancel() { # ID
+  if gpe_list | grep -qx "$1 waiting"; then
+    atrm "$1" && return
+  fi
+  gpe_find_session "$1" && kill -s TERM -- "-$pid"
 }

@@ -1,30 +1,40 @@
 # abort.sh COMMANDS PROFILE ID-PATTERN ID: cancels a job that has not ended. Exit status 1: it has,
-# it is not known, or the batch system refuses.
+# it is not known, or the batch system refuses; 2: it does not answer.
 main() {
   profile=$2 id_pattern=$3 id=$4 noted=
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   set -f
   read_commands "$1"
-  read_jobs || exit
+  read_jobs || exit 2
   live=$(print_live)
+  if [ -z "$live" ]; then
+    # shellcheck disable=SC2046
+    read_ended $(print_tasks "$id") || exit 2
+    live=$(print_live)
+  fi
   [ -n "$live" ] || fail "job $id has already ended, or is unknown"
   # before the job is cancelled, because it may write down its end at once
+  trap 'withdraw_notes; exit 1' HUP INT TERM
   for task in $live; do note_removal "$task"; done
   words=$(gpe_cancel "$id" 2>&1) && exit
   # A job that is just being started may be refused, because it neither waits nor runs.
   sleep 1
   words=$(gpe_cancel "$id" 2>&1) && exit
   ! ends_by_note || exit 0
-  for task in $noted; do
-    gpe_job_dir "$task"
-    rm -f "$gpe_dir/.gpe/removed"
-  done
+  withdraw_notes
   printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
+  gpe_list > /dev/null 2>&1 || exit 2
   exit 1
 }
 fail() { # MESSAGE
   printf 'ABORT: %s\n' "$1" >&2
   exit 1
+}
+withdraw_notes() { # the batch system has not taken the removal
+  for task in $noted; do
+    gpe_job_dir "$task"
+    rm -f "$gpe_dir/.gpe/removed"
+  done
 }
 print_live() { # the job, or its tasks, if they have not ended
   # shellcheck disable=SC2046
@@ -44,15 +54,11 @@ note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
   rm -f "$gpe_dir/.gpe/removed" # it has ended by itself, just before
   [ "$1" != "$id" ] || fail "job $id has already ended"
 }
-# Has the job found the note as it began, and ended? It leaves no exit status then, or 143 if the
-# program's own shell found the note.
+# Has the job found the note as it began, and ended? It says so in the note.
 ends_by_note() {
   [ -n "$noted" ] || return
   for task in $noted; do
-    gpe_job_dir "$task" || return
-    gpe_rc=143
-    [ ! -e "$gpe_dir/.gpe_exit_status" ] || read -r gpe_rc < "$gpe_dir/.gpe_exit_status"
-    [ "$gpe_rc" = 143 ] || return
+    gpe_job_dir "$task" && grep -q '^seen' "$gpe_dir/.gpe/removed" || return
   done
   read_jobs && [ -z "$(print_live)" ]
 }

@@ -21,19 +21,15 @@ main() {
   printf 'GET_JOB_STATUS: unknown job %s\n' "$ids" >&2
   exit 1
 }
-read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list
-  # shellcheck disable=SC2046
-  set -- $(print_lines "$@" | awk 'NF == 1 { print $1 }')
-  [ "$#" -eq 0 ] || ended=$(gpe_list_ended "$@") || return
-  [ "$#" -eq 0 ] || jobs="$jobs
-$ended"
-}
 # ID: by the job's own record, if it has ended and left one, else by the line. The batch system
 # knows best that a limit ended the job; the job itself may have ended by any signal, or by none.
 print_state() {
   word=${line#* }
-  if is_live || { [ -n "$line" ] && gpe_is_limit "${word%%[ /]*}"; }; then
+  if is_live; then
     printf '%s\n' "$line"
+  elif [ -n "$line" ] && gpe_is_limit "${word%%[ /]*}"; then
+    gpe_is_removal "${word%%[ /]*}" && gpe_ended_itself "$1" && gpe_record "$1" ||
+      printf '%s\n' "$line"
   elif ! gpe_record "$1"; then
     [ -n "$line" ] && gpe_explain "$line"
   fi

@@ -5,8 +5,9 @@ gpe_set_id() {
   # shellcheck disable=SC1091  # of the profile that extends batch
   . ./.gpe/commands.sh
   gpe_n=0
-  until gpe_id=$(gpe_own_id); do
-    [ "$gpe_n" -lt 60 ] || kill -s KILL "$$"
+  # the commands' answers are read in this locale
+  until gpe_id=$(export LC_ALL=C && gpe_own_id); do
+    [ "$gpe_n" -lt 3600 ] || kill -s KILL "$$"
     gpe_n=$((gpe_n + 1))
     sleep 1
   done
@@ -21,6 +22,7 @@ gpe_set_id() {
 # signal of the batch system's ends nothing.
 gpe_check_removal() {
   [ -e .gpe/removed ] || [ -e "$GPE_WORKING_DIRECTORY/.gpe/removed" ] || return 0
+  echo 'seen by the job' >> .gpe/removed
   trap - EXIT
   exit 143
 }

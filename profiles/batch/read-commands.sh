@@ -5,6 +5,8 @@ read_commands() {
   gpe_list_ended() { :; }
   gpe_has_ended() { false; }
   gpe_is_limit() { false; }
+  gpe_is_removal() { false; }
+  gpe_is_held() { return 2; }
   gpe_submit() { refuse 'does not define gpe_submit'; }
   gpe_list() { refuse 'does not define gpe_list'; }
   gpe_cancel() { refuse 'does not define gpe_cancel'; }

@@ -1,6 +1,13 @@
 read_jobs() { # sets jobs to the lines of gpe_list that begin with an id
   jobs=$(gpe_list) || return
-  jobs=$(printf '%s\n' "$jobs" | LC_ALL=C grep -E -e "^($id_pattern) +[^ ]") || :
+  jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
+}
+read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list
+  # shellcheck disable=SC2046
+  set -- $(print_lines "$@" | awk 'NF == 1 { print $1 }')
+  [ "$#" -eq 0 ] || ended=$(gpe_list_ended "$@") || return
+  [ "$#" -eq 0 ] || jobs="$jobs
+$ended"
 }
 is_live() { # is the job of the line one that has not ended?
   [ -n "$line" ] || return

@@ -17,6 +17,6 @@ submit_job() {
     [ "$rc" -ne 255 ] || rc=1
     return "$rc"
   fi
-  id=$(printf '%s\n' "$answer" | gpe_read_id | tail -n 1)
+  id=$(printf '%s\n' "$answer" | { export LC_ALL=C && gpe_read_id | tail -n 1; })
   printf '%s\n' "${id:-$answer}"
 }

@@ -10,7 +10,7 @@ gpe_list_ended() { # ID...: with the history, which is read from its end
     -af ClusterId GpeIndex JobStatus ExitBySignal ExitCode ExitSignal RemoveReason) || return
   printf '%s\n' "$gpe_text" | gpe_format_states '
     if ($3 == 4 && $4 == "true") more = " signal=" $6
-    else if ($3 == 4) { state = state "/exit"; more = " exit=" $5 }
+    else if ($3 == 4 && $5 ~ /^[0-9]+$/) { state = state "/exit"; more = " exit=" $5 }
     at = 7'
 }
 gpe_format_states() { # AWK: prints lines of states; a reason is the rest of a line, after blanks
@@ -30,6 +30,7 @@ $1 ~ /^[0-9]+$/ {
 }'
 }
 gpe_has_ended() { case $1 in Completed | Removed | PeriodicRemove) ;; *) return 1 ;; esac }
+gpe_is_removal() { [ "$1" = Removed ]; }
 gpe_is_limit() { [ "$1" = PeriodicRemove ] || [ "$1" = Removed ]; }
 gpe_explain() { printf '%s\n' "$1"; } # a job that was killed leaves nothing here
 gpe_find() {

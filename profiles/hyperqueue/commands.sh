@@ -15,20 +15,19 @@ gpe_submit() { # SCRIPT WORD...
     --cpus="$((processes * cpus))" $words -- sh -c "$(gpe_print_starter "$script")"
 }
 gpe_list() { # by the numbers of a job's tasks in each state; here, a job is one task
-  gpe_text=$(hq --output-mode=json job list --all) || {
+  gpe_ask '*]' hq --output-mode=json job list --all || {
     printf '%s\n' "$gpe_text" >&2
     return 1
   }
   printf '%s\n' "$gpe_text" | awk -F '[": ,]+' '
-$2 == "id" { id = $3 }
-$2 ~ /^(running|waiting|failed|canceled|finished)$/ && $3 ~ /^[0-9]+$/ { n[$2] = $3 }
-/^  }/ {
-  state = n["running"] ? "running" : n["waiting"] ? "waiting" : n["failed"] ? "failed" : ""
-  if (state == "") state = n["canceled"] ? "canceled" : "finished"
-  print id, state (state == "finished" ? " exit=0" : "")
-}'
+BEGIN { order = "finished canceled aborted failed waiting running" }
+/^  {/ { state = "open"; rank = -1 } # where nothing is counted, nothing has ended
+/^    "id"/ { id = $3 }
+/^      "/ && $3 > 0 && index(order, $2) > rank { state = $2; rank = index(order, $2) }
+/^  }/ { print id, state (state == "finished" ? " exit=0" : "") }'
 }
-gpe_has_ended() { case $1 in finished | failed | canceled) ;; *) return 1 ;; esac }
+gpe_has_ended() { case $1 in finished | failed | aborted | canceled) ;; *) return 1 ;; esac }
+gpe_is_removal() { [ "$1" = canceled ]; }
 gpe_is_limit() { [ "$1" = canceled ]; }
 gpe_own_id() { printf '%s\n' "$HQ_JOB_ID"; }
 gpe_cancel() { hq job cancel "$1"; }

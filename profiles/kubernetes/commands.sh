@@ -29,7 +29,7 @@ gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
     --args "$@" | kubectl create -f - -o 'jsonpath={.metadata.name}' 2>&1
 }
 gpe_jobs() { # FILTER: prints what the filter of jq makes of each job of the user
-  gpe_text=$(kubectl get jobs,pods -l "$gpe_label" -o json) || return
+  gpe_ask '*}' kubectl get jobs,pods -l "$gpe_label" -o json || return
   printf '%s\n' "$gpe_text" | jq -r --arg user "$(id -un)" --arg directory "$(pwd -P)" '
 [.items[] | select(.kind == "Pod")] as $pods
 | .items[] | select(.kind == "Job" and .metadata.annotations.user == $user)
@@ -37,12 +37,15 @@ gpe_jobs() { # FILTER: prints what the filter of jq makes of each job of the use
 | (first($pods[] | select(.metadata.labels["job-name"] == $id)) // {}) as $pod
 | ($pod.status.containerStatuses[0].state // {}) as $container | '"$1"
 }
+gpe_ends='DeadlineExceeded|OOMKilled|Evicted|NodeLost|NodeShutdown|Preempting'
 gpe_list() {
   gpe_jobs '[.status.conditions[]? | select(.status == "True") | .type] as $ends
 | (if $ends | index("Complete") then "Complete exit=0"
   elif $ends | index("Failed") then $container.terminated as $t
-    | if $pod.status.reason then $pod.status.reason elif $t.reason == "OOMKilled" then $t.reason
-      else "Failed" + if $t then " exit=\($t.exitCode)" else "" end end
+    | ($pod.status.reason // (if $t.reason == "OOMKilled" then $t.reason else "" end)) as $r
+    | if $r | test("^('"$gpe_ends"')$") then $r # else a reason that is new, or none
+      else "Failed" + (if $r != "" then "/\($r)" else "" end)
+        + if $t then " exit=\($t.exitCode)" else "" end end
   elif .spec.suspend then "Suspended"
   elif $container.running or $container.terminated then "Running" else "Pending" end) as $state
 | ($container.waiting.reason // first($pod.status.conditions[]? | .reason // empty) // "") as $why
@@ -50,9 +53,7 @@ gpe_list() {
   + if $state == "Pending" and $why != "" then " reason=\($why)" else "" end'
 }
 gpe_has_ended() { case $1 in Complete | Failed) ;; *) gpe_is_limit "$1" ;; esac }
-gpe_is_limit() { # also Evicted, NodeShutdown, Preempting
-  case $1 in DeadlineExceeded | OOMKilled | Evicted | Node* | Preempt*) ;; *) return 1 ;; esac
-}
+gpe_is_limit() { case "|$gpe_ends|" in *"|$1|"*) ;; *) return 1 ;; esac }
 gpe_find() { gpe_jobs 'select(.metadata.annotations.directory == $directory) | $id'; }
 gpe_own_id() { printf '%s\n' "$GPE_KUBERNETES_JOB"; }
 gpe_cancel() { kubectl delete job "$1" --wait=false > /dev/null; }

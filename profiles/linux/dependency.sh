@@ -27,7 +27,8 @@ gpe_check_dependency() {
 # tasks of an array must have ended.
 gpe_find_end() {
   gpe_ends=ok
-  gpe_job_dir "$1" || :
+  gpe_found=
+  ! gpe_is_away "$1" || return 0
   [ ! -e "$gpe_dir/.gpe/removed" ] || gpe_ends=other
   if [ ! -d "$gpe_dir/.gpe/tasks" ]; then
     gpe_read_end "$1" "$gpe_dir"
@@ -43,7 +44,7 @@ gpe_read_end() { # ID DIRECTORY: the same of a job or of a task
   gpe_found=
   [ -e "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2" || return 0
   gpe_found=other gpe_code=
-  [ ! -e "$2/.gpe/removed" ] && [ ! -e "$2/.gpe/limit" ] || return 0
+  [ ! -e "$2/.gpe/limit" ] || return 0
   { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null
   [ "$gpe_code" != 0 ] || gpe_found=ok
 }

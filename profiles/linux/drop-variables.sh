@@ -1,18 +1,31 @@
-# Unsets the variables of the caller that would change the job: sbatch takes options from
-# SBATCH_..., and the job would inherit those of a job that submits it.
+# Unsets the variables of the caller that would change the job, or what the batch system's commands
+# do: sbatch takes options from SBATCH_..., squeue from SQUEUE_..., and so on; and the job would
+# inherit those of a job that submits it. What says where the server is stays.
 drop_batch_variables() {
   case $(set) in
-  *SBATCH_* | *SLURM* | *SRUN_* | *PBS_* | *LSB_* | *SGE_*) ;;
-  *PMI* | *OMPI_* | *_VISIBLE_DEVICES*) ;;
+  *SBATCH_* | *SLURM* | *SRUN_* | *SQUEUE_* | *SCANCEL_* | *SACCT_* | *SINFO_* | *SSTAT_*) ;;
+  *PBS_* | *LSB_* | *BSUB_* | *SGE_* | *OAR_* | *FLUX_* | *HQ_* | *_CONDOR_* | *COBALT_*) ;;
+  *LOADL_* | *MOAB_* | *PJM_* | *PMI* | *OMPI_* | *_VISIBLE_DEVICES*) ;;
   *) return 0 ;;
   esac
-  own='SLURM_(CONF|CLUSTERS)|PBS_(CONF_FILE|DEFAULT|EXEC|HOME|SERVER)'
-  own="$own|SGE_(ARCH|CELL|CLUSTER_NAME|EXECD_PORT|QMASTER_PORT|ROOT)"
+  own='SLURM_(CONF|CONF_SERVER|CLUSTERS|JWT)|PBS_(CONF_FILE|DEFAULT|EXEC|HOME|SERVER)'
+  own="$own|SGE_(ARCH|CELL|CLUSTER_NAME|EXECD_PORT|QMASTER_PORT|ROOT)|HQ_SERVER_DIR"
+  own="$own|COBALT_CONFIG_FILES|LOADL_CONFIG"
   # shellcheck disable=SC2046
   unset gpe_v $(GPE_KEPT=$own${keep:+|$keep} awk 'BEGIN {
-    systems = "SBATCH|SLURM|SLURMD|SRUN|PBS|LSB|SGE|PMI|PMIX|OMPI_COMM"
-    others = "^((" systems ")_[A-Za-z0-9_]*|(CUDA|ROCR)_VISIBLE_DEVICES)$"
+    systems = "SBATCH|SLURM|SLURMD|SRUN|SQUEUE|SCANCEL|SACCT|SINFO|SSTAT|PBS|LSB|BSUB|SGE"
+    systems = systems "|OAR|HQ|COBALT|LOADL|MOAB|PJM|PMI|PMIX|OMPI_COMM"
+    systems = systems "|FLUX_(JOB|TASK|KVS)|_CONDOR_(ANCESTOR|CHIRP|JOB|MACHINE|SCRATCH|WRAPPER)"
+    others = "^((" systems ")_[A-Za-z0-9_]*|_CONDOR_(SLOT|AssignedGPUs)"
+    others = others "|(CUDA|ROCR)_VISIBLE_DEVICES)$"
     kept = "^(" ENVIRON["GPE_KEPT"] ")$"
     for (name in ENVIRON) if (name ~ others && name !~ kept) print name
   }')
+}
+# What each program but submit.sh does first: the commands that it runs answer alike for everybody.
+# What a job inherits is not touched.
+set_up_commands() {
+  keep=
+  export LC_ALL=C
+  drop_batch_variables
 }

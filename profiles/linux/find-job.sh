@@ -4,6 +4,7 @@
 # nothing. COMMAND, which some profiles have, asks the batch system. Exit status 73: the directory
 # cannot be used. 75, or any other but 0: it is not known whether there is a job.
 main() { # COMMAND...
+  set_up_commands
   # without a directory, there never was a START
   [ -d "$directory" ] || exit 0
   enter_directory
@@ -15,7 +16,7 @@ main() { # COMMAND...
     settle "$id"
   fi
   [ -s .gpe/id ] || exit 0
-  id=$(LC_ALL=C grep -Ex -e "$id_pattern" .gpe/id) ||
+  id=$(grep -Ex -e "$id_pattern" .gpe/id) ||
     fail 75 "$directory/.gpe/id does not contain a job id"
   ln -sfn -- "$directory" "$gpe_jobs/$id" ||
     fail 75 "$directory has the job $id, but the link to it cannot be created"
@@ -27,7 +28,7 @@ fail() { # STATUS MESSAGE
 }
 settle() { # ID: writes down the id that was found; without one, gives the submission up
   if [ -n "$1" ]; then
-    printf '%s\n' "$1" | LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.found ||
+    printf '%s\n' "$1" | grep -Ex -e "$id_pattern" > .gpe/id.found ||
       fail 75 "the batch system told $1, which is not a job id"
     ln .gpe/id.found .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.found .gpe/id || exit 1
     rm -f .gpe/id.found

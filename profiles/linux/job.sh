@@ -19,6 +19,8 @@ gpe_begin_job() { # NAME=VALUE...
   [ -z "${gpe_array:-}" ] || gpe_enter_task
   gpe_open_record
   gpe_export_values "$@"
+  [ -z "${GPE_TZ+set}" ] || export TZ="$GPE_TZ"
+  unset GPE_TZ
   gpe_survive
   "${gpe_begin:-:}"
   [ -z "$GPE_TMP_DIR" ] || gpe_make_tmp_dir
@@ -47,7 +49,7 @@ gpe_enter_task() {      # of an array: a directory of its own for the files of i
 # A job that cannot write here is killed: an exit status would be taken for the program's.
 gpe_open_record() {
   command exec > .gpe/output 2>&1 || kill -s KILL "$$"
-  trap 'gpe_rc=$?; [ -e .gpe_exit_status ] || echo "$gpe_rc" > .gpe_exit_status' EXIT
+  trap gpe_end_early EXIT
   rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" & # the job need not wait for it
   [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
     rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
@@ -55,6 +57,13 @@ gpe_open_record() {
   printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$"
   # the name of a file that is not empty while SITE_SETUP runs
   gpe_setup_mark=$PWD/.gpe/setup
+}
+# This shell ends before its script does, as one that cannot start a process. Without the program's
+# own exit status, it is killed.
+gpe_end_early() {
+  [ ! -e .gpe_exit_status ] || return 0
+  [ -n "$gpe_status" ] || kill -s KILL "$$"
+  printf '%s\n' "$gpe_status" > .gpe_exit_status
 }
 gpe_export_values() { # NAME=VALUE...
   GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME=''

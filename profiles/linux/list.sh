@@ -3,13 +3,13 @@
 main() { # FILE|DIR PATH
   unset BLOCK_SIZE LS_BLOCK_SIZE BLOCKSIZE
   case $1 in
-  FILE) files=$(LC_ALL=C ls -ldbn --time-style=+%s -- "$2") || exit ;;
-  DIR) files=$(LC_ALL=C ls -lAbn --time-style=+%s -- "$2/.") || exit ;;
+  FILE) files=$(ls -ldbn --time-style=+%s -- "$2") || exit ;;
+  DIR) files=$(ls -lAbn --time-style=+%s -- "$2/.") || exit ;;
   esac
   print_entries
 }
 print_entries() { # of files, which GNU ls -lbn has printed
-  printf '%s\n' "$files" | LC_ALL=C awk '
+  printf '%s\n' "$files" | awk '
 BEGIN {
   hex = "0123456789ABCDEF"
   split("a 07 b 08 t 09 n 0A v 0B f 0C r 0D", pairs, " ")

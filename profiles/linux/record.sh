@@ -1,18 +1,24 @@
-# ID: prints how the job ended, from the files in its working directory; false if there are none.
+# ID: prints how the job ended, from the files in its working directory; false if there are none. A
+# removal is only asked for: it is the end of a job that left no other one. Where the directory is
+# away, that is printed: a word without a tag, which is no end.
 gpe_record() {
-  gpe_job_dir "$1" || return
+  if ! gpe_job_dir "$1"; then
+    gpe_is_away "$1" || return
+    printf '%s away reason=%s\n' "$1" "its directory $gpe_link is not there: is its file system?"
+    return
+  fi
   gpe_from=$gpe_dir gpe_array_dir=${gpe_dir%/.gpe/tasks/*}
   gpe_read_usage
   # a task without an end of its own was removed with its array
   [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] ||
     [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_array_dir
-  if [ -e "$gpe_from/.gpe/removed" ]; then
-    read -r gpe_why < "$gpe_from/.gpe/removed"
-    [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
-    printf '%s removed%s\n' "$1" "$gpe_used"
-  elif [ -e "$gpe_dir/.gpe/limit" ]; then
+  if [ -e "$gpe_dir/.gpe/limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/limit"
     printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
+  elif [ -e "$gpe_from/.gpe/removed" ] && read -r gpe_why < "$gpe_from/.gpe/removed" &&
+    { [ "$gpe_why" = DEPENDENCY ] || ! gpe_ended_itself "$1"; }; then
+    [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
+    printf '%s removed%s\n' "$1" "$gpe_used"
   elif [ -e "$gpe_dir/.gpe/failure" ] && [ -e "$gpe_dir/.gpe_exit_status" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/failure"
     printf '%s exited/setup exit=137%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
@@ -21,6 +27,12 @@ gpe_record() {
   else
     return 1
   fi
+}
+# ID: has it left an exit status that is not of a removal's signals, TERM and KILL?
+gpe_ended_itself() {
+  gpe_job_dir "$1" && [ -e "$gpe_dir/.gpe_exit_status" ] &&
+    read -r gpe_code < "$gpe_dir/.gpe_exit_status" || return
+  case $gpe_code in 137 | 143) return 1 ;; esac
 }
 gpe_read_usage() { # sets gpe_used to words about the machine and the times that the job has left
   gpe_used='' gpe_why=''

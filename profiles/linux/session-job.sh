@@ -46,14 +46,23 @@ gpe_watch_walltime() { # ends the program when its time is over
     sleep "$gpe_step" &
     gpe_sleep=$!
     wait "$gpe_sleep"
-    gpe_left=$((gpe_left - gpe_step)) gpe_step=$((gpe_step < 30 ? 2 * gpe_step : 60))
+    gpe_left=$((gpe_left - gpe_step)) gpe_step=$((gpe_step < 16 ? 2 * gpe_step : 20))
     [ "$gpe_step" -le "$gpe_left" ] || gpe_step=$gpe_left
+    gpe_look_after_shell
   done
   trap '' TERM
   [ ! -e .gpe_exit_status ] || exit 0
   printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe/limit.new &&
     mv -f .gpe/limit.new .gpe/limit
   gpe_end_processes
+}
+# Where the job's shell was killed and nothing of its program is left, only this can tell it.
+gpe_look_after_shell() {
+  ! gpe_stat "$$" || case $gpe_state in Z | X) ;; *) return 0 ;; esac
+  gpe_dir=. && ! gpe_has_others "$GPE_JOB_ID" "$$" || return 0
+  [ -e .gpe_exit_status ] ||
+    { echo 137 > .gpe/exit_status.new && mv -f .gpe/exit_status.new .gpe_exit_status; }
+  exit 0
 }
 gpe_end_processes() { # TERM, and after five seconds KILL
   read -r gpe_self < /proc/self/stat

@@ -25,6 +25,36 @@ gpe_leader() {
   [ "$gpe_since" = "${gpe_s%%-*}" ] || return
   case $gpe_state in Z | X) return 1 ;; esac
 }
+# ID of a session: may processes be left in it? Its leader is gone, and no other process has that
+# number, which is not given again while there are any.
+gpe_is_orphaned() {
+  gpe_since=
+  gpe_here "$1" || return
+  ! gpe_stat "${1%%-*}" || case $gpe_state:$1 in
+  [ZX]:*-"$gpe_since"-*) ;;
+  *) return 1 ;;
+  esac
+}
+# ID SESSION: does the program of a job, or a task, go on without the leader of its session? gpe_dir
+# is its directory.
+gpe_goes_on() {
+  if gpe_is_orphaned "$2"; then
+    gpe_has_others "$1" "${2%%-*}"
+  else
+    gpe_has_others "$1"
+  fi
+}
+# ID [PID...]: are there processes of it, as of gpe_processes, other than what watches over its wall
+# time?
+gpe_has_others() {
+  gpe_own_watch=
+  [ ! -e "$gpe_dir/.gpe/watch" ] || read -r gpe_own_watch < "$gpe_dir/.gpe/watch"
+  for gpe_p in $(gpe_processes "$@"); do
+    gpe_stat "$gpe_p" || continue
+    case $gpe_own_watch in "$gpe_p" | "$gpe_parent") ;; *) return 0 ;; esac
+  done
+  return 1
+}
 # ID [PID...]: prints the pids of all its processes; PID: the leader of a session of it that was
 # there a moment ago.
 gpe_processes() {

@@ -47,7 +47,7 @@ gpe_status() {
     gpe_print_live "$1"
   elif gpe_record "$1"; then
     gpe_word=ended
-  elif gpe_has_begun "$1" && [ -n "$(gpe_processes "$1")" ]; then
+  elif gpe_has_begun "$1" && gpe_goes_on "$1" "$gpe_sid"; then
     gpe_word=running
     gpe_print_running "$1" running
   elif [ ! -d "$gpe_dir" ] && { [ ! -L "$gpe_jobs/$1" ] || gpe_here "$1"; }; then

@@ -26,6 +26,7 @@ main() {
   [ -z "$submit_command" ] || command -v "$submit_command" > /dev/null ||
     fail 73 "there is no $submit_command on $(uname -n): submit from a machine of the batch system"
   drop_gpe_variables
+  hide_zone
   enter_directory
   # a job that was given up writes its id, sees no mark, and removes its id again
   [ ! -s .gpe/id ] || [ -e .gpe/submitting ] || sleep 0.2
@@ -39,11 +40,17 @@ main() {
 # Unsets the variables of a job that runs this program, as the new job is no part of it, and those
 # that the functions of a job script use.
 drop_gpe_variables() {
-  unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE
+  unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE GPE_TZ
   unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
   unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
   unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
   unset gpe_enlisting gpe_lives gpe_tell
+}
+# START_TIME is in the time zone of this machine, and not in that of the caller, which the job gets.
+hide_zone() {
+  [ -n "${TZ+set}" ] || return 0
+  export GPE_TZ="$TZ"
+  unset TZ
 }
 fail() { # STATUS MESSAGE
   printf 'START: %s\n' "$2" >&2

@@ -10,7 +10,9 @@ gpe_find_leaders() {
       [ -e "$gpe_d/.gpe_exit_status" ] || { read -r gpe_i < "$gpe_d/.gpe/session"; } 2> /dev/null
       ;;
     esac
-    [ -n "$gpe_i" ] && gpe_leader "$gpe_i" || continue
+    [ -n "$gpe_i" ] || continue
+    gpe_leader "$gpe_i" ||
+      { [ ! -e "$gpe_d/.gpe_exit_status" ] && gpe_is_orphaned "$gpe_i"; } || continue
     gpe_leaders="$gpe_leaders ${gpe_i%%-*}"
     [ -e "$gpe_d/.gpe/watch" ] || continue
     read -r gpe_watch_pid < "$gpe_d/.gpe/watch"

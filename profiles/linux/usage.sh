@@ -21,7 +21,7 @@ usage() { # ID: of a job or a task: what it took, or what its processes take now
   # shellcheck disable=SC2086
   for pid in $(gpe_processes "$1" $gpe_leaders); do
     cat "/proc/$pid/stat" "/proc/$pid/status" 2> /dev/null
-  done | LC_ALL=C awk -v id="$1" -v seconds="$(($(date +%s) - since))" '
+  done | awk -v id="$1" -v seconds="$(($(date +%s) - since))" '
 /^[0-9]+ \(.*\) [A-Za-z] / { sub(/.*\) /, ""); for (i = 12; i <= 15; i++) ticks += $i }
 $1 == "VmHWM:" && $3 == "kB" { memory += $2 }
 END {

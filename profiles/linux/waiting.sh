@@ -63,10 +63,11 @@ gpe_lives() {
     fi
   fi
   gpe_leader "$gpe_i" && return
+  gpe_of_session=$gpe_i
   # does its program go on without a leader, or does it run on another machine that shares this home
   # directory?
   [ "$gpe_array_dir" = "$2" ] || gpe_i=${1%_*}_${2##*/}
   gpe_other=$gpe_host
   { read -r gpe_other < "$gpe_array_dir/.gpe/host"; } 2> /dev/null
-  [ "$gpe_other" != "$gpe_host" ] || [ -n "$(gpe_processes "$gpe_i")" ]
+  [ "$gpe_other" != "$gpe_host" ] || (gpe_dir=$2 && gpe_goes_on "$gpe_i" "$gpe_of_session")
 }

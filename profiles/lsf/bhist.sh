@@ -1,7 +1,14 @@
 # ID: prints a line as bjobs does, of a job that only the history knows. Its entries begin with a
-# date and go on behind 21 blanks. The command stands in such lines too, never at a line's begin.
+# date and go on behind 21 blanks. The command stands in such lines too, never at a line's begin. 1:
+# the history does not know it; 2: it does not answer.
 gpe_bhist() {
-  gpe_history=$(LC_ALL=C bhist -l "$1" 2> /dev/null) || return
+  gpe_history=$(bhist -l "$1" 2>&1) || case $?:$gpe_history in
+  127:* | *'job found'* | *'not found'*) return 1 ;;
+  *)
+    printf '%s\n' "$gpe_history" >&2
+    return 2
+    ;;
+  esac
   printf '%s\n' "$gpe_history" | GPE_OWNER=$(id -un) awk -v id="$1" '
 BEGIN {
   owner = ENVIRON["GPE_OWNER"] # -v would read a backslash in it

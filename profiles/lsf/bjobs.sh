@@ -1,4 +1,5 @@
-# [ID...]: prints jobs as ID|INDEX|STATE|CODE|HOST|REASON|WHY IT WAITS.
+# [ID...]: prints jobs as ID|INDEX|STATE|CODE|HOST|REASON|WHY IT WAITS. 1: LSF does not know them;
+# 2: it does not answer.
 # shellcheck disable=SC2120  # the variation ALL passes no id
 gpe_bjobs() {
   gpe_fields='jobid jobindex stat exit_code exec_host exit_reason'
@@ -16,13 +17,15 @@ END { exit !found }' && return
   case $#:$gpe_rc:$gpe_text in
   0:0: | 0:*:*'job found'*) return 0 ;;
   esac
-  printf '%s\n' "${gpe_text:-bjobs printed nothing}" >&2
+  gpe_text=${gpe_text:-bjobs printed nothing}
+  printf '%s\n' "$gpe_text" >&2
+  is_not_found "$gpe_text" || return 2
   return 1
 }
 ask_bjobs() { # FIELDS [ID...]: sets gpe_text to what bjobs prints, gpe_rc to its exit status
   gpe_o="$1 delimiter='|'"
   shift
-  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "$gpe_o" "$@" 2>&1)
+  gpe_text=$(bjobs -a -noheader -o "$gpe_o" "$@" 2>&1)
   gpe_rc=$?
 }
 is_not_found() { # WORDS: does LSF say that it does not know the jobs?

@@ -17,7 +17,6 @@ submit_job() { # NAME=VALUE... SCRIPT: prints the id in bsub's answer, which is 
   fi
   # -ti: a job whose conditions cannot hold any more is ended
   [ -z "$after" ] || set -- "$@" -w "$(print_conditions)" -ti
-  unset BSUB_QUIET BSUB_STDERR # with these, bsub says nothing, or says it elsewhere
   answer=$(bsub "$@" < "$script")
   rc=$?
   id=$(printf '%s\n' "$answer" | sed -n 's/^Job <\([0-9]*\)> is submitted .*/\1/p' | tail -n 1)

@@ -1,5 +1,5 @@
 find_job() { # by the directory in which it was submitted
-  text=$(LC_ALL=C bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $text in
+  text=$(bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $text in
   *'job found'*) ;;
   *)
     printf '%s\n' "$text" >&2

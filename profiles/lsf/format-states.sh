@@ -1,7 +1,11 @@
+explain_states() { # LINES of states
+  gpe_explain "$1" 'EXIT/TERM_OWNER|EXIT/TERM_ADMIN|EXIT/TERM_FORCE_OWNER|EXIT/TERM_FORCE_ADMIN'
+}
 gpe_format_states() { # reads lines of bjobs, and prints those of states
   gpe_add_left '$3 == "EXIT" { print $1 ($2 > 0 ? "[" $2 "]" : "") }' | awk -F'|' '
 function is_removed() { # or it never had a host
-  return (id, "removed") in left || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)
+  return ((id, "removed") in left && code ~ /^(-|0|130|137|143)?$/) ||
+    (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)
 }
 NF == 4 && $1 == "" { left[$2, $3] = $4 }
 NF < 6 { next }

@@ -15,10 +15,10 @@ main() { # PROFILE [IDS]
     fi
   fi
   if [ "$#" -eq 0 ]; then
-    gpe_explain "$(printf '%s\n' "$jobs" | gpe_format_states)"
+    explain_states "$(printf '%s\n' "$jobs" | gpe_format_states)"
     exit
   fi
-  states=$(for id in "$@"; do print_states; done)
+  states=$(for id in "$@"; do print_states; done) || exit
   if [ -n "$states" ]; then
     printf '%s\n' "$states"
   elif [ "$#" -eq 1 ]; then

@@ -2,12 +2,13 @@ print_states() { # of the job id, of an array of its tasks; nothing if nobody kn
   states=$(printf '%s\n' "$jobs" |
     awk -F'|' -v id="$id" '$1 == id || $1 "[" $2 "]" == id' | gpe_format_states)
   if [ -n "$states" ]; then
-    gpe_explain "$states"
+    explain_states "$states"
     return
   fi
   print_tasks && return
   record=$(gpe_record "$id")
-  case $record in '' | *exited*) ! print_history || return 0 ;; esac
+  case $record in '' | *exited* | *' away '*) print_history && return ;; esac
+  [ "$?:$record" != 2: ] || exit 2 # without an answer, nobody knows how it ended
   [ -z "$record" ] || printf '%s\n' "$record"
 }
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.
@@ -19,12 +20,13 @@ print_tasks() {
   printf '%s\n' "$tasks"
 }
 # The history knows a limit, even if the program has exited with 0, and the end of a job that left
-# nothing. False if it does not know better than the record.
+# nothing. 1: it does not know better than the record; 2: it does not answer.
 print_history() {
   history=$(gpe_bhist "$id") || return
   history=$(printf '%s\n' "$history" | gpe_format_states)
   case $record:$history in
-  :* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) gpe_explain "$history" ;;
+  :* | *' away '*:* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) ;;
   *) return 1 ;;
   esac
+  explain_states "$history"
 }

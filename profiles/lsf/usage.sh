@@ -10,7 +10,7 @@ main() { # PROFILE ID
 }
 print_jobs() { # of lines as 12|-|DONE|3 second(s)|2.0 second(s)|200 Mbytes
   fields='jobid jobindex stat run_time cpu_used max_mem'
-  LC_ALL=C bjobs -a -noheader -o "$fields delimiter='|'" "$id" 2>&1 | awk -F'|' "$awk_units"'
+  bjobs -a -noheader -o "$fields delimiter='|'" "$id" 2>&1 | awk -F'|' "$awk_units"'
 NF == 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
   sub(/\[.*/, "", $1)
   line = $1 ($2 > 0 ? "[" $2 "]" : "") " " $3

@@ -9,7 +9,7 @@ gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS/MEMORY OPTION...: mem= is of the wh
   msub -E -j oe -o /dev/null -l "$need" "$@" "$script" 2>&1
 }
 gpe_list() { # [-c]: of jobs that have ended
-  gpe_text=$(showq "$@" --xml -w "user=$(id -un)") || return
+  gpe_ask '*</Data>*' showq "$@" --xml -w "user=$(id -un)" || return
   printf '%s\n' "$gpe_text" | awk -v RS='<' '
 function read_value(name) {
   if (!match($0, " " name "=\"[^\"]*\"")) return ""
@@ -19,7 +19,8 @@ function read_value(name) {
   state = read_value("State")
   code = read_value("CompletionCode")
   if (code ~ /^CNCLD/) state = "Removed"
-  if (state code ~ /^Completed[0-9]+$/ && code + 0 < 256) state = state "/exit exit=" code
+  if (state code ~ /^Completed[0-9]+$/)
+    state = state (code + 0 < 256 ? "/exit exit=" code : " signal=" code % 128)
   # Removed by a user, or for its wall time
   limit = read_value("ReqAWDuration") + 0
   if (state == "Removed" && limit && read_value("AWDuration") + 0 >= limit) state = "time"
@@ -32,6 +33,7 @@ gpe_is_limit() { [ "$1" = time ]; }
 gpe_own_id() { printf '%s\n' "${MOAB_JOBID:-${PBS_JOBID%%.*}}"; }
 gpe_cancel() { mjobctl -c "$1"; }
 gpe_hold() { gpe_require 'Idle|Deferred|Blocked' "$1" && mjobctl -h user "$1"; }
+gpe_is_held() { case $1 in *Hold) ;; *) return 1 ;; esac }
 gpe_resume() { mjobctl -u user "$1"; }
 gpe_signal() { gpe_require Running "$1" && mjobctl -N "signal=$2" "$1"; }
 gpe_require() { # STATES ID: Moab takes a hold of a job that runs, too

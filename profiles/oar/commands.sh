@@ -16,8 +16,7 @@ gpe_submit() { # SCRIPT WORD...
     esac
   done
   for id in $(printf '%s\n' "$after" | tr -cs 0-9 ' '); do
-    after=$(gpe_query job --sql "array_id = $id") && [ -n "$after" ] ||
-      { echo "DEPENDENCY: OAR does not know the job $id" >&2 && return 1; }
+    after=$(gpe_query_dependency "$id") || return
     for job in $after; do words="$words -a $job"; done
   done
   if [ -n "$array" ] && [ -n "$after" ]; then
@@ -29,6 +28,11 @@ gpe_submit() { # SCRIPT WORD...
   # shellcheck disable=SC2086
   oarsub ${array:+--array "$array"} -d / -O /dev/null -E /dev/null ${need:+-l "$need"} \
     ${constraint:+-p "$constraint"} $words "$(gpe_print_starter "$PWD/$gpe_script")" 2>&1
+}
+gpe_query_dependency() { # ID: prints OAR's own ids of the job and its tasks
+  gpe_others=$(gpe_query job --sql "array_id = $1") || return
+  [ -n "$gpe_others" ] || { echo "DEPENDENCY: OAR does not know the job $1" >&2 && return 1; }
+  printf '%s\n' "$gpe_others"
 }
 gpe_print_resources() {
   [ -z "$processes$cpus$gpus" ] || nodes=${nodes:-1}

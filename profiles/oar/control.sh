@@ -4,6 +4,7 @@ gpe_list_ended() { # ID...: OAR forgets no job
   [ -z "$gpe_ids" ] || gpe_query state --sql "array_id IN ($(echo "$gpe_ids" | paste -s -d , -))"
 }
 gpe_has_ended() { [ "$1" = Terminated ] || [ "$1" = Error ] || gpe_is_limit "$1"; }
+gpe_is_removal() { [ "$1" = FRAG_JOB_REQUEST ]; }
 gpe_is_limit() { # these are known to OAR only
   case $1 in WALLTIME | BESTEFFORT_KILL | FRAG_JOB_REQUEST) ;; *) return 1 ;; esac
 }
@@ -25,6 +26,7 @@ gpe_control() { # COMMAND ID
 }
 gpe_cancel() { gpe_control oardel "$1"; }
 gpe_hold() { gpe_control oarhold "$1"; }
+gpe_is_held() { case $1 in Hold | Suspended | Resuming) ;; *) return 1 ;; esac }
 gpe_resume() { gpe_control oarresume "$1"; }
 gpe_own_id() { printf '%s\n' "$OAR_ARRAY_ID"; }
 gpe_own_task() { printf '%s\n' "$OAR_ARRAY_INDEX"; }

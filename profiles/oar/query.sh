@@ -29,7 +29,7 @@ BEGIN { what = ENVIRON["WHAT"] }
 /^    exit_code = / && state == "Terminated" {
   split($4, number, /[(,)]/) # 1280 (5,0,0)
   if (number[3] > 0) code = " signal=" number[3]
-  else { state = "Terminated/exit"; code = " exit=" number[2] }
+  else if (number[2] ~ /^[0-9]+$/) { state = "Terminated/exit"; code = " exit=" number[2] }
 }
 /^....-..-.. ..:..:..> / {
   sub(/:.*/, "", $3)

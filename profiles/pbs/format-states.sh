@@ -25,12 +25,13 @@ function is_removed() { # a task that has no end of its own was removed with its
 function add(name, value) { if (value != "") more = more " " name "=" value }
 function explain_end(removed) { # sets sub1 and code
   sub1 = $4
+  if (sub1 ~ /^(91|deleted)$/ && left("removed") == "DEPENDENCY") sub1 = "dependency"
   if (sub1 ~ /^(dependency|deleted)$/ && left("code") != "") sub1 = ""
   removed = sub1 ~ /^(91|dependency|deleted)$/
-  if (!removed && code == "" && is_removed()) sub1 = "removed"
-  else if (state == "C" && code >= 256 && left("removed") != "") sub1 = "removed"
+  if (!removed && code == "") code = left("code")
+  # the signals of a removal
+  if (!removed && code ~ /^(137|143|265|271)?$/ && is_removed()) sub1 = "removed"
   else if (!removed) {
-    if (code == "") code = left("code")
     if (code == "") sub1 = ""
     else if (code < 0) sub1 = code + 0
     else {
@@ -40,14 +41,17 @@ function explain_end(removed) { # sets sub1 and code
   }
 }
 NF == 4 && $1 == "" { files[$2, $3] = $4 }
-NF < 10 || $1 ~ /\[\]/ { next } # an array is told by its tasks
+NF < 10 { next }
 {
   array = $1
   sub(/\[[0-9]+/, "[", array)
   whole = id ~ /\[\]/ ? array : $1
 }
 id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
+# an array is told by its tasks; after a restart, PBS may list it without those that run
+$1 ~ /\[\]/ { if ($3 !~ /^[CFM]$/) alone[$1] = $3; next }
 {
+  has_tasks[array]
   state = $3
   sub1 = ""
   code = $5
@@ -72,5 +76,8 @@ id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
   print $1 " " state (sub1 == "" ? "" : "/" sub1) more
   found = 1
 }
-END { exit !found }'
+END {
+  for (array in alone) if (!(array in has_tasks)) { print array " " alone[array]; found = 1 }
+  exit !found
+}'
 }

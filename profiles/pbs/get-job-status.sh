@@ -20,7 +20,7 @@ main() { # QSTAT PROFILE [IDS]
   gpe_update_dependencies "$jobs"
   [ "$#" -ne 1 ] || only=$1
   told=$(printf '%s\n' "$jobs" | gpe_format_states "$only")
-  told=$(gpe_explain "$told")
+  told=$(gpe_explain "$told" 'F/91|F/removed|C/removed')
   left=$(for id in $(print_forgotten "$@"); do print_left "$id"; done)
   if [ -n "$told$left" ]; then
     printf '%s\n' "$told" "$left" | grep .

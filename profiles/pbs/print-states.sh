@@ -28,7 +28,7 @@ print_left() {
   set -- "$gpe_jobs/$whole" "$gpe_jobs/$whole".*
   set -f
   for link; do
-    [ -d "$link" ] || continue
+    [ -L "$link" ] || [ -d "$link" ] || continue
     name=${link##*/}
     case $name in
     *\[*) ! print_tasks || break ;;

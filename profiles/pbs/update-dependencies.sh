@@ -1,14 +1,16 @@
-# LINES of gpe_qstat: has PBS look again at the conditions of jobs that wait for others which have
-# ended. It drops those that hold; a job whose conditions can never hold is removed.
+# LINES of gpe_qstat: has PBS look again at the conditions of our own jobs that wait for others that
+# have ended. It drops those that hold; a job whose conditions can never hold is removed.
 gpe_update_dependencies() {
   set -f
-  gpe_held=$(printf '%s\n' "$1" | print_held)
+  gpe_held=$(printf '%s\n' "$1" | print_held | while read -r gpe_i gpe_rest; do
+    ! gpe_job_dir "$gpe_i" || printf '%s\n' "$gpe_i $gpe_rest"
+  done)
   [ -n "$gpe_held" ] || return 0
   # shellcheck disable=SC2046
   gpe_others=$(gpe_qstat $(printf '%s\n' "$gpe_held" | cut -d' ' -f3- | tr ' ' '\n' | sort -u) 2>&1)
   case $? in 0) ;; 35 | 153) gpe_others='' ;; *) return 0 ;; esac
   gpe_others=$(printf '%s\n' "$gpe_others" | awk -F'|' '
-NF > 9 { print ($3 == "F" ? "ended:" : "live:") $1 }' | tr '\n' ' ')
+NF > 9 { print ($3 != "F" ? "live:" : $5 $6 == "" ? "never-ran:" : "ended:") $1 }' | tr '\n' ' ')
   printf '%s\n' "$gpe_held" | while read -r gpe_i gpe_depend gpe_rest; do
     update_job
   done
@@ -43,6 +45,11 @@ END {
 update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to be judged
   choose_conditions
   [ -n "$gpe_again" ] || return
+  if [ -n "$gpe_dead" ]; then # PBS would compare an exit status of 0, and run the job
+    qdel "$gpe_i" < /dev/null > /dev/null 2>&1 && gpe_job_dir "$gpe_i" &&
+      printf 'DEPENDENCY\n' > "$gpe_dir/.gpe/removed"
+    return
+  fi
   qalter -W "depend=${gpe_new#,}" "$gpe_i" < /dev/null > /dev/null 2>&1 || return
   # the record tells what PBS forgets
   [ -n "$gpe_gone" ] && gpe_job_dir "$gpe_i" || return
@@ -50,9 +57,9 @@ update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to
   case $? in 35 | 153) printf 'DEPENDENCY\n' > "$gpe_dir/.gpe/removed" ;; esac
 }
 # Sets gpe_new to the conditions that remain, gpe_again if PBS is to look at them again, gpe_gone if
-# one of them can never hold.
+# one of them can never hold, gpe_dead if PBS does not know that.
 choose_conditions() {
-  gpe_new='' gpe_again='' gpe_gone='' gpe_type=''
+  gpe_new='' gpe_again='' gpe_gone='' gpe_dead='' gpe_type=''
   for gpe_one in $(printf '%s\n' "$gpe_depend" | tr ',:' '\n\n'); do
     case $gpe_one in [a-z]*)
       gpe_type=$gpe_one
@@ -63,6 +70,7 @@ choose_conditions() {
     case $gpe_is in
     ended) gpe_again=y ;;
     never) gpe_again=y gpe_gone=y ;;
+    dead) gpe_again=y gpe_dead=y ;;
     met)
       gpe_again=y
       continue
@@ -76,8 +84,9 @@ choose_conditions() {
   done
 }
 # ID: sets gpe_is to what is known of the other job: live, or that PBS knows that it has ended. PBS
-# would drop the waiting job if it has forgotten the other: then the condition gpe_type is met, can
-# never be met, or it is unknown how the tasks of an array ended.
+# would drop the waiting job if it has forgotten the other, and takes one that was deleted before it
+# ran for a success: then the condition gpe_type is met, can never be met, or it is unknown how the
+# tasks of an array ended.
 judge() {
   gpe_is=live
   case $gpe_type:" $gpe_rest " in
@@ -86,6 +95,8 @@ judge() {
   esac
   case $gpe_type:" $gpe_others" in
   *" ended:$1 "*) gpe_is=ended ;;
+  afterok:*" never-ran:$1 "*) gpe_is=dead ;;
+  *" never-ran:$1 "*) gpe_is=met ;;
   *" live:$1 "*) ;;
   afterany:*) gpe_is=met ;;
   *) judge_record "$1" "$(gpe_record "$1")" ;;

@@ -10,8 +10,14 @@ gpe_set_id() {
 gpe_check_jobs() {
   [ -n "${gpe_dependency:-}" ] || return 0
   gpe_jobs=${HOME:?}/.gpe/jobs/${gpe_profile:-sge}
-  ! gpe_check_dependency "$gpe_dependency" || return 0
+  while
+    gpe_check_dependency "$gpe_dependency"
+    gpe_rc=$?
+    [ "$gpe_rc" -eq 2 ] # the directory of another job is not there now
+  do sleep 10; done
+  [ "$gpe_rc" -ne 0 ] || return 0
   printf 'DEPENDENCY\n' > .gpe/removed
+  trap - EXIT # it never ran
   exit 0
 }
 # Grid Engine would run a job that exits with 99 again, and put one that exits with 100 into its

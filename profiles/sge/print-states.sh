@@ -1,16 +1,17 @@
-# ID: prints the state of a job, of an array those of its tasks; 1: it is not known. all has the
-# lines of qstat.
+# ID [ACCOUNTS]: prints the state of a job, of an array those of its tasks; 1: it is not known; 2:
+# the accounting does not answer. all has the lines of qstat; ACCOUNTS: those of gpe_qacct, if it
+# was asked for several jobs.
 gpe_print_states() (
-  id=$1
-  jobs=$(printf '%s\n' "$all" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
+  read_job "$1"
   told=$(add_reasons)
-  ended=$(print_ended)
-  records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
   accounts='' message=''
-  # the accounting knows a limit, and the end of a job that left nothing
-  if printf '%s\n' "$records" | grep -qE '^[0-9.]+$| exit=(12[89]|1[3-9][0-9])'; then
-    accounts=$(gpe_qacct "$id" 2>&1) || message=$accounts
-    [ -z "$message" ] || accounts=
+  if [ "$#" -gt 1 ]; then
+    accounts=$(printf '%s\n' "$2" | print_own)
+  elif needs_accounts; then
+    accounts=$(gpe_qacct "$id" 2>&1) || {
+      [ "$?" -ne 2 ] || fail_without_accounts
+      message=$accounts accounts=
+    }
   fi
   told=$(merge_lines)
   if [ -z "$told" ]; then
@@ -20,6 +21,25 @@ gpe_print_states() (
   fi
   gpe_explain "$told"
 )
+# Without an answer, nobody knows how a job ended that left no record; else the record is told.
+fail_without_accounts() {
+  printf '%s\n' "$records" | grep -qE '^[0-9.]+$' || return 0
+  printf '%s\n' "$accounts" >&2
+  exit 2
+}
+read_job() { # ID: sets id, jobs to its lines, records to the ends of what has none
+  id=$1
+  jobs=$(printf '%s\n' "$all" | print_own)
+  ended=$(print_ended)
+  records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
+}
+print_own() { # of lines, those of the job id and of its tasks
+  awk -v id="$id" '$1 == id || index($1, id ".") == 1'
+}
+# The accounting knows a limit, and the end of a job that left nothing.
+needs_accounts() {
+  printf '%s\n' "$records" | grep -qE '^[0-9.]+$| away | exit=(12[89]|1[3-9][0-9])'
+}
 # Prints jobs, with why Grid Engine cannot run one, or what it waits for; of an array, each task has
 # its reason.
 add_reasons() {
@@ -67,7 +87,7 @@ merge_lines() { # of jobs, of the accounting and of the jobs' own records, one f
 !NF || $1 in told { next }
 $2 ~ /^ended/ { account[$1] = $0; next }
 {
-  if ($1 in account && (NF == 1 || / exit=(12[89]|1[3-9][0-9])/)) print account[$1]
+  if ($1 in account && (NF == 1 || $2 == "away" || / exit=(12[89]|1[3-9][0-9])/)) print account[$1]
   else if (NF > 1) print
   told[$1]
 }

@@ -1,15 +1,25 @@
-gpe_qacct() { # ID: prints how it ended, of an array each task
+# ID...: prints how each ended, of an array each task, by one query; 1: the accounting does not know
+# them; 2: it does not answer.
+gpe_qacct() {
   gpe_t=${1#*.}
   [ "$gpe_t" != "$1" ] || gpe_t=
-  if ! gpe_account=$(LC_ALL=C qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1); then
-    printf '%s\n' "$gpe_account" >&2
-    return 1
-  fi
   # ids begin anew some day: a record from before the job's script was written is another job's
-  gpe_job_dir "${1%.*}" || :
-  gpe_since=$(date -r "$gpe_dir/.gpe/script" '+%Y %m %d' 2> /dev/null)
-  printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) awk -v id="$1" -v since="$gpe_since" \
-    "$awk_units"'
+  gpe_since=$(for gpe_i in "$@"; do
+    gpe_job_dir "${gpe_i%.*}" || :
+    printf '%s %s\n' "$gpe_i" "$(date -r "$gpe_dir/.gpe/script" '+%Y %m %d' 2> /dev/null)"
+  done)
+  case $# in
+  1) set -- qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} ;;
+  *) set -- qacct -o "$(id -un)" -j ;; # it reads the whole accounting in any case
+  esac
+  if ! gpe_account=$("$@" 2>&1); then
+    printf '%s\n' "$gpe_account" >&2
+    case $gpe_account in
+    *'not found'* | *'o such file'*) return 1 ;; # no file: there is no accounting
+    *) return 2 ;;
+    esac
+  fi
+  printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) GPE_SINCE=$gpe_since awk "$awk_units"'
 BEGIN { owner = ENVIRON["GPE_OWNER"] } # -v would read a backslash in it
 function day(y, m, d) { return y * 372 + m * 31 + d }
 function submitted(t, n) { # Sat Nov 21 12:23:14 2026, or 11/21/2026 12:23:14.123; 0: not understood
@@ -32,11 +42,14 @@ function find_limit(t) { # the limit that it has used up, of those it asked for
   if ((t = asked("h_vmem")) != "" && bytes(job["maxvmem"]) / slots >= bytes(t)) return "memory"
   return ""
 }
-function record(when, one) {
-  one = job["jobnumber"] (job["taskid"] ~ /^[0-9]+$/ ? "." job["taskid"] : "")
-  if (one != id && index(one, id ".") != 1 || job["owner"] != owner) return
+function record(when, one, id) {
+  id = job["jobnumber"]
+  one = id (job["taskid"] ~ /^[0-9]+$/ ? "." job["taskid"] : "")
+  if (one in since) id = one
+  if (!(id in since) || job["owner"] != owner) return
+  if (job["failed"] !~ /^[0-9]/ || job["exit_status"] !~ /^[0-9]/) return # it was cut
   when = submitted(job["qsub_time"])
-  if (since != "" && when && when < day(from[1], from[2], from[3]) - 5) return
+  if (since[id] && when && when < since[id] - 5) return
   failed = job["failed"] + 0
   if (failed == 24 || failed == 25) return # it runs again
   code = job["exit_status"] + 0
@@ -57,7 +70,13 @@ function record(when, one) {
   else if (failed) more = more " reason=" job["failed"]
   last[one] = one " ended/" part more
 }
-BEGIN { split(since, from, " ") }
+BEGIN {
+  n = split(ENVIRON["GPE_SINCE"], line, "\n")
+  for (i = 1; i <= n; i++) {
+    parts = split(line[i], word, " ")
+    since[word[1]] = parts > 1 ? day(word[2], word[3], word[4]) : 0
+  }
+}
 /^=====/ { record(); split("", job); next }
 {
   name = $1

@@ -7,7 +7,7 @@ main() { # PROFILE ID
 ($1 == id || index($1, id ".") == 1) && $2 !~ /q/ { print $1 }')
   [ -z "$running" ] || print_running
   case $id in *.*) [ -z "$running" ] || exit 0 ;; esac
-  if ended=$(LC_ALL=C gpe_qacct "$id" 2>&1); then
+  if ended=$(gpe_qacct "$id" 2>&1); then
     printf '%s\n' "$ended"
   elif [ -z "$running" ] && ! gpe_record "$id"; then
     fail "is not known: $ended"
@@ -15,7 +15,7 @@ main() { # PROFILE ID
 }
 print_running() {
   # usage         1:   cpu=00:00:02, mem=0.17346 GBs, io=0.00000, vmem=212.402M, maxvmem=212.402M
-  LC_ALL=C qstat -j "${id%.*}" | awk -v list="$running" "$awk_units"'
+  qstat -j "${id%.*}" | awk -v list="$running" "$awk_units"'
 BEGIN { jobs = split(list, job, "\n") }
 $1 == "usage" {
   sub(/:$/, "", $2)

@@ -14,9 +14,15 @@ main() { # PROFILE[@CLUSTER] [ID]
     fail
   fi
   records=$(print_records) history=
-  case $records in *forgotten* | *exited*) ask_accounting ;; esac
+  case $records in *forgotten* | *unseen* | *exited* | *' away '*) ask_accounting ;; esac
+  case $?:$records in
+  2:*forgotten* | 2:*unseen*) # without an answer, nobody knows how it ended
+    printf '%s\n' "$lines" >&2
+    exit 2
+    ;;
+  esac
   told=$(print_told) || fail
-  gpe_explain "$told"
+  gpe_explain "$told" CANCELLED
 }
 fail() {
   printf '%s\n' "$error" >&2
@@ -25,7 +31,7 @@ fail() {
 print_all() { # and exits
   if jobs=$(gpe_squeue -u "$(id -u)"); then
     if shown=$(printf '%s\n' "$jobs" | gpe_format_states ''); then
-      gpe_explain "$shown"
+      gpe_explain "$shown" CANCELLED
       exit
     fi
     [ -n "$jobs" ] || exit 0
@@ -40,7 +46,7 @@ ask_squeue() {
   if jobs=$(gpe_squeue -j "$id" 2>&1); then
     known=y error="no job $id is known to Slurm"
     shown=$(printf '%s\n' "$jobs" | gpe_format_states "$id")
-    [ -z "$shown" ] || shown=$(gpe_explain "$shown")
+    [ -z "$shown" ] || shown=$(gpe_explain "$shown" CANCELLED)
     return
   fi
   case $jobs in
@@ -66,9 +72,9 @@ print_records() { # of rest: how each has ended, or a word in its place
   for task in $rest; do
     gpe_record "$task" && continue
     word=forgotten
-    # a task that waits is forgotten at once when it is cancelled
+    # a task that waits is forgotten at once when it is cancelled; but its node may have failed
     case $task in *_*)
-      if [ -n "$known" ] && [ -n "$gpe_array" ] && [ ! -d "$gpe_dir" ]; then word=removed; fi
+      if [ -n "$known" ] && [ -n "$gpe_array" ] && [ ! -d "$gpe_dir" ]; then word=unseen; fi
       ;;
     esac
     printf '%s %s\n' "$task" "$word"
@@ -76,12 +82,15 @@ print_records() { # of rest: how each has ended, or a word in its place
 }
 # Sets history to what the accounting tells, where there is one. It decides: it knows a limit even
 # if the program has exited with 0. An id may have been that of an older job: what was before this
-# one was submitted does not count.
+# one was submitted does not count. 2: it does not answer.
 ask_accounting() {
   since=
   [ ! -e "$gpe_dir/.gpe/script" ] || since=$(date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S)
   lines=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
-    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) || return
+    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2>&1) || case $?:$lines in
+  127:* | *'storage is disabled'*) return 1 ;; # there is none
+  *) return 2 ;;
+  esac
   history=$(printf '%s\n' "$lines" | gpe_format_states "$id") || history=
 }
 # The lines of records, or of history in their place; false if nobody knows the job. The accounting
@@ -91,11 +100,13 @@ print_told() {
   printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
 function accounting_decides(line) {
   if (line ~ / (PENDING|RUNNING)/) return 0
-  return $2 == "forgotten" || /exit=(12[89]|1[3-9][0-9])/ || line !~ / (COMPLETED|FAILED\/exit)/
+  if ($2 ~ /^(forgotten|unseen|away)$/) return 1
+  return /exit=(12[89]|1[3-9][0-9])/ || line !~ / (COMPLETED|FAILED\/exit)/
 }
 !NF { in_records = 1; next }
 !in_records { accounted[$1] = $0; next }
 $1 in accounted && accounting_decides(accounted[$1]) { $0 = accounted[$1] }
 $1 == id && $2 == "forgotten" { exit 1 }
+$2 == "unseen" { $2 = "removed" }
 { print }'
 }

@@ -2,7 +2,6 @@
 # of sinfo.
 main() { # PROFILE[@CLUSTER]
   set_up_slurm "$1"
-  unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
   nodes=$(sinfo -h -N -o '%N %T') || exit
   printf '%s\n' "$nodes" | awk '
 NF == 2 && $1 != "CLUSTER:" && !seen[$1]++ { # once, though it may be in many partitions

@@ -2,7 +2,6 @@
 # that of sinfo.
 main() { # PROFILE[@CLUSTER]
   set_up_slurm "$1"
-  unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
   queues=$(sinfo -h -o '%P|%a|%l|%L|%s|%g|%m|%G') || exit
   # A partition has a line for each kind of node in it: its limits are those of the largest.
   printf '%s\n' "$queues" | awk -F'|' "$awk_units"'

@@ -16,7 +16,6 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
 # A condition on a job that Slurm has forgotten, or never knew, counts for Slurm as one that holds.
 check_dependency() {
   asked=
-  drop_squeue_variables
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
     case $word in
     singleton) ;;

@@ -17,7 +17,7 @@ print_steps() { # of what runs: sstat wants to be asked for each task by itself
   for task in $running; do
     sstat -a -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$task" \
       -o JobID,MaxRSS,AveCPU,NTasks 2> /dev/null |
-      LC_ALL=C awk -F'|' -v task="$task" "$awk_units"'
+      awk -F'|' -v task="$task" "$awk_units"'
 $3 ~ /:/ { cpu = sprintf(" cpu=%.2f", sum += seconds($3) * ($4 > 0 ? $4 : 1)) }
 bytes($2) > memory { memory = bytes($2) }
 END { if (NR) print task, "usage" cpu sprintf(" memory=%.0f", memory) }'
@@ -26,7 +26,7 @@ END { if (NR) print task, "usage" cpu sprintf(" memory=%.0f", memory) }'
 print_accounts() { # of the job and of its tasks: the memory is told of their steps
   sacct -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
     -o JobID,ElapsedRaw,TotalCPU,MaxRSS,ConsumedEnergyRaw 2> /dev/null |
-    LC_ALL=C awk -F'|' -v id="$id" "$awk_units"'
+    awk -F'|' -v id="$id" "$awk_units"'
 { is_step = sub(/\..*/, "", $1) }
 $1 != id && index($1, id "_") != 1 { next }
 !is_step {

@@ -14,11 +14,13 @@ $1 == "" && $2 ~ /^[0-9]+$/ {
   state = $3
   if (state ~ /^(EXT|CCL)$/ && $5 ~ /^(6|11|12|13|16|18|20|23)$/) state = "PJM_" $5
   else if (state == "EXT" && $6 ~ /^[1-9]/) state = state " signal=" $6
+  else if ($5 ~ /^[1-9]/) state = state " reason=PJM code " $5
   else if (state == "EXT" && $4 ~ /^[0-9]/) state = "EXT/exit exit=" $4
   print $2, state
 }'
 }
 gpe_has_ended() { case $1 in EXT | RJT) ;; *) gpe_is_limit "$1" ;; esac }
+gpe_is_removal() { [ "$1" = CCL ]; }
 gpe_is_limit() { case $1 in PJM_* | CCL) ;; *) return 1 ;; esac }
 gpe_own_id() { printf '%s\n' "$PJM_JOBID"; }
 gpe_cancel() { pjdel "$1"; }

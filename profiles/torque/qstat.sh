@@ -21,7 +21,7 @@ gpe_qstat() { # [ID...]
   case $gpe_rc:$#:$gpe_text in
   153:0:) return 0 ;; # Slurm's qstat: there are no jobs
   153:*:) gpe_text="qstat: unknown job id $*" ;;
-  153:*'Job Id:'*) gpe_rc=0 ;; # all but some
+  153:*'Job Id:'*) ;;
   esac
   print_answer
 }
@@ -37,21 +37,25 @@ ask_qstat() { # [ID...]
 # down.
 print_jobs() {
   awk -v OFS='|' '
-# Slurm: why a job has ended that had no node, in words of pbs
-function never_began(id, line, word) {
+BEGIN { squeue = "squeue -h -t CANCELLED,TIMEOUT,DEADLINE,OUT_OF_MEMORY -o \"%i %r %T\"" }
+# Slurm: why it ended a job, which its qstat does not tell
+function why_ended(id, line, word) {
   if (!asked++)
-    while (("squeue -h -t CANCELLED -o \"%i %r\"" | getline line) > 0) {
+    while ((squeue | getline line) > 0) {
       split(line, word, " ")
-      why[word[1]] = word[2]
+      why[word[1]] = word[3] ~ /^(TIMEOUT|DEADLINE|OUT_OF_MEMORY)$/ ? word[3] : word[2]
     }
-  return why[id] == "DependencyNeverSatisfied" ? "dependency" : "deleted"
+  return why[id]
 }
 # Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
 function correct_state() {
   if (job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
   if (job["job_state"] == "C" && job["exec_host"] == "") {
     job["job_state"] = "F"
-    held = never_began(id)
+    held = why_ended(id) == "DependencyNeverSatisfied" ? "dependency" : "deleted"
+  } else if (job["job_state"] == "C") { # in the codes of Torque
+    if (why_ended(id) ~ /^(TIMEOUT|DEADLINE)$/) job["exit_status"] = -11
+    if (why_ended(id) == "OUT_OF_MEMORY") job["exit_status"] = -10
   }
   if (job["job_state"] == "U") job["job_state"] = "unknown"
 }

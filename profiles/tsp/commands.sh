@@ -1,3 +1,5 @@
+# Its socket is in TMPDIR, which is another one for each login or job: one server for all.
+gpe_tsp() { TS_SOCKET=${TS_SOCKET:-/tmp/socket-ts.$(id -u)} tsp "$@"; }
 gpe_submit() { # SCRIPT WORD...
   script=$PWD/$1 words='' last=''
   shift
@@ -11,10 +13,10 @@ gpe_submit() { # SCRIPT WORD...
   done
   # the script as the last word, by which gpe_list knows the job
   # shellcheck disable=SC2086,SC2154
-  tsp $words sh -c "$gpe_starter" "$script"
+  gpe_tsp $words sh -c "$gpe_starter" "$script"
 }
 gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not be removed
-  slots=$(tsp -S) || return
+  slots=$(gpe_tsp -S) || return
   [ "$1" -le "$slots" ] && return
   echo "CPUS: $1 slots are asked for, and the server has $slots (tsp -S)" >&2
   return 1
@@ -22,9 +24,9 @@ gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not
 # The columns: id, state, file, and the exit status of a job that has ended; last the command. Each
 # server counts from 0: an id of ours with another command is that of another job.
 gpe_list() {
-  gpe_text=$(tsp -l) || return
+  gpe_ask '?*' gpe_tsp -l || return
   # shellcheck disable=SC2012,SC2046
-  gpe_links=$(cd "${gpe_jobs:?}" 2> /dev/null && LC_ALL=C ls -ld -- \
+  gpe_links=$(cd "${gpe_jobs:?}" 2> /dev/null && ls -ld -- \
     $(printf '%s\n' "$gpe_text" | sed -n 's/^\([0-9][0-9]*\) .*/\1/p') 2> /dev/null)
   printf '%s\n' "$gpe_links" "$gpe_text" | awk '
 /^l.* [0-9]+ -> \// {
@@ -42,10 +44,10 @@ $2 == "finished" && $4 ~ /^[0-9]+$/ { $2 = "finished/exit exit=" $4 }
 }
 gpe_has_ended() { case $1 in finished | skipped) ;; *) return 1 ;; esac }
 gpe_find() { # each line ends with the command
-  gpe_text=$(tsp -l) || return
+  gpe_ask '?*' gpe_tsp -l || return
   printf '%s\n' "$gpe_text" | GPE_SCRIPT=$PWD/.gpe/script awk '
 substr($0, length($0) - length(ENVIRON["GPE_SCRIPT"]) + 1) == ENVIRON["GPE_SCRIPT"] {
   print $1; exit
 }'
 }
-gpe_cancel() { tsp -r "$1" || tsp -k "$1"; } # one that waits, or one that runs
+gpe_cancel() { gpe_tsp -r "$1" || gpe_tsp -k "$1"; } # one that waits, or one that runs

@@ -41,6 +41,7 @@ def list_cases(*, slurm: bool) -> list[object]:
 def run(command: list[str], folder: Path, path: str) -> subprocess.CompletedProcess[str]:
     environment = {
         "HOME": str(folder),
+        "VENV": sys.prefix,
         "PATH": f"{path}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
     }
     return subprocess.run(

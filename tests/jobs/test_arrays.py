@@ -503,7 +503,7 @@ async def test_an_array_that_is_not_recorded(toy: Toy) -> None:
         assert (await target.status(f"{array}_3")).exit_code == 0
         tasks = await target.task_statuses(array)
         assert {index: task.exit_code for index, task in tasks.items()} == {1: 0, 2: None, 3: 0}
-        with pytest.raises(JobNotFoundError, match="not an array"):
+        with pytest.raises(JobNotFoundError, match="lists no tasks"):
             await target.task_statuses(f"{array}_3")
         toy.state(f"{array}_2", "END 6")
         assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; exit 6: 1"

@@ -186,6 +186,14 @@ STORIES: Mapping[str, tuple[Sequence[Step], Sequence[JobState]]] = {
     "missing, then removed": ([at(1, Q), at(2, None), removed(3), at(4, None)], [Q, X]),
     "removed, and killed": ([at(1, R), removed(2), at(3, KILLED)], [R, X]),
     "removed, but over its time": ([at(1, R), removed(2), at(3, OVER_TIME)], [R, F]),
+    "removed, but a signal of its own ended it": (
+        [at(1, R), removed(2), at(3, status(F, signal=11, cause=EndCause.SIGNAL))],
+        [R, F],
+    ),
+    "removed, but its node failed": (
+        [at(1, R), removed(2), at(3, status(F, cause=EndCause.NODE))],
+        [R, F],
+    ),
     "removed, but it has ended by itself": ([at(1, R), removed(2), at(3, D)], [R, D]),
     "killed while it is being removed": ([at(1, R), recorded(2, owner=OWN), at(3, KILLED)], [R]),
     "the removal is accepted": (

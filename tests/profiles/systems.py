@@ -212,7 +212,8 @@ class StandIn(System):
 
     def wait(self, job: Job, index: str = "") -> int:
         """Wait until the processes of a job have ended; the batch system does not say it yet."""
-        code = self.processes.pop((job.id, index)).wait()
+        with self.processes.pop((job.id, index)) as process:
+            code = process.wait()
         return code if code >= 0 else 128 - code
 
     def end(self, job: Job, index: str = "") -> int | None:
@@ -620,13 +621,13 @@ class Slurmrest(StandIn):
         "running": "RUNNING|1|0|None", "waiting": "PENDING|1|0|Priority", "exit 0": "COMPLETED|1|0|None",
         "exit": "FAILED|1|{wait}|NonZeroExitCode", "signal": "FAILED|1|{signal}|RaisedSignal",
         "time limit": "TIMEOUT|1|0|TimeLimit", "memory limit": "OUT_OF_MEMORY|1|0|OutOfMemory", "reason": "PENDING|1|0|Resources",
+        "dependency": "CANCELLED|1|0|DependencyNeverSatisfied",
     }  # fmt: skip
     variables: ClassVar = {"SLURM_JOB_ID": "{id}"}
     is_all_with_ended = True
     cannot: ClassVar = {
         "signal": "the profile cannot send signals",
         **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
-        "dependency": "such a job waits until it is cancelled",
     }
 
 

@@ -51,6 +51,20 @@ def test_at_a_job_that_runs_is_removed_with_its_processes(at: Target) -> None:
     assert (jobs[0].status().state, jobs[1].status().state) == ("REMOVED", "QUEUED")
 
 
+def test_at_a_job_that_atrm_was_told_of_runs_on(at: Target) -> None:
+    """At forgets it; its session is known, and lives."""
+    job = at.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600")
+    (at.path[0] / "queue.11").write_text("=\n")
+    with subprocess.Popen(["sh", "-c", (at.path[0] / "job.11").read_text()], env=at.env, cwd="/") as shell:
+        while not (job.directory / "stdout").exists():
+            time.sleep(0.02)
+        (at.path[0] / "queue.11").unlink()
+        assert job.status().state == "RUNNING"
+        assert at.ok("ABORT", JOB_ID=job.id) == ""
+        assert shell.wait(20) in {143, -signal.SIGTERM}
+    assert job.status().state == "REMOVED"
+
+
 def test_at_a_process_of_somebody_else_with_the_number_of_a_job_is_left_alone(at: Target) -> None:
     job = at.start()
     (at.path[0] / "queue.11").write_text("=\n")

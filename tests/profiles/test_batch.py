@@ -97,7 +97,7 @@ def test_a_batch_system_takes_few_lines(page: str, name: str, tmp_path: Path) ->
     [
         ("gpe_submit", "START", 1),
         ("gpe_list", "GET_JOB_STATUS", 2),
-        ("gpe_list", "ABORT", 1),
+        ("gpe_list", "ABORT", 2),
         ("gpe_cancel", "ABORT", 1),
     ],
 )

@@ -18,11 +18,15 @@ OPTIONS = {
     "SBATCH_PARTITION": "short", "SBATCH_TIMELIMIT": "7", "SBATCH_ARRAY_INX": "1-3", "SBATCH_X": "a\nSBATCH_Y=b",
     "SLURM_MEM_PER_CPU": "100", "SLURM_CPU_BIND": "x", "SLURM_JOB_ID": "1", "SLURMD_NODENAME": "n", "PBS_JOBID": "2",
     "LSB_DEFAULTQUEUE": "q", "SGE_TASK_ID": "3", "OMPI_COMM_WORLD_RANK": "0", "PMI_RANK": "0",
-    "CUDA_VISIBLE_DEVICES": "1",
+    "CUDA_VISIBLE_DEVICES": "1", "SCANCEL_STATE": "PENDING", "SQUEUE_STATES": "RUNNING", "SACCT_FEDERATION": "1",
+    "SINFO_SORT": "x", "BSUB_QUIET": "1", "OAR_JOB_ID": "1", "FLUX_JOB_ID": "f1", "FLUX_KVS_NAMESPACE": "job",
+    "HQ_JOB_ID": "1", "HQ_ENTRY": "x", "_CONDOR_SCRATCH_DIR": "/x", "_CONDOR_JOB_AD": "/x", "COBALT_JOBID": "1",
+    "LOADL_STEP_ID": "a.1.0", "MOAB_JOBID": "1", "PJM_JOBID": "1",
 }  # fmt: skip
 KEPT = {
     "SLURM_CONF": "/etc/slurm.conf", "SLURM_CLUSTERS": "one", "PBS_DEFAULT": "server", "SGE_ROOT": "/opt/sge",
-    "LSF_ENVDIR": "/lsf", "MY_SBATCH_X": "1", "SLURMX": "2",
+    "LSF_ENVDIR": "/lsf", "FLUX_URI": "local:///x", "HQ_SERVER_DIR": "/hq", "_CONDOR_CONDOR_HOST": "pool",
+    "SLURM_JWT": "token", "LOADL_CONFIG": "/x", "MY_SBATCH_X": "1", "SLURMX": "2",
 }  # fmt: skip
 COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "torque": "qsub", "lsf": "bsub", "sge": "qsub"}
 
@@ -50,9 +54,14 @@ def list_variables(profile: str, shell: str, tmp_path: Path, options: dict[str, 
     return dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
 
 
-@pytest.mark.parametrize("name", [*OPTIONS, "SRUN_DEBUG", "PMIX_RANK", "ROCR_VISIBLE_DEVICES"])
+@pytest.mark.parametrize("name", [*OPTIONS, "SRUN_DEBUG", "SSTAT_X", "PMIX_RANK", "ROCR_VISIBLE_DEVICES"])
 def test_each_of_the_callers_is_taken_out_where_it_is_the_only_one(name: str, tmp_path: Path) -> None:
     assert name not in list_variables("slurm", "dash", tmp_path, {name: "1"})
+
+
+def test_the_time_zone_of_the_caller_does_not_move_start_times(tmp_path: Path) -> None:
+    seen = list_variables("slurm", "dash", tmp_path, {"TZ": "Etc/GMT+9"})
+    assert (seen.get("TZ"), seen.get("GPE_TZ")) == (None, "Etc/GMT+9")
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash"])

@@ -61,6 +61,15 @@ def test_special_variables(target_of: Callable[[str], Target], application: str)
     check(target_of("linux"), application)
 
 
+def test_a_program_has_the_time_zone_of_the_caller(target_of: Callable[[str], Target]) -> None:
+    """START itself does without it: START_TIME is in that of the machine."""
+    linux = target_of("linux")
+    linux.environment["TZ"] = "Etc/GMT+9"
+    job = linux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$TZ ${GPE_TZ-none}"'))
+    assert job.wait().exit == 0
+    assert job.read("stdout") == "Etc/GMT+9 none\n"
+
+
 def test_a_program_with_an_equals_sign(target_of: Callable[[str], Target], tmp_path: Path) -> None:
     """To `env`, it looks like a variable; nothing else is looked for in the PATH of the request."""
     program = tmp_path / "a=b"

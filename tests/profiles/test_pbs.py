@@ -703,6 +703,17 @@ def test_a_signal_for_an_array_reaches_the_tasks_that_run(pbs: Target, server: S
     assert [server.end(task, process) for task, process in zip(tasks, running, strict=False)][:2] == [5, 5]
 
 
+def test_an_array_that_pbs_lists_without_its_tasks(pbs: Target, server: Server) -> None:
+    """After `qterm -t delay`, the server knows the tasks that run by their own ids only."""
+    array = start_array(pbs, "1-2")
+    process = server.begin(array.task(1))
+    server.write("restarted", "")
+    assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == {array.id: ("B", "RUNNING")}
+    several = pbs.statuses("SEVERAL", JOB_IDS=f"{array.task(1).id} {array.task(2).id}")
+    assert several[array.task(1).id].state == "RUNNING"
+    server.end(array.task(1), process)
+
+
 def test_an_array_whose_condition_cannot_hold_is_removed(pbs: Target, server: Server) -> None:
     array = start_array(pbs, "1-2", DEPENDENCY="afterok:7[].pbs0")
     server.set(array, state="H", substate=22, holds="s")
@@ -780,6 +791,17 @@ def test_a_job_that_waits_for_one_that_has_ended_is_looked_at_again(  # noqa: PL
     look(pbs, job, variation)
     words = {"QUEUED": "Q", "REMOVED/DEPENDENCY": "F/dependency"}
     assert (job.status().word, job.status().state) == (words[state], state)
+
+
+@pytest.mark.parametrize("how", ["deleted", "0", "3"])
+def test_a_query_changes_nothing_of_a_job_that_is_not_ours(pbs: Target, server: Server, how: str) -> None:
+    other = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", f"exit {how if how != 'deleted' else 0}"))
+    job = start_dependent(pbs, server, f"afterok:{other.id}")
+    (pbs.home / ".gpe/jobs/pbs" / job.id).unlink()
+    end_without_run(server, other, how)
+    assert pbs.statuses()[job.id].state == "QUEUED"
+    assert not (server.directory / "qalters").exists()
+    assert job.status().word == "H/22"
 
 
 @pytest.mark.parametrize("variation", ["ALL", ""])

@@ -45,7 +45,7 @@ class Records:
     def run(self, text: str, *words: str) -> tuple[int, str]:
         pieces = [
             PROFILES / "linux" / name
-            for name in ("job-directory.sh", "note-removal.sh", "record.sh", "dependency.sh")
+            for name in ("job-directory.sh", "away.sh", "note-removal.sh", "record.sh", "dependency.sh")
         ]
         script = "\n".join([f"gpe_jobs='{self.links}'", *(piece.read_text() for piece in pieces), text])
         done = subprocess.run(
@@ -114,6 +114,18 @@ def test_removed_before_it_began_and_while_it_ran(records: Records, array: str, 
     assert (directory / ".gpe/tasks/9/.gpe/removed").read_text() == "removed\n"
 
 
+@pytest.mark.parametrize(
+    ("code", "word"),
+    [("143", "removed"), ("137", "removed"), ("139", "exited"), ("0", "exited"), ("3", "exited")],
+)
+def test_a_removal_is_only_asked_for(records: Records, code: str, word: str) -> None:
+    """What the program ended by counts more, unless it is the signal of the removal."""
+    directory = records.make("12")
+    assert records.run("gpe_note_removal 12") == (0, "")
+    (directory / ".gpe_exit_status").write_text(f"{code}\n")
+    assert records.record("12").split()[1] == word
+
+
 def test_the_reason_of_a_removal(records: Records) -> None:
     directory = records.make("12")
     (directory / ".gpe/removed").write_text("DEPENDENCY\n")
@@ -122,12 +134,27 @@ def test_the_reason_of_a_removal(records: Records) -> None:
 
 
 HOLDS, NEVER, LATER = 0, 1, 2
+
+
+@pytest.mark.parametrize("job_id", ["12", "12_3"])
+def test_a_directory_that_is_away_is_no_end(records: Records, tmp_path: Path, job_id: str) -> None:
+    """Its file system is not there: nobody knows how it ended. If it was removed, what it was in is left."""
+    there = tmp_path / "mounted" / "user"
+    (records.links / "12").symlink_to(there / "job")
+    assert "12 away reason=its directory" in records.record("12")
+    assert records.record(job_id).startswith(f"{job_id} away ")
+    assert [records.check(f"{kind}:{job_id}") for kind in KINDS] == [LATER, LATER, LATER]
+    there.mkdir(parents=True)
+    assert records.record(job_id) == ""
+
+
 FILES: dict[str, tuple[dict[str, str], tuple[int, int, int]]] = {
     "0": ({".gpe_exit_status": "0\n"}, (HOLDS, NEVER, HOLDS)),
     "1": ({".gpe_exit_status": "1\n"}, (NEVER, HOLDS, HOLDS)),
     "143": ({".gpe_exit_status": "143\n"}, (NEVER, HOLDS, HOLDS)),
     "limit": ({".gpe/limit": "over\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
-    "removed": ({".gpe/removed": "removed\n", ".gpe_exit_status": "0\n"}, (NEVER, HOLDS, HOLDS)),
+    "removed": ({".gpe/removed": "removed\n", ".gpe_exit_status": "143\n"}, (NEVER, HOLDS, HOLDS)),
+    "not by the removal": ({".gpe/removed": "removed\n", ".gpe_exit_status": "0\n"}, (HOLDS, NEVER, HOLDS)),
     "never ran": ({".gpe/removed": "DEPENDENCY\n"}, (NEVER, HOLDS, HOLDS)),
     "no record": ({}, (NEVER, HOLDS, HOLDS)),
 }

@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("shell", ["dash", "bash"])
 @pytest.mark.parametrize(
-    ("code", "is_removed"), [(None, True), ("143", True), ("137", True), ("0", False), ("3", False)]
+    ("code", "is_removed"),
+    [(None, True), ("143", True), ("137", True), ("139", False), ("0", False), ("3", False)],
 )
 def test_a_job_that_ended_by_the_removal(
     tmp_path: Path, shell: str, code: str | None, is_removed: bool

@@ -37,7 +37,7 @@ WITH_STAND_INS = {
 LAB: dict[str, set[str]] = {
     "slurm": {"time limit", "usage"},
     "torque": {"time limit", "usage", "signal", "array", "cancel of an array"},
-    "sge": {"usage"},
+    "sge": {"usage", "end after a cancel"},
     "at": set(),
     "oar": {"array", "cancel of an array"},
     "tsp": set(),
@@ -194,7 +194,7 @@ def tell_hold(system: System) -> None:
 @story("A job that waits, or runs, is removed and leaves no process; a second time it has ended already.")
 def tell_cancel(system: System) -> None:
     target, waiting = system.target, start(system, "echo ran", **system.waits)
-    running = start(system, "sleep 60 & wait")
+    running = start(system, "sleep 60 & wait $!")  # else it may exit with 0, when its child has ended
     system.begin(running)
     while not (running.directory / "stdout").exists():
         time.sleep(0.02)
@@ -209,6 +209,22 @@ def tell_cancel(system: System) -> None:
         target.fails("ABORT", JOB_ID=job.id)
         assert job.status().state == "REMOVED"
     assert not (waiting.directory / "stdout").exists()
+
+
+@story("A job that is cancelled and then exits by itself has the exit code of its program.")
+def tell_end_after_a_cancel(system: System) -> None:
+    job = start(system, f"trap 'exit 3' TERM; echo up; {UNTIL_GO}exit 3")
+    system.begin(job)
+    while not (job.directory / "stdout").exists() or job.read("stdout") != "up\n":
+        time.sleep(0.02)
+    assert system.target.ok("ABORT", JOB_ID=job.id) == ""
+    (job.directory / "go").touch()
+    if isinstance(system, StandIn):
+        system.wait(job)
+        if system.profile == "at":
+            system.tell(job, "exit")
+    status = job.wait()
+    assert (status.state, status.exit) == ("DONE", 3)
 
 
 @story("A signal reaches the program of a job that runs; a job that waits cannot get one.")

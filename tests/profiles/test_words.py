@@ -186,6 +186,16 @@ def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Comma
     assert torque.fails("GET_JOB_STATUS", "ALL") == "qselect: cannot connect to server\n"
 
 
+def test_a_limit_that_the_pbs_commands_of_slurm_do_not_tell(torque: Target, commands: Commands) -> None:
+    """Slurm itself is asked; a program that traps the signal has an exit status of its own."""
+    commands.set("qstat", SLURM_QSTAT.format(user=user()))
+    commands.set("squeue", "1 TimeLimit TIMEOUT\n4 OutOfMemory OUT_OF_MEMORY\n")
+    leave(torque, "1", exit_status="0\n")
+    told = words(torque)
+    assert told["1"] == ("C/-11", "FAILED/TIME", None, None)
+    assert told["4"] == ("C/-10", "FAILED/MEMORY", None, None)
+
+
 def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
     commands.set("qstat", SLURM_QSTAT.format(user=user()))
     commands.set("squeue", "8 DependencyNeverSatisfied\n9 Priority\n")
@@ -339,7 +349,7 @@ def test_a_dependency_on_a_job_that_slurm_has_forgotten(
     commands.set("sbatch", "9\n")
     leave(slurm, "5", exit_status="3\n")
     leave(slurm, "6", exit_status="0\n")
-    leave(slurm, "7", exit_status="0\n", removed="removed\n")
+    leave(slurm, "7", exit_status="143\n", removed="removed\n")
     if words is None:
         assert slurm.start(DEPENDENCY=condition).id == "9"
     else:

@@ -1,0 +1,9 @@
+# ID: is the directory of the job, or of its array, on a file system that is not there? If it was
+# removed, the one that it was in is left.
+gpe_is_away() {
+  gpe_job_dir "$1" || :
+  gpe_link=$gpe_jobs/$1
+  [ -L "$gpe_link" ] || gpe_link=$gpe_jobs/$gpe_a
+  [ -L "$gpe_link" ] && [ ! -d "$gpe_link" ] || return
+  gpe_link=$(readlink -- "$gpe_link") && [ ! -d "${gpe_link%/*}" ]
+}
