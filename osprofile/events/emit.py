@@ -5,8 +5,8 @@
     event_active(0, "17.host")          # now
     event_done(1580724002, "17.host", 3)
 
-Timestamps are in seconds since 1970; 0 is now. All functions raise `EventError` for a job id that is
-empty or contains a semicolon or a line end.
+Timestamps are in seconds since 1970; 0 is now. All functions raise `EventError` for a negative one, and for a
+job id that is empty or contains a semicolon or a line end.
 
 The generator writes these events, in order, when the source's `read_events` returns. A source is
 registered in the entry point group `osprofile.event_sources`: see docs/events.md, "Your own source".
@@ -26,6 +26,7 @@ ACTIVE: Final = 2
 FAILED: Final = 4
 DONE: Final = 8
 SUSPENDED: Final = 16
+UNSUBMITTED: Final = 32
 
 _emitted_lines: list[str] = []
 
@@ -84,4 +85,8 @@ def _emit_event(timestamp: int, jobid: str, state: int, code: int) -> None:
     if not jobid or ";" in jobid or "\n" in jobid:
         message = f"an event cannot carry the job id {quote_value(jobid)}"
         raise EventError(message, hint="it must not be empty or contain a semicolon or a line end")
+    if timestamp < 0:
+        raise EventError(
+            f"{timestamp} is not a time of an event", hint="give seconds since 1970, or 0 for now"
+        )
     _emitted_lines.append(format_event(int(timestamp) or int(time.time()), jobid, state, int(code)))

@@ -224,6 +224,8 @@ def _run_generator(arguments: Arguments) -> int:
 
     if not arguments.source_name:
         raise EventError("no source is named", hint=f"-s NAME; {USAGE}")
+    if not arguments.directory and sys.stdin is None:
+        return 0  # it is closed: its descriptor would be that of the next file
     open_source = find_source(arguments.source_name)
     options = SourceOptions(
         arguments.source_name,
@@ -241,11 +243,13 @@ def _run_generator(arguments: Arguments) -> int:
         source.count_unread_bytes()  # opens the logs: the background process has no standard error
         report_problems()
         return 0
-    source = parallelize_source(source, arguments.processes)
-    with _export_metrics(arguments.metrics, output) as counted_output:
+    with contextlib.ExitStack() as stack:
+        if (close := getattr(source, "close", None)) is not None:
+            stack.callback(close)
+        source = parallelize_source(source, arguments.processes)
         generate_events(
             source,
-            counted_output,
+            stack.enter_context(_export_metrics(arguments.metrics, output)),
             interval=arguments.interval,
             progress=open_progress_bar(source),
             on_idle=report_problems,

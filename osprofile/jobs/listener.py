@@ -37,6 +37,7 @@ JOB_STATE_BY_GRAM_STATE: Final = {
     emit.FAILED: JobState.FAILED,
     emit.DONE: JobState.DONE,
     emit.SUSPENDED: JobState.HELD,
+    emit.UNSUBMITTED: JobState.QUEUED,
 }
 """The job states of the numbers in GRAM's protocol."""
 MAX_CLOCK_SKEW: Final = 60.0

@@ -130,6 +130,8 @@ def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str
     before = int(time.time())
     emit.event_done(0, "now")
     assert before <= int(emit.take_emitted_lines().split(";")[1]) <= time.time()
+    with pytest.raises(EventError, match="-1 is not a time"):  # docs/protocols/seg.md, 1.3: it is unsigned
+        emit.event_done(-1, "a")
     for bad in ("", "a;b", "a\nb"):
         with pytest.raises(EventError, match="an event cannot carry the job id"):
             emit.event_active(1, bad)
@@ -155,6 +157,10 @@ class Source:
     def count_unread_bytes(self):
         return 0
 
+    def close(self):
+        import sys
+        print("closed", file=sys.stderr)
+
 def broken(options):
     raise OSError(5, "no such device", "/dev/x")
 """
@@ -173,6 +179,7 @@ def test_a_further_source_is_found_by_its_entry_point(tmp_path: Path) -> None:
         assert line(seg) == "001;77;f\u00e9;2;0\n"
         assert re.fullmatch(r"001;\d+;f;8;3\n", line(seg))
         assert close(seg) == (0, b"")
+        assert problem(seg) == "closed\n"
     done = run("-s", "gone", PYTHONPATH=path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("osprofile-seg: source gone (further:gone) cannot be loaded: ")
@@ -191,6 +198,15 @@ def test_input_closed(tmp_path: Path) -> None:
         assert seg.poll() is None
         assert close(seg) == (0, b"")
     assert run("-s", "fork", "--log-path", str(tmp_path / "log")).returncode == 0
+
+
+def test_input_that_was_never_open(tmp_path: Path) -> None:
+    """docs/protocols/seg.md, 1.2: that is its end; the log must not take its place."""
+    fork_log(tmp_path / "log", 1)
+    command = [*SEG, "-s", "fork", "-t", str(WHEN), "--log-path", str(tmp_path / "log")]
+    words = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
+    done = subprocess.run(words, capture_output=True, check=False, timeout=60, env=environment())
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def condor_entry(path: Path, cluster: int) -> None:

@@ -24,7 +24,7 @@ _SUFFIX_CACHE_SIZE: Final = 10_000
 
 
 class Source(Protocol):
-    """Where the generator gets events."""
+    """Where the generator gets events. A source may have a method `close()`, which is called at the generator's end."""
 
     def read_events(self) -> str | None:
         """Return the lines of the next events, each with its line end; never wait.

@@ -2,7 +2,8 @@
 
 QUIT, the end of stdin, a closed stdout, or a signal ends it. It then closes its output at once
 (docs/protocols/blah.md, 2.2). Jobs continue to run. Running submissions may take `Settings.linger`
-seconds to end; those that are cut off are in the job record, where the next daemon finds them.
+seconds to end, but not after QUIT; those that are cut off are in the job record, where the next daemon
+finds them.
 """
 
 from __future__ import annotations
@@ -63,12 +64,13 @@ class Server:
         return 0
 
     async def _shut_down(self) -> None:
-        """Close the output, wait for submissions, and cancel all other requests."""
+        """Close the output, wait for submissions unless the client said QUIT, and cancel all other requests."""
         self._request_queue.cancel_all_except("BLAH_JOB_SUBMIT")
         try:
             async with asyncio.timeout(self._settings.linger):
                 await self._output.close()
-                await self._request_queue.wait_until_idle()
+                if not self._connection.has_quit:
+                    await self._request_queue.wait_until_idle()
         except TimeoutError:
             log.warning("%d submissions are cut off", self._request_queue.cancel_all())
         self._request_queue.cancel_all()

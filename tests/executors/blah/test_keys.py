@@ -246,7 +246,18 @@ def end(daemon: Living, how: str) -> None:
     assert said.endswith(b"S Server\\ exiting\r\n" if how == "QUIT" else b"S\r\n")
 
 
-@pytest.mark.parametrize("how", WAYS)
+def test_quit_waits_for_no_submission(site: Site) -> None:
+    """docs/protocols/blah.md, 2.2: the server terminates as quickly as possible."""
+    with site.submitting(linger=600) as daemon:
+        end(daemon, "QUIT")
+        daemon.wait()
+    site.unblock()
+    first = site.submit()
+    assert len(site.toy.submissions) == 1
+    check_same(site, first)
+
+
+@pytest.mark.parametrize("how", sorted({*WAYS} - {"QUIT"}))
 def test_its_output_is_closed_at_once(site: Site, how: str) -> None:
     """docs/protocols/blah.md, 2.2: the pipe is closed immediately afterwards; a submission under way need not have ended."""
     with site.submitting(linger=600) as daemon:
