@@ -25,6 +25,7 @@ gpe_job_dir() {
   [ -d "$gpe_jobs/$gpe_a" ] || gpe_a=${gpe_a%'[]'} # 12[3] of 12
   [ -d "$gpe_jobs/$gpe_a" ] && gpe_enter_job || return
   gpe_link_old_files .
+  # shellcheck disable=SC2034  # FIND_JOB only needs gpe_link_old_files
   gpe_dir=./.gpe/tasks/$gpe_t # it need not be there before the task begins
 }
 # The directory may have been cleaned, and made again by somebody else. So it is entered first, and
