@@ -38,9 +38,10 @@ gpe_list_ended() { # ID...: at forgets a job that atrm was told of, but does not
   :
 }
 gpe_find_session() { # ID: sets pid to the leader of its session; false if it is gone
+  gpe_job_dir "$1" && { read -r pid < .gpe/session; } 2> /dev/null || return
   # shellcheck disable=SC3013  # every sh of Linux has -ef
-  gpe_job_dir "$1" && { read -r pid < .gpe/session; } 2> /dev/null && [ "/proc/$pid/cwd" -ef . ] || return
-  tr '\0' '\n' < "/proc/$pid/cmdline" | grep -q '\.gpe/script$'
+  [ "/proc/$pid/cwd" -ef . ] &&
+    tr '\0' '\n' < "/proc/$pid/cmdline" | grep -q '\.gpe/script$'
 }
 gpe_cancel() { # ID
   if gpe_list | grep -qx "$1 waiting"; then
