@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from osprofile.cli.options import call_verb
-from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError
+from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError, SettingError
 from osprofile.text import quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:
@@ -88,19 +88,16 @@ def find_default_profile() -> str | None:
 
 
 def _read_default_profile(path: str) -> str | None:
-    import tomllib
+    from osprofile.executors.settings_files import read_table
 
-    hint = 'it may have one line: default = "NAME", with the name of a profile'
     try:
-        with open(path, "rb") as file:
-            settings = tomllib.load(file)
-    except OSError as error:
-        raise UsageError(f"{quote_path(path)}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{quote_path(path)}: {error}", hint=hint) from None
+        settings = read_table(path, 'default = "NAME"')
+    except SettingError as error:
+        raise UsageError(error.message, hint=error.hint) from None
     profile = settings.pop("default", None)
     if settings or not isinstance(profile, str | None):
         name = quote_value(next(iter(settings), "default"))
+        hint = 'it may have one line: default = "NAME", with the name of a profile'
         raise UsageError(f"{quote_path(path)}: {name} is not a setting with a valid value", hint=hint)
     return profile
 

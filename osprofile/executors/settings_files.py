@@ -1,4 +1,4 @@
-"""The files with the settings of a daemon: the site's, then the user's."""
+"""The files with settings, in TOML: of a daemon the site's, then the user's."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ def read_table(path: str, example: str) -> dict[str, Any]:
     """Return the content of a file. Raises `SettingError`, whose hint has the `example` of a line, for one that is no TOML."""
     try:
         with open(path, "rb") as file:
-            return tomllib.load(file)
+            table = tomllib.load(file)
+        repr(table)  # messages quote values, and Python formats no integer of thousands of digits
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise SettingError(f"{path}: {error}", hint=f"it must be TOML, as in: {example}") from None
+    return table

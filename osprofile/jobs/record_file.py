@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import logging
 import os
 import sqlite3
@@ -177,10 +178,10 @@ class RecordFile:
 
     @contextlib.contextmanager
     def convert_errors(self) -> Iterator[None]:
-        """Raise `StoreError` for an error of SQLite or of the file inside the context."""
+        """Raise `StoreError` for an error of SQLite, of the file or of a text in it inside the context."""
         try:
             yield
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError, json.JSONDecodeError) as error:
             METRICS.add("osprofile_record_errors_total")
             with contextlib.suppress(sqlite3.Error, AttributeError):  # it may not be open yet
                 if (
@@ -190,7 +191,11 @@ class RecordFile:
                     raise self._build_version_error(self.connection, "cannot read it") from error
             message = f"the record of the jobs, {self.path}: {error}"
             hint = "free space on its disk, or see which process has it open"
-            if _get_primary_code(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+            if (
+                _get_primary_code(error) in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
+                or isinstance(error, ValueError)
+                or "decode to UTF-8" in str(error)  # an error of Python, without a code
+            ):
                 hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:
@@ -326,7 +331,7 @@ class RecordFile:
         return path
 
 
-def _get_primary_code(error: sqlite3.Error) -> int:
+def _get_primary_code(error: Exception) -> int:
     """Return SQLite's code of an error without its extension (sqlite.org/rescode.html); 0 if it has none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 

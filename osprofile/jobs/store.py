@@ -429,7 +429,7 @@ class Store:
         with self._file.convert_errors():
             select = "SELECT target, keys FROM job_file WHERE path = ?"
             row = self._db.execute(select, (_identify_file(path),)).fetchone()
-        return None if row is None else (row["target"], json.loads(row["keys"]))
+            return None if row is None else (row["target"], json.loads(row["keys"]))
 
     # Jobs
 
@@ -727,7 +727,7 @@ def _parse_request(
     text: str | None,
 ) -> tuple[Mapping[str, str] | None, str | None, Mapping[str, str], JobFiles]:
     """Return the fields, application, context and files of a recorded request; None for what is not recorded."""
-    with contextlib.suppress(ValueError, TypeError, KeyError):
+    with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
         request = json.loads(text or "")
         fields, context = (
             {str(name): str(value) for name, value in request[part].items()} for part in ("fields", "context")

@@ -86,7 +86,14 @@ def test_the_users_default_profile(incarnate: Incarnate, home: Path, monkeypatch
     assert incarnate("show", "--fields").out == incarnate("show", "--fields", "-p", "linux").out
 
 
-@pytest.mark.parametrize("text", ["default = 3\n", "default = [\n", 'other = "x"\n', "\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "default = 3\n", "default = [\n", 'other = "x"\n', "\xff",
+        "default = " + "1" * 5000, "default = " + "[" * 5000,
+    ],
+    ids=lambda text: repr(text[:20]),
+)  # fmt: skip
 def test_a_configuration_with_errors(incarnate: Incarnate, home: Path, text: str) -> None:
     file = home / ".config/osprofile/config.toml"
     file.parent.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -238,6 +239,35 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=f"(?s){re.escape(str(file))}.*move it"):
         Store(str(file))
     assert file.read_bytes() == data
+
+
+BROKEN = {
+    "schema": "PRAGMA writable_schema = 1; UPDATE sqlite_master SET sql = CAST(x'43ff' AS TEXT) WHERE name = 'job'",
+    "state": "UPDATE job SET state = CAST(x'43ff' AS TEXT)",
+    "keys of a file": "UPDATE job_file SET keys = '['",
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_record_with_a_broken_text(tmp_path: Path, what: str) -> None:
+    file = tmp_path / "s"
+    store = Store(str(file))
+    begin_submission(store, "t", "/d", script="")
+    store.set_job_file("/f", "t", ["k"])
+    store.close()
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.executescript(BROKEN[what])
+    with pytest.raises(StoreError, match=f"(?s){re.escape(str(file))}.*move it"):
+        read_all(str(file))
+
+
+def read_all(path: str) -> None:
+    store = Store(path)
+    try:
+        store.list_all_jobs()
+        store.find_job_file("/f")
+    finally:
+        store.close()
 
 
 OUR_VERSION = f"PRAGMA user_version = {SCHEMA_VERSION}"

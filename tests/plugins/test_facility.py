@@ -360,6 +360,28 @@ def test_the_document_has_the_operations_of_the_client(daemon: Daemon) -> None:
     } == DIFFERENCES.keys()
 
 
+def test_the_limits_of_integers_are_in_the_document(daemon: Daemon) -> None:
+    schemas = daemon.ask("GET", "/openapi.json")["components"]["schemas"]
+    for model, member, path in (
+        ("ViewRequest", "size", "view"),
+        ("HeadRequest", "bytes", "head"),
+        ("TailRequest", "bytes", "tail"),
+    ):
+        limit = schemas[model]["properties"][member]["anyOf"][0]["maximum"]
+        for count, status in ((limit, 200), (limit + 1, 400)):
+            body = {"path": "/etc/passwd", member: int(count)}
+            daemon.ask("POST", f"/filesystem/{path}/here", status, json=body)
+
+
+@pytest.mark.parametrize("command", ["cp", "compress", "extract", "mv"])
+def test_the_first_file_has_either_name(daemon: Daemon, command: str) -> None:
+    """The specification's examples have `source_path`, its clients `path`."""
+    paths = {"source_path": f"{daemon.home}/none", "target_path": f"{daemon.home}/new"}
+    daemon.ask("POST", f"/filesystem/{command}/here", 201, json=paths)
+    problem = daemon.ask("POST", f"/filesystem/{command}/here", 400, json={**paths, "path": "/x"})
+    assert [param["name"] for param in problem["invalid_params"]] == ["source_path"]
+
+
 def test_what_needs_a_token_in_the_document_needs_one(daemon: Daemon) -> None:
     document = daemon.ask("GET", "/openapi.json")
     with httpx.Client(base_url=daemon.base) as http:

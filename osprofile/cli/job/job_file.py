@@ -205,12 +205,14 @@ class _Reader:
                 columns = self._read_header(number, row)
                 if columns is None:
                     return
-            elif len(row) > len(columns):
+            elif len(row) != len(columns):
                 message = f"{len(row)} cells, but the first row names {len(columns)} columns"
                 hint = 'a cell with a comma stands in quotes: "a,b"'
+                if len(row) < len(columns):
+                    hint = "write the commas of empty cells, too; if this is the last line, the file may be not complete"
                 self.errors.append(LineError(number, message, hint))
             else:
-                self._add_line(number, ((c, cell) for c, cell in zip(columns, row, strict=False) if cell))
+                self._add_line(number, ((c, cell) for c, cell in zip(columns, row, strict=True) if cell))
         if not self.lines and not self.errors:
             what = "the names of the columns" if columns is None else "a row for each job"
             self.errors.append(LineError(number, "there is no job", f"write {what}, as in: name,arguments"))

@@ -206,6 +206,7 @@ class Resource:
     async def _submit(
         self, description: JobDescription, key: str | None, members: Mapping[str, str]
     ) -> dict[str, Any]:
+        earlier = None if key is None else self.target.find_by_key(key)
         try:
             job_id = await self.target.submit(description, key=key)
         except OutcomeUnknownError as error:
@@ -223,7 +224,8 @@ class Resource:
             raise await self._explain_failure(error, "unprocessable") from None
         except OSProfileError as error:
             raise build_problem(error, members) from None
-        log.info("%s: launched job %s", self._label, job_id)
+        verb = "found" if earlier is not None and earlier.is_submitted else "launched"
+        log.info("%s: %s job %s", self._label, verb, job_id)
         record = self.target.find_record(job_id)
         status = self._get_known_status(job_id, record)
         return {"id": job_id} if status is None else self._format_job(status, record)

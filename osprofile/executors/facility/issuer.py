@@ -127,7 +127,10 @@ def _read_keys(place: str) -> jwk.KeySet:
             data = file.read(_MAX_KEYS_SIZE + 1)
     if len(data) > _MAX_KEYS_SIZE:
         raise ValueError(f"it has more than {_MAX_KEYS_SIZE} bytes")
-    table: Any = json.loads(data)
+    try:
+        table: Any = json.loads(data)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     keys: list[Any] = []
     for item in table.get("keys", ()) if isinstance(table, dict) else ():
         if isinstance(item, dict) and item.get("kty") in _KEY_TYPES and item.get("use", "sig") == "sig":

@@ -8,12 +8,13 @@ out where the profile has no field EXCLUSIVE.
 from __future__ import annotations
 
 import posixpath
+import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.executors.facility.problems import InvalidParameter, refuse_members
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
-from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
+from osprofile.jobs.request import MULTI_PROCESS_APPLICATION, build_job_name
 from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _COPIED: Final = (
     "executable", "arguments", "directory", "name", "environment", "resources.cpu_cores_per_process",
     "attributes.duration", "attributes.queue_name", "attributes.account", "attributes.reservation_id",
 )  # fmt: skip
-"""The members whose values are those of the attributes."""
+"""The members whose values are those of the attributes, but for a name that no batch system takes."""
 _MPI_APPLICATION: Final = "MPI"
 _APPLICATION_BY_LAUNCHER: Final = {
     "single": None,
@@ -64,6 +65,8 @@ _QUOTED_FIELDS: Final = {"ARGUMENTS": "arguments", "ENVIRONMENT": "environment"}
 """Fields whose values are shell code, quoted: only by these members."""
 _MEBIBYTE: Final = 1 << 20
 _MAX_NAME_LENGTH: Final = 80
+_JOB_NAME: Final = re.compile(r"[A-Za-z0-9_.@:+-]*")
+"""Names that a profile may accept."""
 _RUN_PROGRAM: Final = 'exec "$@"'
 """env would take a program with a = in its name for a variable; the shell after it does not."""
 
@@ -110,7 +113,7 @@ def build_description(spec: Mapping[str, Any], field_names: Collection[str]) -> 
         if reader.get(f"{part}.attributes"):
             reader.refuse(f"{part}.attributes", "it has no meaning here: leave it out")
     values: dict[str, Any] = {
-        ATTRIBUTE_BY_MEMBER[path]: value
+        ATTRIBUTE_BY_MEMBER[path]: convert_job_name(value) if path == "name" else value
         for path in _COPIED
         if (value := reader.get(path)) not in (None, [], {})
     }
@@ -129,6 +132,11 @@ def build_description(spec: Mapping[str, Any], field_names: Collection[str]) -> 
         values["executable"] = "env"
         values["arguments"] = ["-i", *variables, "sh", "-c", _RUN_PROGRAM, "sh", *program]
     return JobDescription(**values)
+
+
+def convert_job_name(text: str) -> str:
+    """Return the name of a job: one that no batch system takes is replaced by a similar one."""
+    return text if _JOB_NAME.fullmatch(text) else build_job_name(text)
 
 
 def _list_texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:

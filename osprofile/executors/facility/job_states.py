@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, final
 
+from osprofile.executors.facility.job_spec import convert_job_name
 from osprofile.executors.facility.problems import InvalidParameter, refuse_members
 from osprofile.executors.failures import describe_start_failure
 from osprofile.jobs.state import JobState
@@ -116,7 +117,7 @@ class JobFilter(NamedTuple):
                 reason = f"no such state: {quote_value(str(wrong[0]))}: {', '.join(STATES)}"
                 refusals.append(InvalidParameter(name, reason))
             else:
-                values[name] = frozenset(map(str, items))
+                values[name] = frozenset(map(convert_job_name if name == "name" else str, items))
         if refusals:
             raise refuse_members(refusals)
         return cls(values)

@@ -9,7 +9,9 @@ import datetime as dt  # noqa: TC003  # pydantic reads the annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+
+from osprofile.executors.facility.filesystem import MAX_SIZE
 
 Text = Annotated[str, Field(min_length=1)]
 Compression = Literal[
@@ -115,14 +117,14 @@ class StatRequest(PathRequest):
 class ViewRequest(PathRequest):
     """A part of a file, by bytes."""
 
-    size: Annotated[int | None, Field(ge=0, lt=1 << 62)] = 0
+    size: Annotated[int | None, Field(ge=0, le=MAX_SIZE)] = 0
     offset: Annotated[int | None, Field(ge=0, lt=1 << 60)] = 0
 
 
 class HeadRequest(PathRequest):
     """The first part of a file, or all but the last one."""
 
-    bytes: Annotated[int | None, Field(ge=0, lt=1 << 62)] = None
+    bytes: Annotated[int | None, Field(ge=0, le=MAX_SIZE)] = None
     lines: Annotated[int | None, Field(ge=0, lt=1 << 31)] = None
     skipTrailing: bool | None = False  # noqa: N815
 
@@ -130,7 +132,7 @@ class HeadRequest(PathRequest):
 class TailRequest(PathRequest):
     """The last part of a file, or all but the first one."""
 
-    bytes: Annotated[int | None, Field(ge=1, lt=1 << 62)] = None
+    bytes: Annotated[int | None, Field(ge=1, le=MAX_SIZE)] = None
     lines: Annotated[int | None, Field(ge=1, lt=1 << 31)] = None
     skipHeading: bool | None = False  # noqa: N815
 
@@ -163,6 +165,10 @@ class LinkRequest(PathRequest):
 class TargetRequest(PathRequest):
     """A file or directory, and where it is to be."""
 
+    path: Annotated[
+        Text,
+        Field(validation_alias=AliasChoices("path", "source_path"), description="Also called source_path."),
+    ]
     target_path: Text
 
 

@@ -107,6 +107,7 @@ BAD = [
     ("env:A,env:A\n1,2", ["1: env:A is given twice"], ""),
     ("name,\nx,", ["1: column 2 has no name"], "delete the comma"),
     ("name\nx\ny,z\nx,\n", ["3: 2 cells, but the first row names 1 columns", "4: 2 cells"], '"a,b"'),
+    ("name,queue\nx,y\nx", ["3: 1 cells, but the first row names 2 columns"], "not complete"),
     ('name\n"x\ny', ["2: malformed CSV: unexpected end of data"], "doubled"),
     ('name\n"x"y\n', ["2: malformed CSV"], "doubled"),
     ("walltime\n10:00\n5\nsoon", ["2: walltime '10:00' is not a time", "4: walltime 'soon'"], "use seconds"),

@@ -233,6 +233,9 @@ def test_wrong_options(words: tuple[str, ...], message: str) -> None:
         ("context = { WORKING_DIRECTORY = '/scratch' }", "context: WORKING_DIRECTORY is not for the context"),
         ("context = { PROFILE_NAME = 'slurm' }", "context: PROFILE_NAME is not for the context"),
         ("a b", "Expected '=' after a key"),
+        ("window = " + "1" * 5000, "Exceeds the limit"),
+        ("window = 0x" + "1" * 5000, "Exceeds the limit"),
+        ("map = " + "[" * 5000, ""),
         ("x = '\\xff'", "there is no setting 'x'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,8 @@ async def test_ids_of_no_job(toy: Toy, job_id: str) -> None:
             assert (await refusal(call)).status == 404
 
 
-async def test_a_key_submits_once(toy: Toy, tmp_path: Path) -> None:
+async def test_a_key_submits_once(toy: Toy, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "osprofile.facility")
     key = str(uuid.uuid4())
     async with opened(toy, store=tmp_path / "jobs.db") as resource:
         (toy.path / "stopped").touch()
@@ -115,6 +117,8 @@ async def test_a_key_submits_once(toy: Toy, tmp_path: Path) -> None:
     async with opened(toy, store=tmp_path / "jobs.db") as resource:  # the next daemon
         assert (await resource.launch_job(WAITS, key))["id"] == again["id"]
     assert len(toy.submissions) == 2
+    words = [message.split()[-3:-2] for message in caplog.messages if message.endswith(f"job {again['id']}")]
+    assert words == [["launched"], ["found"], ["found"]]
 
 
 async def test_an_answer_that_was_lost_is_found(toy: Toy, tmp_path: Path) -> None:
@@ -147,9 +151,11 @@ async def test_refusals_have_the_member_and_the_limit(toy: Toy) -> None:
         assert (problem.status, [p.name for p in problem.invalid_params]) == (400, ["resources.node_count"])
         assert "Max of 1" in problem.invalid_params[0].reason
         problem = await refusal(
-            resource.launch_job({"executable": "a", "launcher": "mpirun", "name": "a b"}, None)
+            resource.launch_job(
+                {"executable": "a", "launcher": "mpirun", "attributes": {"queue_name": "a b"}}, None
+            )
         )
-        assert [p.name for p in problem.invalid_params] == ["name"]
+        assert [p.name for p in problem.invalid_params] == ["attributes.queue_name"]
         (toy.path / "bin" / "toysub").write_text("#!/bin/sh\necho 'toysub: no such queue'; exit 2\n")
         problem = await refusal(resource.launch_job(WAITS, str(uuid.uuid4())))
         assert problem.status == 422

@@ -216,8 +216,6 @@ def test_changes(linux: Profile, tmp_path: Path) -> None:
         ("chown", {"path": "/a"}, 400, "owner"),
         ("head", {"path": "/"}, 400, "lines"),
         ("head", {"path": "/", "lines": 1, "bytes": 1}, 400, "lines"),
-        ("tail", {"path": "/", "bytes": 6 << 20}, 400, "bytes"),
-        ("view", {"path": "/", "size": 6 << 20}, 400, "size"),
     ],
 )
 def test_requests_that_are_refused_at_once(

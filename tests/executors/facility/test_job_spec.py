@@ -26,6 +26,9 @@ GIB = 1 << 30
 ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {}),
     ({"arguments": ["-n", ""], "name": "n"}, {"arguments": ["-n", ""], "name": "n"}),
+    ({"name": "my job"}, {"name": "my_job"}),
+    ({"name": "1 \u65e5"}, {"name": "job.1__"}),
+    ({"name": "a:b@c"}, {"name": "a:b@c"}),
     ({"environment": {"A": "1"}, "arguments": []}, {"environment": {"A": "1"}}),
     ({"directory": "/d", "stdin_path": "in"}, {"directory": "/d", "stdin": "/d/in"}),
     ({"stdout_path": "o", "stderr_path": "/e"}, {"stdout": "o", "stderr": "/e"}),

@@ -84,6 +84,7 @@ def test_filters() -> None:
         ({"name": "N"}, False),
     ]:
         assert JobFilter.parse(filters).matches(job, "n") is matches, filters
+    assert JobFilter.parse({"name": "my job"}).matches(job, "my_job")
 
 
 @pytest.mark.parametrize(

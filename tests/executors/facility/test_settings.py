@@ -104,6 +104,9 @@ def test_what_many_users_cannot_have(tmp_path: Path, text: str, words: str) -> N
         ("[resources.a]\nprofile = 'x'\nhots = 'h'", "did you mean host?"),
         ("[resources.'a/b']\nprofile = 'x'", "not an id"),
         ("name = ", "it must be TOML"),
+        ("port = " + "1" * 5000, "it must be TOML"),
+        ("port = 0x" + "1" * 5000, "it must be TOML"),
+        ("resources = " + "[" * 5000, "it must be TOML"),
         ("users = 'x'", "not a table"),
         *(
             (f"[users]\na = '{user}'", "not the name of a user")
