@@ -11,8 +11,11 @@ gpe_find_leaders() {
       ;;
     esac
     [ -n "$gpe_i" ] || continue
-    gpe_leader "$gpe_i" ||
-      { [ ! -e "$gpe_d/.gpe_exit_status" ] && gpe_is_orphaned "$gpe_i"; } || continue
+    if ! gpe_leader "$gpe_i"; then
+      # an array has ended with its tasks, whatever its session has left running
+      [ ! -e "$gpe_d/.gpe_exit_status" ] && [ ! -d "$gpe_d/.gpe/tasks" ] || continue
+      gpe_is_orphaned "$gpe_i" || continue
+    fi
     gpe_leaders="$gpe_leaders ${gpe_i%%-*}"
     [ -e "$gpe_d/.gpe/watch" ] || continue
     read -r gpe_watch_pid < "$gpe_d/.gpe/watch"
