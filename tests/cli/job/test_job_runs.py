@@ -680,6 +680,25 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     assert machine.run_json("list") == []
 
 
+def test_a_cut_submission_is_forgotten_by_its_key(machine: Machine) -> None:
+    machine.add_gated()
+    process = machine.start_hanging("job", "submit", "-p", "gated", "--key", "mine", "true")
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    (forgotten,) = machine.run_json("forget", "mine")
+    assert (forgotten["key"], forgotten["state"]) == ("mine", "INTERRUPTED")
+    assert machine.run_json("list") == []
+
+
+def test_a_host_that_is_not_found_has_run_nothing(machine: Machine) -> None:
+    words = ("submit", "-p", "here", "--host", "lost", "--key", "mine", "true")
+    ended = machine.run("job", *words)
+    assert ended.code == 1
+    assert "START: the host is not found: ssh: Could not resolve hostname lost" in ended.err
+    assert machine.run_json("list") == []
+    assert machine.run("job", "forget", "mine").code == 2
+
+
 def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -> None:
     machine.add("other", "")
     here = machine.submit("sleep", "100")
