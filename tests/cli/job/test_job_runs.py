@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -678,6 +679,26 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     (forgotten,) = machine.run_json("forget", begun.directory)
     assert (forgotten["directory"], forgotten["state"]) == (begun.directory, "INTERRUPTED")
     assert machine.run_json("list") == []
+
+
+PRINTS = """\
+import os, signal, sys
+from osprofile.cli import main
+from osprofile.cli.job import rows
+def print_rows(*_words, **_options):
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("went on")
+rows.print_rows = print_rows
+sys.argv[1:] = ["job", "list"]
+main.main()
+"""
+
+
+def test_a_signal_ends_a_list_that_is_being_printed(machine: Machine) -> None:
+    """Formatting 100,000 jobs takes seconds."""
+    machine.submit("true")
+    ended = subprocess.run([sys.executable, "-c", PRINTS], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (-signal.SIGTERM, ""), ended.stderr
 
 
 def test_a_cut_submission_is_forgotten_by_its_key(machine: Machine) -> None:
