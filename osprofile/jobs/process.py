@@ -82,6 +82,12 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
     return await task
 
 
+def release_signals() -> None:
+    """Let signals end this process at once again, after `cancel_on_signal`: it runs no script any more."""
+    for number in _TERMINATION_SIGNALS:
+        asyncio.get_running_loop().remove_signal_handler(number)
+
+
 def get_environment() -> dict[str, str] | None:
     """Return an environment for scripts: with the user's HOME, and with the system's own commands; None: this process's.
 

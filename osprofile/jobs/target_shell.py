@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, final
@@ -54,6 +55,8 @@ NOTHING_DONE_STATUS: Final = 73
 _MAX_ERROR_LINES: Final = 20
 """Lines of a script's output that an error message has: the output may be a list of all jobs."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
+_HOST_NOT_FOUND: Final = re.compile(rb"ssh: Could not resolve hostname [^\r\n]*\s*")
+"""All that ssh prints if it has no address of the host: if a connection breaks, it says so in further words."""
 _FAILURE_STATUS_BY_VARIATION: Final[Mapping[str, int | None]] = MappingProxyType(
     {SSH_VARIATION: _SSH_FAILURE_EXIT_STATUS, SUDO_VARIATION: 1, "": None}
 )
@@ -170,7 +173,7 @@ class TargetShell:
     ) -> ProcessResult:
         """Return the result of a script that ended with 0; raise the error of any other (see `check_result`).
 
-        Raises `ScriptError` if sudo has started no shell: its exit status is not that of a script.
+        Raises `ScriptError` if sudo has started no shell, or ssh has not found the host: nothing has run.
         """
         status: int | None = result.exit_code
         if status_mark:
@@ -180,6 +183,10 @@ class TargetShell:
             raise ScriptError(
                 message, hint="a rule of sudoers must allow the words of SHELL's variation SUDO"
             )
+        is_of_ssh = status is None and result.exit_code == _SSH_FAILURE_EXIT_STATUS
+        if is_of_ssh and _HOST_NOT_FOUND.fullmatch(result.stdout + result.stderr):
+            message = f"{label}: the host is not found: {_decode_rest(result.stderr, '')}"
+            raise ScriptError(message, hint="nothing was done; check its name with: ssh HOST true")
         return check_result(template, label, result, status, mark=mark)
 
     async def run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:

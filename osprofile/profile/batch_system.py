@@ -49,8 +49,8 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")
 _PROGRAM_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _DIRECTIVE_PREFIX: Final = re.compile(r"#[A-Z$][!-;=-\[\]-~]*")
 _ID_PATTERN: Final = re.compile(
-    r"""(?: (?: [A-Za-z0-9_.:@\#,|)-] | \((?!\?) | \\[.\[\](){}|+*?^]
-              | \[\^?[A-Za-z0-9_.:@\#+*?{},()|-][A-Za-z0-9_.:@\#+*?{},()|^-]*\] )
+    r"""(?: (?: [A-Za-z0-9_.:@\#%~,|)-] | \((?!\?) | \\[.\[\](){}|+*?^]
+              | \[\^?[A-Za-z0-9_.:@\#%~+*?{},()|-][A-Za-z0-9_.:@\#%~+*?{},()|^-]*\] )
             (?: [*+?] | \{[0-9]+(?:,[0-9]*)?\} )? )+""",
     re.VERBOSE,
 )
@@ -218,7 +218,8 @@ def _check_id_pattern(text: str) -> None:
     except JavaRegexError as error:
         raise ValueError(f"the id pattern {quote_value(text)} is not valid: {error.message}") from None
     if not _ID_PATTERN.fullmatch(text):
-        raise ValueError(f"the id pattern {quote_value(text)} uses syntax that grep -E reads differently")
+        message = f"the id pattern {quote_value(text)} has a character that no id may have, or syntax that grep -E reads differently"
+        raise ValueError(f"{message}; allowed characters: letters, digits, _ . : @ # % ~ , -")
     if _HYPHEN_FIRST.search(text) or any(map(pattern.matches, ("", ".", "..", "a b", "a/b", "-a", "/"))):
         raise ValueError(
             f"the id pattern {quote_value(text)} allows texts that are an option, or no file's name"

@@ -37,7 +37,7 @@ mkdir -p -- '<WORKING_DIRECTORY/'/'\\''>' && echo 'Welcome' && echo '%']]></idb:
 async def test_a_job_from_its_start_to_its_end(
     load: Callable[[str], Profile], form: str, job_id: str
 ) -> None:
-    profile, store = load(CONTENT.replace("@", form).replace("%", job_id)), Store()
+    profile, store = load(CONTENT.replace("%", job_id).replace("@", form)), Store()
     async with TargetSystem(profile, store=store, timing=QUICK) as target:
         assert await target.submit(JobDescription(), key="k") == job_id
         assert await target.submit(JobDescription(), key="k") == job_id

@@ -146,6 +146,7 @@ ID_FORMS = [
     (r"[0-9]+(\[[0-9]*\])?(\.[A-Za-z0-9.-]+)?", ["1234[].server", "1234[7]", "1234"], ["[].server"]),
     ("[a-z]+;[0-9]+", ["cluster;12"], ["12", "cluster;"]),
     ("a|b", ["a", "b"], ["ab"]),
+    ("j~[0-9]+%[a-z]", ["j~1%a"], ["j~1"]),
 ]
 TEMPLATES = """<idb:Template><idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value><![CDATA[@]]></idb:Value></idb:Field>
   <idb:Field name="JOB_ID" ext:patternField="JOB_ID_PATTERN"/></idb:Template>

@@ -185,7 +185,7 @@ def test_what_a_sample_does_not_tell_is_said() -> None:
         ({"id_pattern": "}"}, "reads differently"),
         ({"id_pattern": "a]"}, "reads differently"),
         ({"id_pattern": ".*"}, "no file's name"),
-        ({"id_pattern": "[0-9/]+|a/b"}, "reads differently"),
+        ({"id_pattern": "[0-9/]+|a/b"}, "has a character that no id may have"),
         ({"directive_prefix": "#flux:"}, "capital letter"),
         ({"directive_prefix": "PBS"}, "capital letter"),
         ({"directive_prefix": "#P'BS <X>"}, "capital letter"),
@@ -199,6 +199,11 @@ def test_an_unusable_fact_is_refused(facts: dict[str, Any], message: str) -> Non
     with pytest.raises(ValueError, match=r".") as error:
         render_batch_system("new", SYSTEM._replace(**facts))
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("pattern", ["[a-z%~]+", "j%[0-9]+", "~[0-9]+"])
+def test_a_character_that_grep_and_java_read_alike_is_allowed(pattern: str) -> None:
+    assert render_batch_system("new", SYSTEM._replace(id_pattern=pattern))
 
 
 def test_a_name_that_no_profile_may_have() -> None:

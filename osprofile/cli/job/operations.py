@@ -27,6 +27,7 @@ from osprofile.errors import (
     ScriptFailedError,
 )
 from osprofile.jobs.client import JobReference, gather_results, query_jobs
+from osprofile.jobs.process import release_signals
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.text import pluralize
@@ -154,6 +155,7 @@ async def list_jobs(
             job_rows = [row for _, row in sorted(pairs, key=lambda pair: positions[pair[0]])]
         if tasks:
             job_rows = await _add_unrecorded_tasks(job_rows, {job.target.name: job.target for job in others})
+    release_signals()  # the rows of many jobs take seconds
     folds = not (include_old or are_named or json)
     for name, answer in refreshed.items():
         if answer.error is not None:

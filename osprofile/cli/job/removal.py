@@ -64,7 +64,7 @@ async def forget_jobs(
         for word in words:
             try:
                 records = session.store.list_all_jobs(word) if force else []
-                await forget_all(records or [_find_record(session, session.resolve_key(word))])
+                await forget_all(records or [_find_record(session, word)])
             except OSProfileError as error:
                 failures.report_error(error, "")
     if json:
@@ -82,11 +82,11 @@ async def _delete_files(session: CommandSession, record: JobRecord) -> None:
 
 
 def _find_record(session: CommandSession, word: str) -> JobRecord:
-    """Return the record that a job id or working directory names."""
+    """Return the record that a job id, a key or a working directory names."""
     found = {
         record.number: record
         for record in (
-            *session.store.find_on_all_targets(word),
+            *session.client.find_records(word, session.is_selected),
             *session.store.find_directory_on_all_targets(word),
         )
     }

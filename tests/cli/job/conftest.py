@@ -43,11 +43,12 @@ status=$?
 if mv gate-after taken 2> /dev/null; then echo "$$" > pid; mv pid begun; exec sleep 100; fi
 exit "$status"
 """
-# ssh as far as a profile's SHELL needs it; the host `down` cannot be reached.
+# ssh as far as a profile's SHELL needs it; the host `down` cannot be reached, `lost` is none.
 SSH = """\
 #!/bin/sh
 while [ "$1" != -- ]; do shift; done
 [ "$2" != down ] || {{ echo "ssh: connect to host down port 22: No route to host" >&2; exit 255; }}
+[ "$2" != lost ] || {{ echo "ssh: Could not resolve hostname lost: Name or service not known" >&2; exit 255; }}
 [ ! -e '{root}/down' ] || {{ echo "ssh: connect to host $2: No route to host" >&2; exit 255; }}
 echo "$2" >> '{root}/connections'
 {{ # a connection that is open breaks, too

@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -678,6 +679,45 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     (forgotten,) = machine.run_json("forget", begun.directory)
     assert (forgotten["directory"], forgotten["state"]) == (begun.directory, "INTERRUPTED")
     assert machine.run_json("list") == []
+
+
+PRINTS = """\
+import os, signal, sys
+from osprofile.cli import main
+from osprofile.cli.job import rows
+def print_rows(*_words, **_options):
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("went on")
+rows.print_rows = print_rows
+sys.argv[1:] = ["job", "list"]
+main.main()
+"""
+
+
+def test_a_signal_ends_a_list_that_is_being_printed(machine: Machine) -> None:
+    """Formatting 100,000 jobs takes seconds."""
+    machine.submit("true")
+    ended = subprocess.run([sys.executable, "-c", PRINTS], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (-signal.SIGTERM, ""), ended.stderr
+
+
+def test_a_cut_submission_is_forgotten_by_its_key(machine: Machine) -> None:
+    machine.add_gated()
+    process = machine.start_hanging("job", "submit", "-p", "gated", "--key", "mine", "true")
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    (forgotten,) = machine.run_json("forget", "mine")
+    assert (forgotten["key"], forgotten["state"]) == ("mine", "INTERRUPTED")
+    assert machine.run_json("list") == []
+
+
+def test_a_host_that_is_not_found_has_run_nothing(machine: Machine) -> None:
+    words = ("submit", "-p", "here", "--host", "lost", "--key", "mine", "true")
+    ended = machine.run("job", *words)
+    assert ended.code == 1
+    assert "START: the host is not found: ssh: Could not resolve hostname lost" in ended.err
+    assert machine.run_json("list") == []
+    assert machine.run("job", "forget", "mine").code == 2
 
 
 def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -> None:
