@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,8 +103,12 @@ class Target:
             if not path.exists():
                 for directory in (path.parent.parent, path.parent):
                     directory.mkdir(mode=0o700, exist_ok=True)
-                path.write_text(program.body)
-                path.chmod(program.mode)
+                new = path.with_name(
+                    f"new-{threading.get_ident()}"
+                )  # several may start jobs at the same time
+                new.write_text(program.body)
+                new.chmod(program.mode)
+                new.rename(path)
 
     def directory(self) -> Path:
         self.started += 1

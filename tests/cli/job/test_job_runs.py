@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import osprofile
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import adopt, template
@@ -749,8 +750,11 @@ def test_a_submission_in_progress_is_neither_repeated_nor_forgotten(machine: Mac
     process = machine.start_hanging("job", "submit", "-p", "gated", "true")
     (begun,) = machine.run_json("list")
     assert begun["state"] == "SUBMITTING"
-    again = machine.run("job", "submit", "-p", "gated", "--key", begun["key"], "true")
-    assert (again.code, "is being submitted by another process" in again.err) == (1, True)
+    with (
+        osprofile.JobSession("gated", timing=osprofile.Timing(busy_timeout=0.5)) as session,
+        pytest.raises(osprofile.OSProfileError, match="is being submitted by another process"),
+    ):
+        session.submit("true", key=begun["key"])
     for word in (begun["directory"], "gated"):
         refused = machine.run("job", "forget", "--force", word)
         assert (refused.code, refused.out) == (1, "")
