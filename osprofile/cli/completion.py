@@ -91,12 +91,15 @@ def _suggest_listed_jobs(
 
     from osprofile.jobs.store import Store, default_store_path
 
-    logging.getLogger("osprofile").setLevel(logging.ERROR)  # a warning would stand in the user's command line
-
     path = params.get("store") or default_store_path()
     if not os.path.exists(path):
         return []
-    records = [record for record in list_jobs(Store(path)) if record.is_submitted]
+    logger = logging.getLogger("osprofile.jobs")
+    logger.addFilter(is_silent := lambda _: False)  # a warning would stand in the user's command line
+    try:
+        records = [record for record in list_jobs(Store(path)) if record.is_submitted]
+    finally:
+        logger.removeFilter(is_silent)
     records = [r for r in records if re.fullmatch(r"[A-Za-z0-9\[\]_.:+=,@%/-]+", r.status.job_id)]
     return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 

@@ -62,6 +62,9 @@ gpe_open_record() {
 # own exit status, it is killed.
 gpe_end_early() {
   [ ! -e .gpe_exit_status ] || return 0
+  # bash runs this also in a child that is ended as it begins, such as the watch over the wall time
+  read -r gpe_self _ < /proc/self/stat
+  [ "$gpe_self" = "$$" ] || return 0
   [ -n "$gpe_status" ] || kill -s KILL "$$"
   printf '%s\n' "$gpe_status" > .gpe_exit_status
 }

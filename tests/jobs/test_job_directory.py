@@ -198,7 +198,7 @@ def test_two_accounts(accounts: tuple[Path, str, str]) -> None:
         assert told in done.stderr
     assert told in incarnate("show", "k").stderr
     assert not (place / alice / "got/stdout").exists()
-    (run_as(place, alice, "sh", "-c", "rm -f .local/state/osprofile/*")).check_returncode()
+    (run_as(place, alice, "sh", "-c", "rm -rf .local/state/osprofile")).check_returncode()
     link = next((place / alice / ".gpe/jobs/here").glob("[0-9]*"))
     done = incarnate("status", "-p", "here", link.name)
     assert "DONE" not in done.stdout

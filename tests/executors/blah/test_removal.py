@@ -40,8 +40,9 @@ class Site:
             return [Path(directory) for (directory,) in db.execute("SELECT directory FROM job")]
 
     async def wait_for_ends(self) -> None:
-        """Wait until the jobs have written their exit status."""
+        """Wait until the jobs have written their exit status, and no status from before is told any more."""
         await wait_until_async(lambda: all((path / ".gpe_exit_status").exists() for path in self.recorded))
+        await asyncio.sleep(0.2)  # twice the max_age of these daemons
 
 
 async def test_a_proxy_is_removed_at_once_and_the_directory_is_kept(home: Path) -> None:

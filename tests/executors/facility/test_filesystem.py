@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,7 +237,7 @@ def test_a_profile_that_limits_list_limits_all_operations(linux: Profile, tmp_pa
         source.index('<idb:Template name="LIST">') : source.index('<idb:Template name="LIST_NODES">')
     ]
     text = text.replace('<idb:Field name="PATH">', f'<idb:Field name="PATH" ext:pattern="{tmp_path}/in/.*">')
-    text = text.replace(' ext:src="list.sh run-main.sh"/>', ">echo f 0644 1 1 file</idb:StaticScript>")
+    text = re.sub(r' ext:src="list.sh [^"]*"/>', ">echo f 0644 1 1 file</idb:StaticScript>", text)
     (folder / "profile.xml").write_text(
         '<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"'
         f' xmlns:ext="urn:osprofile:extension" name="narrow" extends="here">\n<osp:UspaceRoot>{tmp_path}</osp:UspaceRoot>\n'
