@@ -22,7 +22,7 @@ from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository, get_bundled_directory
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -247,6 +247,8 @@ class Toy:
     def state(self, job_id: str, word: str | None) -> None:
         """Set the word that the batch system reports for a job; None: forget the job."""
         file = self.path / "jobs" / job_id / "state"
+        if not (self.path / "stopped").exists():
+            wait_for_file(file.with_name("pid"))  # a job that begins writes its state itself
         if word is None:
             file.unlink()
         else:
