@@ -88,11 +88,11 @@ def main() -> int:
     count = rounds()
     connection = session()
     states = [cluster("UP", "RUNNING"), cluster("DOWN", "COMPLETED")]
-    model = Model(BASE)
 
     def whole() -> int:
-        model.forget_sent_elements()
-        events = model.update_elements(machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1])
+        events = Model(BASE).update_elements(
+            machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1]
+        )
         return sum(len(connection.send(event)) for event in events)
 
     changing = Model(BASE)
