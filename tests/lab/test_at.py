@@ -60,10 +60,8 @@ def test_jobs_from_start_to_end(at: Target) -> None:
 
 
 def test_a_job_that_runs_is_removed(at: Target) -> None:
-    """Its processes end, too: atrm alone would only forget it."""
-    jobs = [
-        at.start(**script("trap 'exit 0' TERM; touch ready; while :; do sleep 0.1; done")) for _ in range(2)
-    ]
+    """Its processes end, too: atrm alone would only forget it. An exit code of its own is its end."""
+    jobs = [at.start(**script("touch ready; while :; do sleep 0.1; done")) for _ in range(2)]
     stubborn = at.start(**script("trap '' TERM; touch ready; until [ -e go ]; do sleep 0.1; done; exit 4"))
     while not all((job.directory / "ready").exists() for job in (*jobs, stubborn)):
         time.sleep(0.05)
@@ -72,7 +70,8 @@ def test_a_job_that_runs_is_removed(at: Target) -> None:
     assert jobs[0].wait().state == "REMOVED"
     assert (jobs[1].status().state, stubborn.status().state) == ("RUNNING", "RUNNING")
     (stubborn.directory / "go").touch()
-    assert stubborn.wait().state == "REMOVED"
+    status = stubborn.wait()
+    assert (status.state, status.exit) == ("DONE", 4)
 
 
 @pytest.mark.race

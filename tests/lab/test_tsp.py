@@ -139,7 +139,7 @@ def test_the_server_can_be_fixed_in_the_profile(tsp: Spooler, tmp_path: Path) ->
 
 
 def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None:
-    """What the server lists as running is not told as removed."""
+    """What the server lists as running is not told as removed, and an exit code of its own is its end."""
     job = tsp.start(**script("trap '' TERM; touch ready; until [ -e go ]; do sleep 0.1; done; exit 4"))
     while not (job.directory / "ready").exists():
         time.sleep(0.05)
@@ -149,7 +149,8 @@ def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None
         assert told.state == "RUNNING"
     assert tsp.states()[job.id] == "running"
     (job.directory / "go").touch()
-    assert job.wait().state == "REMOVED"
+    status = job.wait()
+    assert (status.state, status.exit) == ("DONE", 4)
 
 
 @pytest.mark.race
