@@ -61,7 +61,7 @@ picture: $(VENV)/.dev
 # quick.txt: files of every package that take a minute; tests/quick.py chooses them. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	exec $(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal $$(cut -d ' ' -f 1 tests/quick.txt) $(PYTEST)
+	exec $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $$(cut -d ' ' -f 1 tests/quick.txt) $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .

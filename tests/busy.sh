@@ -11,13 +11,15 @@ while [ "$count" -gt 0 ]; do
   loops="$loops $!"
   count=$((count - 1))
 done
-exec 3<&0                        # a command in the background has /dev/null for its standard input
-trap 'kill "${!-}"' HUP INT TERM # before the command begins, this is a loop
-"$@" <&3 3<&- &                  # in the foreground, no signal would come before its end
+exec 3<&0 # a command in the background has /dev/null for its standard input
+came=
+trap 'came=y; kill "${!-}"' HUP INT TERM # before the command begins, this is a loop
+"$@" <&3 3<&- &                          # in the foreground, no signal would come before its end
 command=$!
 wait "$command"
 status=$?
-while kill -0 "$command" 2> /dev/null; do # a signal came
+while [ -n "$came" ]; do # a signal has ended `wait`, and then the command
+  came=
   wait "$command"
   status=$?
 done
