@@ -7,8 +7,22 @@ gpe_explain() {
   gpe_asked='^[^ ]+ [^ ]+ (exit=(137|265)|(exit=[0-9]+ )?signal=9)( |$)'
   gpe_removals=${2:-}
   gpe_asked="$gpe_asked${gpe_removals:+|^[^ ]+ ($gpe_removals)( |$)}"
-  printf '%s\n' "$1" | grep -vE -e "$gpe_asked" || :
-  printf '%s\n' "$1" | grep -E -e "$gpe_asked" | while read -r gpe_id gpe_word gpe_line; do
+  # only jobs that have a link left something; a batch system may list thousands of others
+  gpe_marked=$({
+    ls -- "$gpe_jobs" 2> /dev/null
+    echo
+    printf '%s\n' "$1"
+  } |
+    awk -v asked="$gpe_asked" '
+!in_lines { if ($0 == "") in_lines = 1; else ours[$0]; next }
+{
+  array = whole = $1
+  sub(/[_.[].*/, "", array)
+  sub(/\[[0-9]+\]/, "[]", whole)
+  print ($0 ~ asked && ($1 in ours || array in ours || whole in ours) ? "=" : " ") $0
+}')
+  printf '%s\n' "$gpe_marked" | sed -n 's/^ //p'
+  printf '%s\n' "$gpe_marked" | sed -n 's/^=//p' | while read -r gpe_id gpe_word gpe_line; do
     gpe_line="$gpe_id $gpe_word${gpe_line:+ $gpe_line}"
     case "|$gpe_removals|" in
     *"|$gpe_word|"*) gpe_ended_itself "$gpe_id" && gpe_record "$gpe_id" ;;
