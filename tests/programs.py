@@ -6,6 +6,7 @@ tests/profiles/test_deployment.py.
 
 from __future__ import annotations
 
+import threading
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from osprofile.incarnation.static_scripts import StaticScriptFile
 
 
@@ -25,10 +28,17 @@ def _list_programs() -> tuple[StaticScriptFile, ...]:
 
 def install_programs(home: Path) -> None:
     """Write the programs into a new home."""
-    for program in _list_programs():
+    write_programs(home, _list_programs())
+
+
+def write_programs(home: Path, programs: Iterable[StaticScriptFile]) -> None:
+    """Write programs into a home, unless they are there; several may start jobs at the same time."""
+    for program in programs:
         path = Path(program.path.replace('"$HOME"', str(home)))
-        if not path.parent.is_dir():
-            path.parent.mkdir(mode=0o700, parents=True)
-            path.parent.parent.chmod(0o700)
-        path.write_text(program.body)
-        path.chmod(program.mode)
+        if not path.exists():
+            for directory in (path.parent.parent, path.parent):
+                directory.mkdir(mode=0o700, exist_ok=True)
+            new = path.with_name(f"new-{threading.get_ident()}")
+            new.write_text(program.body)
+            new.chmod(program.mode)
+            new.rename(path)

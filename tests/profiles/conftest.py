@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern,
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
+from tests.programs import write_programs
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -98,17 +98,7 @@ class Target:
 
     def deploy(self, programs: Iterable[StaticScriptFile]) -> None:
         """Write programs into the home, unless they are there: a deployment is tested in test_deployment.py."""
-        for program in programs:
-            path = Path(program.path.replace('"$HOME"', str(self.home)))
-            if not path.exists():
-                for directory in (path.parent.parent, path.parent):
-                    directory.mkdir(mode=0o700, exist_ok=True)
-                new = path.with_name(
-                    f"new-{threading.get_ident()}"
-                )  # several may start jobs at the same time
-                new.write_text(program.body)
-                new.chmod(program.mode)
-                new.rename(path)
+        write_programs(self.home, programs)
 
     def directory(self) -> Path:
         self.started += 1
