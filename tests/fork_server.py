@@ -1,6 +1,6 @@
-"""Run `incarnate` or a stand-in in a fork of a process that has imported the package: imports are most of their time.
+"""Run `incarnate`, a daemon or a stand-in in a fork of a process that has imported the package: imports are most of their time.
 
-The lab, the plugins, tests/cli/test_starting.py, tests/shim/test_path.py, tests/test_wheel.py, and `start` and `shell` of
+The plugins, tests/cli/test_starting.py, tests/shim/test_path.py, tests/test_wheel.py, and `start` and `shell` of
 tests/shim/conftest.py start each command as a process of its own.
 """
 
@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import runpy
+import select
 import selectors
 import signal
 import socket
@@ -19,13 +20,15 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import IO
 
 COMMAND: Final = (sys.executable, "-m", "osprofile")
 _PRELOADED: Final = (
@@ -39,9 +42,88 @@ _PRELOADED: Final = (
     "osprofile.javaregex.pattern",
     *(f"osprofile.cli.job.{p.stem}" for p in Path("osprofile/cli/job").glob("[a-z]*.py")),
     *(f"osprofile.jobs.{p.stem}" for p in Path("osprofile/jobs").glob("[a-z]*.py")),
+    "osprofile.executors.blah.server",
+    "osprofile.executors.ninfg.server",
+    "osprofile.executors.ptp.agent",
     "osprofile.shim.__main__",
     *(f"osprofile.shim.{p.stem}" for p in Path("osprofile/shim").glob("[a-z]*.py")),
 )
+
+
+class Forked:
+    """A command that runs in a fork of the server: what the tests use of `subprocess.Popen`.
+
+    The words begin with `incarnate`, the path of a stand-in, or Python's own path and `-m MODULE`.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        stdin: int | IO[bytes] = 0,
+        stdout: int | IO[bytes] = 1,
+        stderr: int | IO[bytes] = 2,
+        cwd: str | Path | None = None,
+    ) -> None:
+        self.args, self.returncode = words, None
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(_start_server())
+        with ExitStack() as stack:
+
+            def choose(file: int | IO[bytes], mode: str) -> tuple[int, IO[bytes] | None]:
+                if file == subprocess.DEVNULL:
+                    return stack.enter_context(open(os.devnull, "r+b")).fileno(), None
+                if file != subprocess.PIPE:
+                    return file if isinstance(file, int) else file.fileno(), None
+                read, write = os.pipe()
+                theirs, ours = (read, write) if mode == "wb" else (write, read)
+                stack.callback(os.close, theirs)
+                return theirs, open(ours, mode, buffering=0)
+
+            (into, self.stdin), (out, self.stdout), (err, self.stderr) = (
+                choose(file, mode) for file, mode in ((stdin, "wb"), (stdout, "rb"), (stderr, "rb"))
+            )
+            directory = os.open(cwd or ".", os.O_RDONLY)  # it may have been removed
+            stack.callback(os.close, directory)
+            socket.send_fds(self._connection, [b"\n"], [directory, into, out, err])
+        self._connection.sendall(json.dumps({"words": [*map(str, words)], "environment": dict(env)}).encode())
+        self._connection.shutdown(socket.SHUT_WR)
+        self._answers = self._connection.makefile()
+        self.pid = int(self._answers.readline())
+
+    def fileno(self) -> int:
+        """Return the file that is readable as soon as the command has ended."""
+        return self._connection.fileno()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code when the command has ended."""
+        if self.returncode is None:
+            if not select.select([self], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            self.returncode = int(self._answers.readline())
+            self._answers.close()
+            self._connection.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while the command runs."""
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(0)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send the command a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self.send_signal(signal.SIGKILL)
 
 
 def run_incarnate(
@@ -55,33 +137,26 @@ def run_forked(
     *words: str, environment: Mapping[str, str], timeout: float, cwd: str | Path = ".", stdin: int = 0
 ) -> subprocess.CompletedProcess[str]:
     """Run `incarnate`, or the stand-in whose path is the first word, as `run_incarnate` does."""
-    request = json.dumps({"words": words, "environment": dict(environment)})
-    answers: dict[int, bytes] = {}
-    with socket.socket(socket.AF_UNIX) as client, selectors.DefaultSelector() as selector:
-        client.connect(_start_server())
-        pipes = [os.pipe() for _ in range(2)]
-        directory = os.open(cwd, os.O_RDONLY)  # it may have been removed
-        socket.send_fds(client, [b"\n"], [directory, stdin, *(write for _, write in pipes)])
-        os.close(directory)
-        client.sendall(request.encode())
-        client.shutdown(socket.SHUT_WR)
-        for read, write in pipes:
-            os.close(write)
-            selector.register(read, selectors.EVENT_READ)
-        selector.register(client, selectors.EVENT_READ)
-        deadline = time.monotonic() + timeout
+    pipe = subprocess.PIPE
+    process = Forked(words, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, cwd=cwd)
+    assert process.stdout
+    assert process.stderr
+    answers = {process.stdout: b"", process.stderr: b""}
+    deadline = time.monotonic() + timeout
+    with selectors.DefaultSelector() as selector, process.stdout, process.stderr:
+        for file in answers:
+            selector.register(file, selectors.EVENT_READ)
         while selector.get_map():
-            for key, _ in selector.select(deadline - time.monotonic()):
-                data = os.read(key.fd, 65536)
-                answers[key.fd] = answers.get(key.fd, b"") + data
-                if not data:
-                    selector.unregister(key.fd)
-            if time.monotonic() > deadline:
+            if not (ready := selector.select(deadline - time.monotonic())):
                 raise subprocess.TimeoutExpired(words, timeout)
-        out, err = (answers[read].decode() for read, _ in pipes)
-        for read, _ in pipes:
-            os.close(read)
-        return subprocess.CompletedProcess(words, int(answers[client.fileno()]), out, err)
+            for key, _ in ready:
+                data = os.read(key.fd, 65536)
+                answers[key.fileobj] += data  # type: ignore[index]
+                if not data:
+                    selector.unregister(key.fileobj)
+        code = process.wait(deadline - time.monotonic())
+    out, err = (data.decode() for data in answers.values())
+    return subprocess.CompletedProcess(words, code, out, err)
 
 
 @cache
@@ -124,8 +199,8 @@ def _serve(path: str) -> None:
     if command := os.fork():
         for file in files:
             os.close(file)
-        status = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
-        connection.sendall(str(status).encode())
+        connection.sendall(b"%d\n" % command)
+        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(command, 0)[1]))
         os._exit(0)
     connection.close()
     _become_command(request["words"], request["environment"], *files)
@@ -141,7 +216,7 @@ def _become_command(words: list[str], environment: dict[str, str], directory: in
     os.closerange(3, directory + len(files) + 1)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = words
+    sys.argv = words[2:] if words[1:2] == ["-m"] else words
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, encoding="utf-8", errors=errors, closefd=False)
         for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
@@ -149,6 +224,8 @@ def _become_command(words: list[str], environment: dict[str, str], directory: in
     try:
         if words[0] == "incarnate":
             main()
+        elif words[1:2] == ["-m"]:
+            runpy.run_module(words[2], run_name="__main__", alter_sys=True)
         elif Path(words[0]).read_text().startswith("#!/bin/sh"):  # the path of Python cannot be in a line #!
             os.execv(words[0], words)  # noqa: S606  # what a shell would do
         else:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import subprocess
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
 
 from tests.executors.blah.client import escaped, fields
+from tests.fork_server import Forked
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -87,17 +89,21 @@ class GridManager:
 
     async def spawn(self) -> None:
         """Start the daemon."""
-        self.process = await asyncio.create_subprocess_exec(
-            *self._program,
-            *self._words,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **(self._environment or {})},
-            limit=64 * 1024 * 1024,
+        words, pipe = [*self._program, *self._words], subprocess.PIPE
+        env = {**os.environ, **(self._environment or {})}
+        self.process: subprocess.Popen[bytes] | Forked
+        if self._program is DAEMON:
+            self.process = Forked(words, stdin=pipe, stdout=pipe, env=env)
+        else:
+            self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, env=env, bufsize=0)  # noqa: ASYNC220  # it does not wait
+        loop = asyncio.get_running_loop()
+        self._out = asyncio.StreamReader(64 * 1024 * 1024)
+        reading = asyncio.StreamReaderProtocol(self._out)
+        self._receiving, _ = await loop.connect_read_pipe(lambda: reading, self.process.stdout)
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, self.process.stdin
         )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._in, self._out = self.process.stdin, self.process.stdout
+        self._in = asyncio.StreamWriter(transport, protocol, self._out, loop)
 
     async def greet(self) -> None:
         """Greet the daemon that was just started."""
@@ -115,7 +121,7 @@ class GridManager:
 
     async def end(self) -> None:
         """End the daemon as HTCondor does: by a signal."""
-        if self.process.returncode is None:
+        if self.process.poll() is None:
             assert await self.terminate() == 0
         await self._stop()
 
@@ -123,13 +129,12 @@ class GridManager:
         """Send the daemon the signal by which HTCondor ends it; return its exit code."""
         with suppress(ProcessLookupError):
             self.process.terminate()
-        async with asyncio.timeout(PATIENCE):
-            return await self.process.wait()
+        return await asyncio.to_thread(self.process.wait, PATIENCE)
 
     async def kill(self) -> None:
         """End the daemon as a machine does that loses its power."""
         self.process.kill()
-        await self.process.wait()
+        await asyncio.to_thread(self.process.wait, PATIENCE)
         await self._stop()
 
     async def _stop(self) -> None:
@@ -140,7 +145,7 @@ class GridManager:
             future.cancel()
         self._waiting.clear()
         self._in.close()
-        self.process._transport.close()  # type: ignore[attr-defined]  # lest it be warned about
+        self._receiving.close()
 
     async def say(self, *words: str) -> list[str]:
         """Send a command and give the words of its reply, which must be S."""

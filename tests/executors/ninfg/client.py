@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from tests.fork_server import Forked
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -92,16 +93,22 @@ class Client:
 
     def __post_init__(self) -> None:
         log = ["-l", str(self.log)] if self.log else []
-        self.process = subprocess.Popen(
-            [*self.command, *log, *self.words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env={**os.environ, **self.environment},
-            pass_fds=self.pass_fds,
-            cwd=self.directory,
-        )
+        words, pipe = [*self.command, *log, *self.words], subprocess.PIPE
+        env, cwd = {**os.environ, **self.environment}, self.directory
+        self.process: subprocess.Popen[bytes] | Forked
+        if self.command is SERVER and not self.pass_fds:
+            self.process = Forked(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd)
+        else:
+            self.process = subprocess.Popen(
+                words,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                bufsize=0,
+                env=env,
+                cwd=cwd,
+                pass_fds=self.pass_fds,
+            )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stderr is not None

@@ -25,11 +25,13 @@ from tests.executors.ptp.client import (
     Attributes,
     Client,
 )
+from tests.fork_server import Forked
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+    from typing import IO
 
 AGENT = (sys.executable, "-m", "osprofile.executors.ptp.main")
 
@@ -52,20 +54,23 @@ class Live:
         self.raw = bytearray()
         self._log = open(stderr or os.devnull, "ab")  # noqa: SIM115  # closed in __exit__
         command = [*program, f"--proxy={proxy}"]
-        pipes: dict[str, object] = {"stdin": subprocess.DEVNULL, "stdout": self._log}
+        into: int = subprocess.DEVNULL
+        out: int | IO[bytes] = self._log
         listener = None
         if proxy == "tcp":
             listener = socket.create_server(("127.0.0.1", 0))
             command += ["--host=127.0.0.1", f"--port={listener.getsockname()[1]}"]
         else:
-            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(
-            [*command, *words],
-            env={**os.environ, **environment},
-            stderr=self._log,
-            bufsize=0,
-            **pipes,  # type: ignore[call-overload]
-        )
+            into = out = subprocess.PIPE
+        command += words
+        env = {**os.environ, **environment}
+        self.process: subprocess.Popen[bytes] | Forked
+        if program is AGENT:
+            self.process = Forked(command, env=env, stdin=into, stdout=out, stderr=self._log)
+        else:
+            self.process = subprocess.Popen(
+                command, env=env, stdin=into, stdout=out, stderr=self._log, bufsize=0
+            )
         if listener is not None:
             listener.settimeout(PATIENCE)
             self.socket, _ = listener.accept()
@@ -190,10 +195,11 @@ class Live:
         return self.do(TERMINATE, f"jobId={id_}")
 
     def quit(self) -> int:
-        """End the session and give the exit status; the agent has closed the connection."""
+        """End the session and give the exit status; the agent closes the connection first."""
         self.write(self.client.command(QUIT))
         self.read_all()
         assert self.client.closed
+        self.close()
         return self.process.wait(PATIENCE)
 
     def signal(self, number: int = signal.SIGTERM) -> int:

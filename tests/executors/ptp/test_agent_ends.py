@@ -61,8 +61,10 @@ def test_a_signal(place: Place, proxy: str, number: int) -> None:
     with place.live("here", proxy=proxy) as live:
         live.begin()
         live.wait(live.submit(*shell("sleep 600")), "RUNNING")
-        assert live.signal(number) == 0
+        live.process.send_signal(number)
         live.read_all()
+        live.close()
+        assert live.process.wait(PATIENCE) == 0
     assert place.processes()  # the job lives on
 
 
