@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from osprofile.cli.options import call_verb
-from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError, SettingError
+from osprofile.errors import (
+    CasesError,
+    IncarnationError,
+    InvalidProfileError,
+    NotFoundError,
+    OSProfileError,
+    SettingError,
+)
 from osprofile.text import quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:
@@ -151,15 +159,10 @@ def build_context(profile: Profile, words: Iterable[str], job_name: str | None =
     """
     from osprofile.incarnation import context
 
-    assigned = parse_assignments(words, "--context")
-    user = assigned["USER_NAME"] if "USER_NAME" in assigned else context.get_user_name()
-    name = job_name or context.generate_unique_name()
-    directory = context.working_directory(profile, user, name)
-    values = {
-        "USER_NAME": user,
-        "WORKING_DIRECTORY": directory,
-        **context.add_target_fields(profile, assigned),
-    }
+    assigned = context.add_target_fields(profile, parse_assignments(words, "--context"))
+    values = context.add_user_home(profile, {"USER_NAME": context.get_user_name(), **assigned})
+    with suppress(IncarnationError):  # a home that cannot be used: START says so
+        context.add_directory(profile, values, job_name or context.generate_unique_name())
     return context.add_user_groups(profile, values)
 
 

@@ -125,6 +125,9 @@ def _new_target(
     file = _write(directory or (new_target.get_directory() if is_tried else None), name, document)
     if is_tried and file is not None and not new_target.try_profile(file, with_job=with_job):
         return 1
+    if place[1] is None:
+        message = f"jobs work below {parent.uspace_root}, which all nodes must see: else give --workspace DIR"
+        common.print_message(message)
     _print(document, file, json, {"name": name, "extends": extends})
     return 0
 

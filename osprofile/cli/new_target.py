@@ -155,7 +155,8 @@ def try_profile(file: str, *, with_job: bool) -> bool:
 
 async def _try_target(profile: Profile, *, with_job: bool) -> None:
     async with TargetSystem(profile) as target:
-        workspace = os.path.dirname(target.new_job_directory())
+        await asyncio.to_thread(_try_login, profile)
+        workspace = os.path.dirname(await target.new_job_directory())
         await asyncio.to_thread(_try_workspace, profile, workspace)
         common.print_message(f"{target.name}: the login works, and {workspace} can be written")
         count = len(await target.poll())
@@ -166,17 +167,22 @@ async def _try_target(profile: Profile, *, with_job: bool) -> None:
             await _try_job(target)
 
 
+def _try_login(profile: Profile) -> None:
+    """Raise an `OSProfileError` unless ssh reaches the target."""
+    result = run_script(get_shell_command(profile, {}), "true", capture=True)
+    if result.exit_code == _SSH_FAILED:
+        said = result.stderr.decode(errors="replace").strip()
+        host = add_target_fields(profile, {}).get("SSH:HOST", "HOST")
+        hint = f"ssh {host} must work without a question; incarnate login {host} asks once for a password or a code"
+        raise OSProfileError(said, hint=hint)
+
+
 def _try_workspace(profile: Profile, workspace: str) -> None:
     """Raise an `OSProfileError` unless the workspace can be written on the target."""
     quoted = shlex.quote(workspace)
     result = run_script(
         get_shell_command(profile, {}), f"mkdir -p -- {quoted} && test -w {quoted}", capture=True
     )
-    if result.exit_code == _SSH_FAILED:
-        said = result.stderr.decode(errors="replace").strip()
-        host = add_target_fields(profile, {}).get("SSH:HOST", "HOST")
-        hint = f"ssh {host} must work without a question; incarnate login {host} asks once for a password or a code"
-        raise OSProfileError(said, hint=hint)
     if result.exit_code != 0:
         said = result.stderr.decode(errors="replace").strip() or f"{workspace} cannot be written"
         raise OSProfileError(said, hint="--workspace DIR names a directory of yours that all nodes see")

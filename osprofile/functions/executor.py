@@ -302,7 +302,7 @@ def _read_retries(retries: object) -> dict[str, int]:
 
 async def _check(target: osprofile.TargetSystem, template: osprofile.JobDescription) -> None:
     """Raise the error that each submission would raise for its values."""
-    target.render_start_script(template)
+    await target.render_start_script(template)
 
 
 def _get_name(fn: object) -> str:

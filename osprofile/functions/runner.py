@@ -282,7 +282,7 @@ class FunctionRunner:
         calls = pack_calls(batch.tasks[0].function, [task.calls for task in batch.tasks])
         directory = self._template.working_directory
         if len(calls) > MAX_INLINE_SIZE:
-            directory = target.new_job_directory()
+            directory = await target.new_job_directory()
             file = osprofile.JobFile(directory, f"{DIRECTORY}/calls")
             await target.files.upload_file(BytesIO(calls), file)
         program = build_program(None if len(calls) > MAX_INLINE_SIZE else calls, is_local=self._is_local)

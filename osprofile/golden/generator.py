@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from osprofile.errors import IncarnationError, JavaRegexTimeoutError, NotFoundError
 from osprofile.golden.cases import CASE_NAME, Case
 from osprofile.golden.checker import incarnate_case
-from osprofile.incarnation.context import working_directory
-from osprofile.incarnation.field_rules import FieldRule, format_number
+from osprofile.incarnation.context import add_directory, needs_home
+from osprofile.incarnation.field_rules import USER_HOME, FieldRule, format_number
 from osprofile.incarnation.plan import PROGRAM_VARIATION, get_plan
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_KIND: Final = "default"
 HOSTILE_KIND: Final = "hostile"
 EXAMPLE_USER: Final = "alice"
+EXAMPLE_HOME: Final = "/home/alice"
 EXAMPLE_JOB_DIRECTORY: Final = "20261121-094512-0011223344556677"
 """The name of the job's working directory, in the form that the engine generates."""
 EXAMPLE_HOST: Final = "login.example.org"
@@ -71,12 +72,11 @@ class GeneratedCases(NamedTuple):
 
 def build_common_context(profile: Profile) -> dict[str, str]:
     """Return the context of all generated cases, which is the same on every machine."""
-    return {
-        "USER_NAME": EXAMPLE_USER,
-        "WORKING_DIRECTORY": working_directory(profile, EXAMPLE_USER, EXAMPLE_JOB_DIRECTORY),
-        "SSH:HOST": EXAMPLE_HOST,
-        "SUDO:USER": EXAMPLE_USER,
-    }
+    context = {"USER_NAME": EXAMPLE_USER}
+    if needs_home(profile):
+        context[USER_HOME] = EXAMPLE_HOME
+    add_directory(profile, context, EXAMPLE_JOB_DIRECTORY)
+    return {**context, "SSH:HOST": EXAMPLE_HOST, "SUDO:USER": EXAMPLE_USER}
 
 
 def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.incarnation.field_rules import HOME_MARK, USER_HOME, expand_home
 from osprofile.profile.model import USER_GROUPS
 
 if TYPE_CHECKING:
@@ -40,9 +41,13 @@ def is_generated_name(name: str) -> bool:
     return _GENERATED_NAME.match(name) is not None
 
 
-def working_directory(profile: Profile, user: str, name: str) -> str:
-    """Return the path of a job's working directory: UspaceRoot, user, name (OS Profile 0.3, 1)."""
-    root = profile.uspace_root
+def working_directory(profile: Profile, user: str, name: str, home: str = "") -> str:
+    """Return the path of a job's working directory: UspaceRoot, user, name (OS Profile 0.3, 1).
+
+    `home` is the user's, for a UspaceRoot that begins with `~`. Raises `MissingValueError` without it, and
+    `ValueRefusedError` for one in which no jobs can work.
+    """
+    root = expand_home(profile.uspace_root, home)
     separator = "" if root.endswith(profile.delimiter) else profile.delimiter
     return f"{root}{separator}{user}{profile.delimiter}{name}"
 
@@ -56,6 +61,30 @@ def add_target_fields(profile: Profile, context: Mapping[str, str]) -> dict[str,
         if value:
             completed[name] = value
     return completed
+
+
+def add_user_home(profile: Profile, context: dict[str, str]) -> dict[str, str]:
+    """Add USER_HOME of this machine to the context of a user, if the profile's jobs work below it; return it."""
+    if needs_home(profile) and USER_HOME not in context and (home := _find_home(context["USER_NAME"])):
+        context[USER_HOME] = home
+    return context
+
+
+def needs_home(profile: Profile) -> bool:
+    """Return whether jobs work below their user's home."""
+    return profile.uspace_root.startswith(HOME_MARK)
+
+
+def _find_home(user: str) -> str:
+    """Return a user's home; the empty text for a user that this machine does not know."""
+    import pwd
+
+    if user == get_user_name() and os.path.isabs(home := os.environ.get("HOME", "")):
+        return home
+    try:
+        return pwd.getpwnam(user).pw_dir
+    except KeyError:
+        return ""
 
 
 def add_user_groups(profile: Profile, context: dict[str, str]) -> dict[str, str]:
@@ -87,6 +116,14 @@ def _list_groups(user: str) -> list[str]:
 
 
 def new_context(profile: Profile) -> dict[str, str]:
-    """Return USER_NAME and a new WORKING_DIRECTORY for one job of this process's user."""
-    user = get_user_name()
-    return {"USER_NAME": user, "WORKING_DIRECTORY": working_directory(profile, user, generate_unique_name())}
+    """Return USER_NAME and a new WORKING_DIRECTORY for one job of this process's user; USER_HOME if the profile needs it."""
+    context = add_user_home(profile, {"USER_NAME": get_user_name()})
+    return add_directory(profile, context, generate_unique_name())
+
+
+def add_directory(profile: Profile, context: dict[str, str], name: str) -> dict[str, str]:
+    """Add WORKING_DIRECTORY, unless it is there, to a context that has the user; return it."""
+    if "WORKING_DIRECTORY" not in context:
+        home = context.get(USER_HOME, "")
+        context["WORKING_DIRECTORY"] = working_directory(profile, context["USER_NAME"], name, home)
+    return context

@@ -15,6 +15,7 @@ from osprofile.errors import (
     InvalidProfileError,
     JavaRegexError,
     JavaRegexTimeoutError,
+    MissingValueError,
     Problem,
     ValueRefusedError,
 )
@@ -38,9 +39,13 @@ PROFILE_NAME: Final = "PROFILE_NAME"
 """The field with the profile's name: it distinguishes jobs of two batch systems that share a home directory."""
 USPACE_ROOT: Final = "USPACE_ROOT"
 """The field with the profile's UspaceRoot, below which working directories are created."""
+USER_HOME: Final = "USER_HOME"
+"""The field with the user's home on the target system, for which `~` stands at the start of UspaceRoot."""
+HOME_MARK: Final = "~"
 SPECIAL_FIELDS: Final = frozenset(
     {
         *USER_FIELDS,
+        USER_HOME,
         "WORKING_DIRECTORY",
         "SSH:HOST",
         "SSH:PORT",
@@ -71,6 +76,25 @@ def is_special_field(name: str) -> bool:
         or name in ENGINE_FIELDS
         or name.startswith((TARGET_SYSTEM_INFO_PREFIX, PROGRAM_PREFIX))
     )
+
+
+def expand_home(root: str, home: str) -> str:
+    """Return a UspaceRoot with a user's home for the `~` at its start; any other as it is.
+
+    Raises `MissingValueError` without a home, `ValueRefusedError` for one in which no jobs can work.
+    """
+    if not root.startswith(HOME_MARK):
+        return root
+    hint = f"give it as context ({USER_HOME}=...), or name another directory as UspaceRoot in a profile"
+    if not home:
+        message = f"UspaceRoot {root} begins with the user's home, and field {USER_HOME} has no value"
+        raise MissingValueError(message, field=USER_HOME, hint=hint)
+    validate_text(USER_HOME, home)
+    parts = [part for part in home.split("/") if part]
+    if not home.startswith("/") or not parts:
+        message = f"the user's home is {quote_value(home)}, in which no jobs can work"
+        raise ValueRefusedError(message, field=USER_HOME, hint=hint)
+    return "".join(f"/{part}" for part in parts) + root.removeprefix(HOME_MARK)
 
 
 def choose_end_word(text: str) -> str:

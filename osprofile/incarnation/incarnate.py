@@ -186,6 +186,8 @@ def incarnate(
         values, text, cases = _resolve_values(plan, request, context)
         incarnation = Incarnation(text, plan, values, request, context, cases=cases)
     except KeyError as error:
+        if error.args[0] == "WORKING_DIRECTORY":  # is it the home that cannot be used?
+            rules.expand_home(profile.uspace_root, context.get(rules.USER_HOME, ""))
         _raise_missing_value(plan, error.args[0], context)
     if warnings:
         incarnation.warnings = warnings
@@ -224,6 +226,10 @@ def _resolve_values(
     Raises `KeyError` with the name of a required field that has no value.
     """
     values = {**plan.defaults, **context, **request, **plan.fixed}
+    if rules.USPACE_ROOT in plan.fixed:
+        values[rules.USPACE_ROOT] = rules.expand_home(
+            values[rules.USPACE_ROOT], context.get(rules.USER_HOME, "")
+        )
     joined = _join_simple_values(request, context)
     if joined is None:
         _validate_values(plan, request, context)

@@ -7,6 +7,7 @@ cancelled by that version, and new jobs are refused with the error of the profil
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import logging
@@ -47,8 +48,7 @@ def keep_profile(profile: Profile, record: str) -> None:
 
     A version that cannot be used for its jobs does not replace another. Bundled profiles are not kept.
     """
-    is_own = any(not is_bundled(document.element.source.name) for document in profile.documents)
-    if profile.refusal is not None or record == ":memory:" or not is_own:
+    if profile.refusal is not None or record == ":memory:" or not _is_own(profile):
         return
     path, digest = _get_path(profile.name, record), _compute_digest(profile)
     if _read_digest(path) == digest or ((kept := _load_kept(path)) and _find_error(profile, kept)):
@@ -80,7 +80,10 @@ def load_for_jobs(load: Callable[[], Profile], name: str, record: str) -> Profil
         if kept is None:
             raise
     else:
-        is_kept = _read_digest(path) in {"", _compute_digest(profile)}
+        digest = _read_digest(path)
+        if not digest and os.path.exists(record):
+            _keep_first(profile, record)
+        is_kept = digest in {"", _compute_digest(profile)}
         kept = None if is_kept else _load_kept(path)
         found_error = _find_error(profile, kept) if kept is not None else None
         if kept is None or found_error is None:
@@ -91,6 +94,17 @@ def load_for_jobs(load: Callable[[], Profile], name: str, record: str) -> Profil
     log.warning(message, name, where, error.message)
     kept.refusal = error
     return kept
+
+
+def _keep_first(profile: Profile, record: str) -> None:
+    """Keep the profile of jobs that were submitted by a version that kept none, if it can be used for them."""
+    with contextlib.suppress(OSProfileError):
+        if _is_own(profile) and _find_error(profile, profile) is None:
+            keep_profile(profile, record)
+
+
+def _is_own(profile: Profile) -> bool:
+    return any(not is_bundled(document.element.source.name) for document in profile.documents)
 
 
 def _find_error(profile: Profile, kept: Profile) -> OSProfileError | None:

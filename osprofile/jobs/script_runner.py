@@ -24,7 +24,7 @@ from osprofile.errors import (
     TemplateNotFoundError,
     ValueRefusedError,
 )
-from osprofile.incarnation.context import generate_unique_name, has_group_cases, working_directory
+from osprofile.incarnation.context import add_directory, generate_unique_name
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.outline import find_directive_template
 from osprofile.jobs import script_output
@@ -43,7 +43,7 @@ from osprofile.jobs.shell import (
 )
 from osprofile.jobs.target_names import format_link_directory
 from osprofile.jobs.target_shell import build_failure_error, check_result
-from osprofile.profile.model import PASSED, USER_GROUPS
+from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
@@ -126,14 +126,9 @@ class ScriptRunner:
 
     # Submitting
 
-    async def find_user_groups(self) -> None:
-        """Ask another host for the user's groups, once, if the profile has cases for them (`ext:for`)."""
-        if USER_GROUPS not in self.context and has_group_cases(self.profile):
-            # with _ for a blank in a name, where id has -z
-            script = "id -Gnz 2> /dev/null | tr ' \\000' '_ ' | grep . || id -Gn"
-            self.context[USER_GROUPS] = " ".join(
-                (await self._shell.run_script(START_TEMPLATE, script)).split()
-            )
+    async def find_user(self) -> None:
+        """See `TargetShell.find_user`: to be awaited before START is incarnated, and before `new_job_directory`."""
+        await self._shell.find_user()
 
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
@@ -196,9 +191,7 @@ class ScriptRunner:
 
     def new_job_directory(self) -> str:
         """Return a path for the working directory of a new job."""
-        return self.context.get("WORKING_DIRECTORY") or working_directory(
-            self.profile, self.context["USER_NAME"], generate_unique_name()
-        )
+        return add_directory(self.profile, {**self.context}, generate_unique_name())["WORKING_DIRECTORY"]
 
     async def run_start_script(self, script: str) -> str:
         """Run START's script and return the job's id."""

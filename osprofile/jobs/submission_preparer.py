@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptFailedError, ValueRefusedError
 from osprofile.incarnation.context import TARGET_FIELDS
+from osprofile.incarnation.field_rules import USER_HOME
 from osprofile.jobs.request import build_request, list_differences, list_named_jobs
 from osprofile.jobs.store import JobFiles
 from osprofile.text import parse_duration, quote_name
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.jobs")
 _MAX_COMMAND_STATUS: Final = 125
 """The largest exit status that a command of the batch system has of its own: a shell tells more by larger ones."""
-_UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, "WORKING_DIRECTORY"})
-"""Special fields that are not recorded with a request: they are in the target's name, or are the job's own."""
+_UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, USER_HOME, "WORKING_DIRECTORY"})
+"""Special fields that are not recorded with a request: they are in the target's name or path, or are the job's own."""
 _NO_FILES: Final = JobFiles()
 
 
@@ -75,7 +76,7 @@ class SubmissionPreparer:
                     message, field="key", hint="give each job a key of its own"
                 )
         if new_jobs:
-            await self._scripts.find_user_groups()
+            await self._scripts.find_user()
         resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
         for position, found in zip(new_jobs, resolved, strict=True):
             try:
@@ -95,19 +96,20 @@ class SubmissionPreparer:
             await asyncio.sleep(0)  # other coroutines run between
         return dict(sorted(errors.items()))
 
-    def preview(self, description: JobDescription) -> Incarnation:
-        """Return START for a job; nothing is submitted, and no script is run."""
+    async def preview(self, description: JobDescription) -> Incarnation:
+        """Return START for a job; nothing is submitted."""
+        await self._scripts.find_user()
         return self._scripts.incarnate_start(self._dependencies.replace_keys(description))[1]
 
     async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
         """See `TargetSystem.find_choices`."""
         if not self._scripts.profile.cases:
             return {}
-        await self._scripts.find_user_groups()
-        return self.preview(description).choices
+        return (await self.preview(description)).choices
 
     async def test_job(self, description: JobDescription) -> str:
         """Return what the batch system says about a job; nothing is submitted."""
+        await self._scripts.find_user()
         try:
             return await self._scripts.test_job(self._dependencies.replace_keys(description))
         except ScriptFailedError as error:
@@ -119,7 +121,7 @@ class SubmissionPreparer:
     ) -> tuple[str, SubmissionValues]:
         """Return the directory of a new job, and what is recorded of it."""
         request = build_request(description)
-        await self._scripts.find_user_groups()
+        await self._scripts.find_user()
         description = await self._dependencies.resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
         self._throttle.check_array(prepared.array)

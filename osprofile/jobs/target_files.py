@@ -181,6 +181,7 @@ class TargetFiles:
 
     async def delete_path(self, path: str) -> None:
         """Delete a file, or a directory with its content, on the target system."""
+        await self._shell.find_user()
         await self._shell.run_script("DELETE", self._shell.render_script("DELETE", PATH=path))
 
     async def list_directory(self, path: str) -> list[FileEntry]:

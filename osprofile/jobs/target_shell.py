@@ -16,8 +16,11 @@ from osprofile.errors import (
     OutputError,
     ScriptError,
     ScriptFailedError,
+    TargetError,
     ValueRefusedError,
 )
+from osprofile.incarnation.context import has_group_cases, needs_home
+from osprofile.incarnation.field_rules import USER_HOME
 from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
@@ -40,6 +43,7 @@ from osprofile.jobs.shell import (
 from osprofile.jobs.shell_session import ShellSessionPool, find_shell
 from osprofile.jobs.target_names import format_target_name
 from osprofile.metrics import TargetMetrics
+from osprofile.profile.model import USER_GROUPS
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
@@ -62,6 +66,21 @@ _FAILURE_STATUS_BY_VARIATION: Final[Mapping[str, int | None]] = MappingProxyType
 )
 """The exit status of a command that has started no shell, by the variation of SHELL; None: scripts tell none of their own."""
 
+# $PWD, unlike $HOME, has no slash at its end and no two in a row
+_HOME_SCRIPT: Final = """\
+cd -- "${HOME:-/}" 2> /dev/null && [ "$PWD" != / ] && [ -w . ] || {
+  printf 'jobs cannot work in the home of %s, %s: %s\n' "$(id -un)" "'${HOME:-}'" \
+    'HOME must be a directory that the user can write; a profile can name another one for jobs as UspaceRoot' >&2
+  exit 73
+}
+printf %s "$PWD"
+"""
+# with _ for a blank in a name, where id has -z
+_GROUPS_SCRIPT: Final = """\
+g=$(id -Gnz 2> /dev/null | tr ' \\000' '_ ' | grep . || id -Gn)
+printf %s "${g% }"
+"""
+
 
 @final
 class TargetShell:
@@ -78,6 +97,7 @@ class TargetShell:
     ) -> None:
         self.profile = profile
         self.context = dict(context)
+        self._user_lock = asyncio.Lock()
         self.metrics = TargetMetrics(format_target_name(profile, self.context))
         """The numbers of the target system."""
         self._time_limit = time_limit
@@ -117,6 +137,27 @@ class TargetShell:
                 raise
             message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
             raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
+
+    async def find_user(self) -> None:
+        """Ask the target, once, for what the profile needs to know of the user, by one script.
+
+        That is the home, if jobs work below it, and the groups, if there are cases for them (`ext:for`). Raises
+        `ScriptFailedError` for a home in which no jobs can work, `TargetError` if the connection fails.
+        """
+        async with self._user_lock:
+            scripts = {}
+            if USER_HOME not in self.context and needs_home(self.profile):
+                scripts[USER_HOME] = _HOME_SCRIPT
+            if USER_GROUPS not in self.context and has_group_cases(self.profile):
+                scripts[USER_GROUPS] = _GROUPS_SCRIPT
+            if scripts:
+                script = "printf '\\0'\n".join(scripts.values())
+                try:
+                    result = await self.run_to_end(SHELL_TEMPLATE, script, label="looking up the user")
+                except OutcomeUnknownError as error:
+                    raise TargetError(f"{error.message}; nothing was submitted", hint="repeat it") from None
+                values = result.stdout.decode("utf-8", "replace").split("\0")
+                self.context.update(zip(scripts, values, strict=True))
 
     async def run_script(self, template: str, script: str) -> str:
         """Run a script and return its output."""

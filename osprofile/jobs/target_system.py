@@ -223,7 +223,7 @@ class TargetSystem:
         """
         if key is not None and self.find_by_key(key) is not None:
             return await self.submit(description, key=key)
-        self.render_start_script(description)
+        await self.render_start_script(description)
         files, directory = read_files(), description.working_directory or ""
         try:
             await asyncio.gather(
@@ -244,17 +244,18 @@ class TargetSystem:
                 await asyncio.shield(self.files.delete_path(directory))
         return job_id
 
-    def preview(self, description: JobDescription) -> Incarnation:
+    async def preview(self, description: JobDescription) -> Incarnation:
         """Return START for a job as `submit` would run it; nothing is submitted, and the batch system is not asked.
 
-        Raises what `incarnate` does, and `JobNotFoundError` for a key whose job has no id yet.
+        The target is asked once for what the profile needs to know of the user: the home, the groups. Raises what
+        running a script there and `incarnate` do, and `JobNotFoundError` for a key whose job has no id yet.
         """
-        return self._preparer.preview(description)
+        return await self._preparer.preview(description)
 
     async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
         """Return what is taken for each value `auto` of a job, by field, as the queue in `{"QUEUE": "short"}`.
 
-        Raises what `preview` does; and for another host what running a script there does, as it is asked for the user's groups.
+        Raises what `preview` does.
         """
         return await self._preparer.find_choices(description)
 
@@ -320,12 +321,14 @@ class TargetSystem:
         """
         return await self._submitter.recover_submissions(resubmit=resubmit)
 
-    def render_start_script(self, description: JobDescription, *, strict: bool = True) -> str:
+    async def render_start_script(self, description: JobDescription, *, strict: bool = True) -> str:
         """Return the script that would submit a job."""
+        await self._scripts.find_user()
         return self._scripts.prepare_submission(description, strict=strict).script
 
-    def new_job_directory(self) -> str:
+    async def new_job_directory(self) -> str:
         """Return a path for the working directory of a new job. The directory is not created."""
+        await self._scripts.find_user()
         return self._scripts.new_job_directory()
 
     # Queries

@@ -50,6 +50,7 @@ _DOT_COMMAND: Final = re.compile(r"(?m)(?:^|[;&|] *)\. ")
 
 _SAMPLE_CONTEXT: Final = {
     "USER_NAME": "user",
+    "USER_HOME": "/home/user",
     "WORKING_DIRECTORY": "/scratch/user/1",
     "SSH:HOST": "host",
     "SSH:PORT": "22",

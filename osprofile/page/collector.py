@@ -271,6 +271,7 @@ class _PageCollector:
 
 _SPECIAL_DESCRIPTIONS: Final = {
     "USER_NAME": "The name of the user who runs the job.",
+    "USER_HOME": "The user's home, below which jobs work if UspaceRoot begins with ~.",
     "WORKING_DIRECTORY": "The job's own directory, a new one for each job.",
     "PROFILE_NAME": "The name of this profile.",
     "USPACE_ROOT": "The directory below which working directories are created.",

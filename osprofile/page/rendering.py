@@ -13,7 +13,8 @@ from osprofile.errors import (
     OSProfileError,
     RequestError,
 )
-from osprofile.incarnation.context import working_directory
+from osprofile.incarnation.context import add_directory
+from osprofile.incarnation.field_rules import USER_HOME
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.text import quote_value
 
@@ -68,8 +69,7 @@ class ScriptResponse(NamedTuple):
 def build_page_context(profile: Profile, overrides: Mapping[str, str]) -> dict[str, str]:
     """Return the context of a page's scripts: a fixed user and directory, unless overridden."""
     user = overrides.get("USER_NAME", PAGE_USER)
-    directory = working_directory(profile, user, PAGE_JOB)
-    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **overrides}
+    return add_directory(profile, {"USER_NAME": user, USER_HOME: f"/home/{user}", **overrides}, PAGE_JOB)
 
 
 def render_script(

@@ -103,7 +103,7 @@ class _Jobs:
         """Raise the error that the submission of a job would raise for its values."""
 
         async def render(target: osprofile.TargetSystem) -> None:
-            target.render_start_script(description)
+            await target.render_start_script(description)
 
         self.session.run(render)
 

@@ -180,7 +180,7 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
         f'             xmlns:idb="{IDB_NAMESPACE}"',
         f'             xmlns:ext="{EXTENSION_NAMESPACE}"',
         f'             name="{name}" extends="batch">',
-        "  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>",
+        "  <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>",
         "  <osp:Delimiter>/</osp:Delimiter>",
         "  <idb:Template>",
         '    <idb:Field name="JOB_ID_PATTERN" isSettable="false">',

@@ -133,9 +133,9 @@ class _DocumentReader:
         if not delimiter:
             hint = "it joins the parts of paths: / on any POSIX system"
             self.problems.append(Problem("OSP106", "Delimiter is empty", delimiter_element.location, hint))
-        elif not re.match("(?:[A-Za-z]:)?" + re.escape(delimiter), path):  # `C:` is a drive of Windows
+        elif not re.match("(?:~|[A-Za-z]:)?" + re.escape(delimiter), path):  # `C:` is a drive of Windows
             message = f"UspaceRoot {quote_value(path)} is not an absolute path"
-            hint = f"begin it with the Delimiter, {delimiter!r}, without leading white space"
+            hint = f"begin it with the Delimiter, {delimiter!r}, without leading white space; or with ~{delimiter}, the user's home"
             self.problems.append(Problem("OSP106", message, element.source_text.get_location(), hint))
         elif path != path.rstrip():
             message = f"UspaceRoot {quote_value(path)} has white space at its end"

@@ -211,7 +211,7 @@ class Client:
         key = f"{_KEY_PREFIX}{number}"
 
         async def submit(target: TargetSystem) -> None:
-            job = make_submission(number, target.new_job_directory())
+            job = make_submission(number, await target.new_job_directory())
             files = [NewFile(SCRIPT_NAME, job.script, 0o700), NewFile(WRAPPER_NAME, job.wrapper, 0o700)]
             await target.submit_with_files(job.description, lambda: files, key=key)
 

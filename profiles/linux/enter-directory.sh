@@ -3,7 +3,8 @@
 enter_directory() {
   [ ! -L "${directory%/}" ] ||
     fail 73 "$directory is a link: a job's directory is none, so that nobody can point it elsewhere"
-  (umask 077 && mkdir -p -- "$gpe_jobs" "$directory/.gpe") && cd -- "$directory" || exit 73
+  (umask 077 && mkdir -p -- "$gpe_jobs" "$directory/.gpe") && cd -- "$directory" ||
+    fail 73 "jobs cannot work in $directory: a profile names the directory for them as UspaceRoot"
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
   # path leads through. namei prints MODE OWNER NAME of each: a link is safe, and what neither group
   # nor others can write to, and what has the sticky bit; the owner must be root or path_owner, who

@@ -192,7 +192,7 @@ def test_to_start_with_cases(incarnate: Incarnate) -> None:
     assert ended.code == 0
     assert incarnate("check", "mine", "--add").out == ended.out  # nothing more
     profile = Path("mine/profile.xml")
-    profile.write_text(profile.read_text().replace("/var/tmp", "/scratch"))
+    profile.write_text(profile.read_text().replace("~/.gpe/work", "/scratch"))
     ended = incarnate("check", "mine")  # the context says where the job works
     assert ended.code == 1
     differing = [line.split()[0] for line in ended.out.splitlines() if " differs " in line]

@@ -137,7 +137,8 @@ def test_the_queues_of_the_batch_system(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     file = tmp_path / "profiles/mine/profile.xml"
     ended = incarnate("new", "mine", "--extends", "slurm", "--from-queues", "-o", str(tmp_path / "profiles"))
-    assert (ended.code, ended.out, ended.err) == (0, f"{file}\n", "")
+    place = "jobs work below ~/.gpe/work, which all nodes must see: else give --workspace DIR\n"
+    assert (ended.code, ended.out, ended.err) == (0, f"{file}\n", place)
     assert QUEUES in file.read_text()
     assert incarnate("lint", str(file)).out == ""
     words = ("job", "submit", "-p", str(file), "--dry-run", "--gpus", "1", "--queue", "auto")

@@ -210,7 +210,7 @@ class Home:
 
     def _shown(self, text: str) -> str:
         text = text.replace(str(self.path), SHOWN_HOME)
-        return re.sub(rf"(/var/tmp/|/scratch/){self._user}/", r"\1alice/", text)
+        return re.sub(rf"(/var/tmp/|/scratch/|/[.]gpe/work/){self._user}/", r"\1alice/", text)
 
 
 def difference(expected: Sequence[str], shown: str, varies: dict[str, str]) -> str:

@@ -38,8 +38,8 @@ MISSING = {
     "undeclared, in a redirection": (
         "sort <data/in/x.txt >y", "", None, 6, UNDECLARED,
         (
-            "known: PROFILE_NAME, SSH:CONTROL_PATH, SSH:HOST, SSH:PORT, SUDO:USER, USER_GROUPS, USER_NAME, "
-            f"USPACE_ROOT, WORKING_DIRECTORY; {BLANK}"
+            "known: PROFILE_NAME, SSH:CONTROL_PATH, SSH:HOST, SSH:PORT, SUDO:USER, USER_GROUPS, USER_HOME, "
+            f"USER_NAME, USPACE_ROOT, WORKING_DIRECTORY; {BLANK}"
         ),
     ),
 }  # fmt: skip

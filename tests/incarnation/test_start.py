@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import weakref
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from osprofile import (
     ApplicationNotFoundError,
+    IncarnationError,
     InvalidProfileError,
     MissingValueError,
     Profile,
@@ -413,6 +415,41 @@ DIRECTORIES = [
 @pytest.mark.parametrize(("root", "delimiter", "path"), DIRECTORIES)
 def test_working_directory(root: str, delimiter: str, path: str) -> None:
     assert working_directory(profile(root=root, delimiter=delimiter), "me", "j1") == path
+
+
+AT_HOME: Any = {
+    # the user's home: the path of a job's directory, or the error
+    "plain": ("/home/me", "/home/me/.gpe/work/me/j1"),
+    "slashes": ("//home//me/", "/home/me/.gpe/work/me/j1"),
+    "hostile": ("/it's $(id) %j ", "/it's $(id) %j /.gpe/work/me/j1"),
+    "none": ("", "UspaceRoot ~/.gpe/work begins with the user's home, and field USER_HOME has no value"),
+    "root": ("/", "the user's home is '/', in which no jobs can work"),
+    "relative": ("home", "the user's home is 'home', in which no jobs can work"),
+    "NUL": ("/home/\0", "field USER_HOME: '/home/\\x00' has a NUL character"),
+}
+
+
+@pytest.mark.parametrize("case", AT_HOME)
+def test_a_uspace_root_below_the_home(case: str) -> None:
+    """`~` is the home in the context, for WORKING_DIRECTORY and USPACE_ROOT alike."""
+    home, expected = AT_HOME[case]
+    made = profile(template("T", "root='<USPACE_ROOT/'/'\\\\''>'"), root="~/.gpe/work")
+    if expected.startswith("/"):
+        assert working_directory(made, "me", "j1", home) == expected
+        script = incarnate(made, "T", context={"USER_HOME": home}).text
+        shown = subprocess.check_output(["sh", "-c", f'{script}; printf %s "$root"'], text=True)
+        assert shown == expected.removesuffix("/me/j1")
+        return
+    for act in (
+        lambda: working_directory(made, "me", "j1", home),
+        lambda: incarnate(made, "T", context={"USER_HOME": home}),
+        lambda: incarnate(
+            profile(template("T", "<WORKING_DIRECTORY>"), root="~/x"), "T", context={"USER_HOME": home}
+        ),
+    ):
+        with pytest.raises(IncarnationError) as caught:
+            act()
+        assert caught.value.message == expected.replace(".gpe/work", "x") or caught.value.message == expected
 
 
 def test_new_context_is_fresh_for_each_job() -> None:

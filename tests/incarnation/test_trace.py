@@ -341,7 +341,9 @@ def test_every_template_of_the_bundled_profiles(name: str) -> None:
             plan = get_plan(loaded, of.name, variation, None)
             values = {"WORKING_DIRECTORY": "/w", "JOB_ID": IDS.get(name, "1")}
             required = {n: values.get(n, "1") for n in plan.required}
-            context = {n: value for n, value in required.items() if n not in plan.settable}
+            context = {"USER_HOME": "/h"} | {
+                n: value for n, value in required.items() if n not in plan.settable
+            }
             request = {n: value for n, value in required.items() if n in plan.settable}
             made = incarnate(loaded, of.name, variation=variation, fields=request, context=context)
             told = trace_fields(made)

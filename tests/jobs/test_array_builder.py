@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -79,7 +80,7 @@ def test_a_sweep_of_a_hundred_thousand() -> None:
     sweep = [JobDescription(executable="echo", arguments=["-n", f"{n}"]) for n in range(count)]
     array = combine_into_array(sweep)
     assert array.array == "1-100000"
-    assert str(count - 1) in TargetSystem(Repository().load("linux")).render_start_script(array)
+    assert str(count - 1) in asyncio.run(TargetSystem(Repository().load("linux")).render_start_script(array))
     per_block = int(array.arguments[5])
     names = ("dash", "bash", "busybox", "ksh", "mksh", "yash")
     shells = [[name, *["sh"][: name == "busybox"]] for name in names if shutil.which(name)]

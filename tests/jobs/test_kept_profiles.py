@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,20 @@ def test_the_last_version_that_can_be_used_is_kept(site: Site, caplog: pytest.Lo
         site.write("<")
         assert get_limit(site.load_for_jobs()) == limit
     assert {record.message.partition(": ")[0] for record in caplog.records} == {"profile site cannot be used"}
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_the_first_use_keeps_what_an_older_version_did_not(site: Site, is_broken: bool) -> None:
+    """Such a version has left a record; without one, there are no jobs. A profile that cannot be used is not kept."""
+    site.write(BROKEN.replace("<NO_SUCH>", "<JOB_ID/(/x>") if is_broken else LIMIT.format(100))
+    site.load_for_jobs()
+    assert not site.folder.exists()
+    Path(site.record).touch()
+    site.load_for_jobs()
+    assert site.folder.exists() is not is_broken
+    site.write("<")
+    with contextlib.nullcontext() if not is_broken else pytest.raises(InvalidProfileError):
+        assert get_limit(site.load_for_jobs()) == 100
 
 
 def test_a_profile_that_can_be_used_is_used(site: Site, caplog: pytest.LogCaptureFixture) -> None:

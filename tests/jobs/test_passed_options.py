@@ -34,7 +34,7 @@ REFUSED = [
 
 
 def make_runner(profile: Profile, **context: str) -> ScriptRunner:
-    context["USER_NAME"] = "alice"
+    context |= {"USER_NAME": "alice", "USER_HOME": "/home/alice"}
     return ScriptRunner(TargetShell(profile, context, time_limit=1, max_parallel_scripts=1))
 
 

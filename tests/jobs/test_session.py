@@ -379,8 +379,7 @@ def test_an_unknown_job(session: JobSession) -> None:
 
 def test_what_the_class_has_no_method_for(session: JobSession) -> None:
     async def render(target: TargetSystem) -> str:
-        await asyncio.sleep(0)
-        return target.render_start_script(JobDescription(executable="/bin/date"))
+        return await target.render_start_script(JobDescription(executable="/bin/date"))
 
     assert "/bin/date" in session.run(render)
 

@@ -118,7 +118,7 @@ async def test_large_scripts_go_into_several(
     toy: Toy, here: TargetSystem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (toy.path / "stopped").touch()
-    size = len(here.render_start_script(JOBS[0]))
+    size = len(await here.render_start_script(JOBS[0]))
     monkeypatch.setattr(script_runner, "_MAX_JOINED_SIZE", 3 * size + 20)
     before = count_scripts("START")
     large = shell(f"true {'x' * 4 * size}")

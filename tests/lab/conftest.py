@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 USER = os.environ.get("LAB_USER", "griduser")
+SHARED = "/srv/lab"
+"""A directory that the node sees. It has a /var/tmp of its own, as most nodes of clusters."""
 NODE = os.uname().nodename.partition(".")[0]
 """Slurm's only one."""
 PROFILES = Path(__file__).parents[2] / "profiles"
@@ -45,7 +47,7 @@ ENDED = {tag for tag in JOB_STATE_TAGS if parse_state_tag(tag)[0].is_terminal}
 """The tags of STATE that are ends."""
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
-  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>{fields}
   <idb:Template name="SHELL">
     <idb:Invocation name=""><idb:Body>runuser -l {user} -c "{shell}"</idb:Body></idb:Invocation>
@@ -251,6 +253,6 @@ def node() -> Iterator[None]:
 @pytest.fixture
 def directory() -> Iterator[Path]:
     """Give a path for a working directory that Slurm's own patterns would change."""
-    path = Path("/var/tmp", USER, f"it's %j {uuid.uuid4().hex[:8]}")
+    path = Path(SHARED, USER, f"it's %j {uuid.uuid4().hex[:8]}")
     yield path
     shutil.rmtree(path, ignore_errors=True)

@@ -21,7 +21,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import ENDED, FIELDS, INCARNATE, PROFILES, SHELLS, SITE, USER
+from tests.lab.conftest import ENDED, FIELDS, INCARNATE, PROFILES, SHARED, SHELLS, SITE, USER
 from tests.profiles.conftest import quoted
 from tests.waiting import wait_until
 
@@ -139,7 +139,7 @@ def check_calls(profile: str, submit: str, query: str, others: tuple[str, ...], 
 
     It is one submission, and one query a poll for all jobs. Tasks that are not listed any more share another query.
     """
-    calls = Path("/var/tmp", USER, f"calls-{uuid.uuid4().hex[:8]}")
+    calls = Path(SHARED, USER, f"calls-{uuid.uuid4().hex[:8]}")
     calls.mkdir(parents=True)
     for name in (submit, query, *others):
         (calls / name).write_text(NOTED)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.executors.blah.gridmanager import GridManager, ad
-from tests.lab.conftest import PROFILES, USER
+from tests.lab.conftest import PROFILES, SHARED, USER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ KINDS = [
 @pytest.fixture
 def here(site: Path) -> Iterator[Path]:
     """Give a directory that the jobs' user can write to, and the daemon's home."""
-    path = Path("/var/tmp", f"blah-{uuid.uuid4().hex[:8]}")
+    path = Path(SHARED, f"blah-{uuid.uuid4().hex[:8]}")
     path.mkdir()
     path.chmod(0o777)
     (path / "home").mkdir()

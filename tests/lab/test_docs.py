@@ -19,7 +19,7 @@ import pytest
 from tests.docs import pages
 from tests.docs.running import BIN, Home
 from tests.docs.test_pages import read_picture
-from tests.lab.conftest import USER
+from tests.lab.conftest import SHARED, USER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ BECOME = ("setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups", "--"
 @pytest.fixture(scope="module")
 def top(site: Path) -> Iterator[Path]:  # noqa: ARG001  # site: the lab is up
     """Give a directory that the user can reach, with the sources that would be committed now."""
-    directory = Path(tempfile.mkdtemp(prefix="osprofile-docs-", dir="/var/tmp"))
+    directory = Path(tempfile.mkdtemp(prefix="osprofile-docs-", dir=SHARED))
     directory.chmod(0o755)
     listed = ["git", "-C", str(pages.ROOT), "ls-files", "-z", "-c", "-o", "--exclude-standard"]
     for name in subprocess.check_output(listed, text=True).split("\0")[:-1]:

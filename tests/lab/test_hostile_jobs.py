@@ -23,7 +23,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import PROFILES, USER
+from tests.lab.conftest import PROFILES, SHARED, USER
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD, VALUES
 from tests.waiting import PATIENCE
 
@@ -40,7 +40,7 @@ NUMBERS = ("nodes", "processes", "cpus", "memory", "walltime", "cputime")
 @pytest.fixture
 def root() -> Iterator[Path]:
     """Give a directory of the jobs' user, with the payload in it."""
-    path = Path("/var/tmp", USER, f"hostile-{uuid.uuid4().hex[:8]}")
+    path = Path(SHARED, USER, f"hostile-{uuid.uuid4().hex[:8]}")
     path.mkdir(parents=True)
     (path / "payload").write_text(PAYLOAD)
     (path / "payload").chmod(0o755)

@@ -28,7 +28,7 @@ def test_the_directory_of_a_job(lab: Lab) -> None:
     job = lab.start(**script("id -un; umask"))
     job.wait("DONE")
     assert job.read("stdout").splitlines() == [USER, "0022"]
-    assert job.directory.parent.as_posix() == f"/var/tmp/{USER}"
+    assert job.directory.parent.as_posix() == f"{pwd.getpwnam(USER).pw_dir}/.gpe/work/{USER}"
     stat = job.directory.stat()
     assert (stat.st_uid, stat.st_mode & 0o777) == (pwd.getpwnam(USER).pw_uid, 0o700)
     assert lab.ok("DELETE", PATH=str(job.directory)) == ""

@@ -20,7 +20,7 @@ import pytest
 
 from tests.executors.ninfg.client import Client, attributes, shell
 from tests.executors.ninfg.conftest import processes
-from tests.lab.conftest import SITE, USER
+from tests.lab.conftest import SHARED, SITE, USER
 from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
@@ -64,14 +64,14 @@ def ground(
     tmp_path: Path,
 ) -> Iterator[Ground]:
     me = pwd.getpwnam(USER)
-    root = Path("/var/tmp", f"ninfg-{uuid.uuid4().hex[:8]}")
+    root = Path(SHARED, f"ninfg-{uuid.uuid4().hex[:8]}")
     root.mkdir(mode=0o755)
     os.chown(root, me.pw_uid, me.pw_gid)
     profiles = tmp_path / "profiles"
     profiles.mkdir()
     values = {"name": request.param, "user": USER, "shell": "sh -s", "fields": ""}
     text = SITE.format(**values)
-    (profiles / f"{request.param}.xml").write_text(text.replace("/var/tmp", str(root)))
+    (profiles / f"{request.param}.xml").write_text(text.replace("~/.gpe/work", str(root)))
     yield Ground(request.param, root, profiles, tmp_path / "log")
     for pid in processes(root):
         os.kill(pid, signal.SIGKILL)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import USER, User
+from tests.lab.conftest import SHARED, USER, User
 from tests.lab.test_stories import is_oar_up
 from tests.profiles.conftest import CUT, PROFILES, quoted
 
@@ -46,7 +46,7 @@ class Owner(User):
 
 @pytest.fixture
 def oar() -> Iterator[Owner]:
-    root = Path("/var/tmp", USER, f"oar-{uuid.uuid4().hex[:8]}")
+    root = Path(SHARED, USER, f"oar-{uuid.uuid4().hex[:8]}")
     home = Path(f"~{USER}").expanduser()
     yield Owner(Repository([PROFILES]).load("oar"), "sh", home, root)
     remove = ["runuser", "-u", USER, "--", "oardel", "--sql", f"command LIKE '%{root.name}%'"]

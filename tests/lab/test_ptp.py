@@ -17,7 +17,7 @@ import pytest
 from tests.executors.ptp.client import JOB, NODE, QUEUE, SUBMIT
 from tests.executors.ptp.live import Live
 from tests.executors.ptp.test_agent import shell
-from tests.lab.conftest import SITE, USER
+from tests.lab.conftest import SHARED, SITE, USER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,12 +57,12 @@ def ground(
     tmp_path: Path,
 ) -> Iterator[Ground]:
     me = pwd.getpwnam(USER)
-    root = Path("/var/tmp", f"ptp-{uuid.uuid4().hex[:8]}")
+    root = Path(SHARED, f"ptp-{uuid.uuid4().hex[:8]}")
     root.mkdir(mode=0o755)
     os.chown(root, me.pw_uid, me.pw_gid)
     values = {"name": request.param, "user": USER, "shell": "sh -s", "fields": ""}
     text = SITE.format(**values)
-    (tmp_path / f"{request.param}.xml").write_text(text.replace("/var/tmp", str(root)))
+    (tmp_path / f"{request.param}.xml").write_text(text.replace("~/.gpe/work", str(root)))
     made = Ground(request.param, root, tmp_path)
     yield made
     for line in made.jobs():

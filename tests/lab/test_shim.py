@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.store import Store
-from tests.lab.conftest import INCARNATE, PROFILES, STARTED, USER
+from tests.lab.conftest import INCARNATE, PROFILES, SHARED, STARTED, USER
 from tests.lab.test_sge import commands
 from tests.shim.test_slurm import NEXTFLOW
 
@@ -35,7 +35,7 @@ def engine() -> None:
 @pytest.fixture
 def submit_directory() -> Iterator[Path]:
     """Give a directory of the user in which jobs are submitted, and run."""
-    path = Path("/var/tmp", f"shim-{uuid.uuid4().hex[:8]}")
+    path = Path(SHARED, f"shim-{uuid.uuid4().hex[:8]}")
     path.mkdir()
     me = pwd.getpwnam(USER)
     os.chown(path, me.pw_uid, me.pw_gid)

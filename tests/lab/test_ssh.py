@@ -33,7 +33,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import shell
-from tests.lab.conftest import USER
+from tests.lab.conftest import SHARED, USER
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 from tests.waiting import PATIENCE
 
@@ -69,7 +69,7 @@ Host cluster
 SITE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" xmlns:ext="urn:osprofile:extension"
     name="{name}" extends="{name}">
-  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="SHELL">
     <idb:Invocation name=""><idb:Body>false</idb:Body></idb:Invocation>
@@ -231,7 +231,7 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
             record = target.store.find_job(target.name, job)
             assert record is not None
             # USER_NAME is the user's there, not ours
-            assert record.directory.startswith(f"/var/tmp/{USER}/")
+            assert record.directory.startswith(f"{pwd.getpwnam(USER).pw_dir}/.gpe/work/{USER}/")
             output = read(record.directory, "stdout")
             assert output.splitlines() == [USER, record.directory]
             entries = {e.name: (e.type, e.size) for e in await target.files.list_directory(record.directory)}
@@ -288,7 +288,7 @@ def test_a_name_of_the_ssh_configuration(target_of: Callable[..., TargetSystem])
 
 def test_hostile_values(target_of: Callable[..., TargetSystem]) -> None:
     me = pwd.getpwnam(USER)
-    directory = Path("/var/tmp", USER, f"it's $(id) %j {uuid.uuid4().hex[:8]}")
+    directory = Path(SHARED, USER, f"it's $(id) %j {uuid.uuid4().hex[:8]}")
     directory.mkdir(parents=True, mode=0o700)
     value = "|".join(CARRIED)
     (directory / "a * 'b' %j").write_text(PAYLOAD)
@@ -454,7 +454,7 @@ def test_files(target_of: Callable[..., TargetSystem], server: Server, tmp_path:
     async def main() -> None:
         async with target_of() as target:
             going = asyncio.ensure_future(target.submit(job, key="k"))
-            while not list(Path("/var/tmp", USER).glob("*/.gpe/inputs.*/files/large")):  # noqa: ASYNC240
+            while not list(Path(f"~{USER}/.gpe/work", USER).expanduser().glob("*/.gpe/inputs.*/files/large")):  # noqa: ASYNC240
                 assert not going.done()
                 await asyncio.sleep(0.005)
             server.stop()
@@ -500,9 +500,9 @@ def test_a_profile_for_an_account_on_a_cluster(server: Server, site: Path, tmp_p
         return done.stdout + done.stderr
 
     made = incarnate(
-        "new", "mine", "--extends", "slurm", "--host", "cluster", "--workspace", f"/var/tmp/{USER}", "--try"
+        "new", "mine", "--extends", "slurm", "--host", "cluster", "--workspace", f"{SHARED}/{USER}", "--try"
     )
-    assert f"mine@{USER}@cluster: the login works, and /var/tmp/{USER} can be written" in made
+    assert f"mine@{USER}@cluster: the login works, and {SHARED}/{USER} can be written" in made
     assert "which sees the workspace" in made
     (tmp_path / ".config/osprofile/config.toml").write_text('default = "mine"\n')
     job = incarnate("job", "submit", "sh", "-c", "id -un; uname -n").strip()

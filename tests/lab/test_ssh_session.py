@@ -12,7 +12,7 @@ from osprofile.errors import OutcomeUnknownError
 from osprofile.jobs.state import JobState
 from tests.hunting import rounds
 from tests.jobs.conftest import shell
-from tests.lab.conftest import INCARNATE, USER
+from tests.lab.conftest import INCARNATE, SHARED, USER
 from tests.lab.proxy import Proxy
 from tests.lab.test_ssh import CLIENT, profile, run, server, slurms, target_of
 from tests.waiting import PATIENCE
@@ -101,7 +101,7 @@ def test_a_connection_that_is_cut_anywhere_in_a_submission(
     target_of: Callable[..., TargetSystem], server: Server, profile: Profile
 ) -> None:
     """Whatever has arrived, and whatever has been answered: the job is submitted once."""
-    root = f"/var/tmp/{USER}/cut-{os.getpid()}-{profile.name}"
+    root = f"{SHARED}/{USER}/cut-{os.getpid()}-{profile.name}"
 
     async def main() -> None:
         whole, was_cut = await submit_cut(target_of, server, "whole", f"{root}-whole")

@@ -15,7 +15,7 @@ import pytest
 
 from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import SHELLS, USER, User
+from tests.lab.conftest import SHARED, SHELLS, USER, User
 from tests.profiles.conftest import ENDED, PROFILES, find_tag
 from tests.profiles.systems import SYSTEMS, System, get_task
 from tests.profiles.test_stories import LAB, STORIES, WITH_STAND_INS, start
@@ -82,7 +82,7 @@ def is_flux_up() -> bool:
 
 @pytest.fixture
 def root() -> Iterator[Path]:
-    root = Path("/var/tmp", USER, f"stories-{uuid.uuid4().hex[:8]}")
+    root = Path(SHARED, USER, f"stories-{uuid.uuid4().hex[:8]}")
     yield root
     shutil.rmtree(root, ignore_errors=True)
 

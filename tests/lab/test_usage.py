@@ -137,7 +137,7 @@ async def abort(target: TargetSystem, job: str) -> None:
 SLEEP = "exec sleep 60"
 MEMORY_LIMIT = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="sge" extends="sge">
-  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template>
     <idb:Field name="EXTRA_DIRECTIVES" isSettable="false"><idb:Value>#$ -l h_vmem=500M</idb:Value></idb:Field>

@@ -129,9 +129,18 @@ else
   rm -f "$run/slurmctld.pid"
   slurmctld < /dev/null
 fi
-if ! alive "$run/slurmd.pid" slurmd; then
+# as on a cluster: the node has a /var/tmp of its own, and shares /srv/lab and the homes
+install -d -m 1777 /srv/lab
+apart() { # does slurmd have mounts of its own? one of an older up.sh has not
+  alive "$run/slurmd.pid" slurmd || return
+  [ "$(readlink "/proc/$pid/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] || { kill "$pid" && return 1; }
+}
+if ! apart; then
+  gone() { ! alive "$run/slurmd.pid" slurmd; }
+  retry 300 gone
   rm -f "$run/slurmd.pid"
-  slurmd < /dev/null
+  unshare -m sh -c 'mount -t tmpfs -o mode=1777 node /var/tmp && exec slurmd' < /dev/null ||
+    { echo "up.sh: slurmd, which needs a mount namespace, does not start" >&2; exit 5; }
 fi
 usable() {
   case $(sinfo -h -n "$host" -p debug -o %T) in

@@ -63,7 +63,7 @@ def make_job(profile: Any = "linux", **settings: Any) -> OSProfileJob:  # noqa: 
 
 def render(profile: str, description: osprofile.JobDescription) -> str:
     async def render(target: osprofile.TargetSystem) -> str:
-        return target.render_start_script(description)
+        return await target.render_start_script(description)
 
     with osprofile.JobSession(profile, store=":memory:") as session:
         return session.run(render)

@@ -323,7 +323,7 @@ def test_every_profile_takes_a_block(make: Make, profile: str) -> None:
             async def render(
                 target: osprofile.TargetSystem, job: osprofile.JobDescription = description
             ) -> str:
-                return target.render_start_script(job)
+                return await target.render_start_script(job)
 
             assert plain in session.run(render)
 

@@ -295,7 +295,7 @@ def test_every_profile_takes_a_job_of_toil(make: Make, profile: str) -> None:
     script = osprofile.JobDescription(executable="/bin/sh", arguments=["-c", "true"], fields=fields)
 
     async def render(target: osprofile.TargetSystem) -> str:
-        return target.render_start_script(script)
+        return await target.render_start_script(script)
 
     with osprofile.JobSession(profile) as session:
         assert "toil_job_1_it_s" in session.run(render)

@@ -30,7 +30,7 @@ UTF16 = "is it UTF-16? save the file as UTF-8"
 DOCTYPE = "remove the <!DOCTYPE ...>: entities are not expanded, write the text itself"
 NUMBER = "as in 10, -3, 1.5 or 2e6"
 ROOT = 'a profile begins <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" ...'
-ABSOLUTE = "begin it with the Delimiter, '/', without leading white space"
+ABSOLUTE = "begin it with the Delimiter, '/', without leading white space; or with ~/, the user's home"
 ATTRIBUTES = (
     "known: ext:directive, ext:pattern, ext:patternField, ext:requires, ext:type, ext:when, isSettable, name"
 )
@@ -244,7 +244,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     "wrong delimiter": (
         document(delimiter="\\"),
         "2:17: error OSP106 UspaceRoot '/u' is not an absolute path",
-        "begin it with the Delimiter, '\\\\', without leading white space",
+        "begin it with the Delimiter, '\\\\', without leading white space; or with ~\\, the user's home",
     ),
     # The schema's rules
     "unknown element": (
@@ -540,7 +540,7 @@ f.xml:6:1: error OSP105 duplicate template without a name
 f.xml:2:17: error OSP106 UspaceRoot 'u' is not an absolute path
     <osp:UspaceRoot>u</osp:UspaceRoot>
                     ^
-    hint: begin it with the Delimiter, '/', without leading white space
+    hint: begin it with the Delimiter, '/', without leading white space; or with ~/, the user's home
 f.xml:5:31: error OSP104 attribute type='int': value must be one of ['integer', 'number', 'text']
     <idb:Field name="F" ext:type="int">
                                   ^

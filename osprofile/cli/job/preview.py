@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from osprofile.jobs.target_system import TargetSystem
 
 
-def print_preview(
+async def print_preview(
     session: CommandSession, target: TargetSystem, description: JobDescription, *, json: bool
 ) -> None:
     """Print the fields that a job would have, each with the directive that gives it, and START for it."""
-    start = target.preview(description)
+    start = await target.preview(description)
     values = {
         name: field.value
         for name, field in sorted(start.fields.items())

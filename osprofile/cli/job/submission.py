@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
 from osprofile.cli import common
@@ -31,8 +30,6 @@ from osprofile.errors import (
 )
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
-from osprofile.jobs.script_output import get_batch_system_name
-from osprofile.profile.data_directories import is_bundled
 from osprofile.text import escape_unprintable, quote_value
 
 if TYPE_CHECKING:
@@ -101,7 +98,7 @@ async def submit_job(
             if local is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
             if target.find_by_key(key) is None:
-                await _announce_job(session, target, local, mode)
+                await _announce_job(target, local, mode)
             if mode.dry_run or mode.test_only:
                 await _show_job(session, target, local, mode, json=json)
                 return 0
@@ -123,36 +120,14 @@ async def submit_job(
     return 0
 
 
-async def _announce_job(
-    session: CommandSession, target: TargetSystem, description: JobDescription, mode: SubmitMode
-) -> None:
-    """Print what a new job gets for each `auto`, as the queue, and whether its workspace may be a wrong one."""
+async def _announce_job(target: TargetSystem, description: JobDescription, mode: SubmitMode) -> None:
+    """Print what a new job gets for each `auto`, as the queue; refuse it before its files are copied."""
     for name, value in (await target.find_choices(description)).items():
         common.print_message(f"incarnate: {name.lower()} {value}: the first that the job fits")
     if mode.dry_run or mode.test_only:
         return
     if description.inputs:
-        target.preview(description)  # what is refused is not copied
-    _warn_of_workspace(session, target, description)
-
-
-def _warn_of_workspace(session: CommandSession, target: TargetSystem, description: JobDescription) -> None:
-    """Warn before the first job of a bundled profile of a batch system: its workspace is a directory of each machine."""
-    profile = target.profile
-    if not sys.stderr.isatty():
-        return
-    if (
-        not is_bundled(profile.documents[0].location.file)
-        or not get_batch_system_name(profile)
-        or description.working_directory
-    ):
-        return
-    if target.name not in session.store.list_targets():
-        name = profile.name
-        print_warning(
-            f"jobs of profile {name} work below {profile.uspace_root}, which the nodes of most clusters do not see",
-            hint=f"incarnate new mycluster --extends {name} --workspace DIR writes a profile with a directory that they see",
-        )
+        await target.preview(description)  # what is refused is not copied
 
 
 async def _show_job(
@@ -165,7 +140,7 @@ async def _show_job(
 ) -> None:
     """Print what would be submitted, or what the batch system says about it."""
     if mode.dry_run:
-        preview.print_preview(session, target, description, json=json)
+        await preview.print_preview(session, target, description, json=json)
     if mode.test_only:
         common.print_result(await target.test(description))
 

@@ -116,7 +116,7 @@ class RequestHandler:
             build_request(submission.description)
         except IncarnationError as error:
             raise name_source_attribute(submission, error) from None
-        directory = f"{system.target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
+        directory = f"{await system.target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
         staged = build_staged_job(submission, directory, has_proxy=proxy is not None)
 
         def read_files() -> list[NewFile]:
@@ -124,7 +124,7 @@ class RequestHandler:
 
         try:
             if self._dry_run:
-                sys.stderr.write(system.target.render_start_script(staged))
+                sys.stderr.write(await system.target.render_start_script(staged))
                 return Result(1, "dry run: the script is shown, nothing was submitted")
             job_id = await system.submit_once(submission.key, staged, read_files)
         except IncarnationError as error:

@@ -241,11 +241,11 @@ class Resource:
             return build_problem(other)
         return ProblemError(kind, error.message, hint=error.hint)
 
-    def preview_job(self, spec: Mapping[str, Any]) -> str:
+    async def preview_job(self, spec: Mapping[str, Any]) -> str:
         """Return the script that would submit a job; nothing is submitted. Raises `ProblemError`."""
         description = build_description(spec, self.field_names)
         try:
-            return self.target.preview(description).text
+            return (await self.target.preview(description)).text
         except OSProfileError as error:
             raise build_problem(error, name_members(spec, self.field_names)) from None
 

@@ -131,7 +131,7 @@ class ToolBox:
         if name in self._resource_by_tool:
             _, resource_id = self._resource_by_tool[name]
             spec = {key: value for key, value in arguments.items() if key != "idempotency_key"}
-            account.get_resource(resource_id).preview_job(_parse_spec(spec))
+            await account.get_resource(resource_id).preview_job(_parse_spec(spec))
 
     async def call(self, account: Account, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a tool returns to a user, as JSON. Raises `ProblemError`."""
@@ -139,7 +139,7 @@ class ToolBox:
             name, resource_id = self._resource_by_tool[name]
             resource, values = account.get_resource(resource_id), dict(arguments)
             if name == "dry_run":
-                return {"script": resource.preview_job(_parse_spec(values))}
+                return {"script": await resource.preview_job(_parse_spec(values))}
             key = check_key(values.pop("idempotency_key", None), "idempotency_key")
             return await resource.launch_job(_parse_spec(values), key)
         if name not in self.tools:

@@ -102,11 +102,11 @@ class JobTarget:
         self.submit_slots = asyncio.Semaphore(MAX_CONCURRENT)
         self._fetch_slots = asyncio.Semaphore(MAX_CONCURRENT)
 
-    def validate_request(self, request: JobRequest, directory: str) -> None:
+    async def validate_request(self, request: JobRequest, directory: str) -> None:
         """Raise `AttributeRefusedError` for a request that the profile cannot fulfil."""
         description = request.build_description(directory)
         try:
-            self.system.render_start_script(description)
+            await self.system.render_start_script(description)
         except OSProfileError as error:
             name = "backend" if isinstance(error, ApplicationNotFoundError) else request.profile_attribute
             raise refusal_from_error(error, name) from error

@@ -172,8 +172,8 @@ class Server:
             if self._stopping.is_set():
                 self._reply_failure("the server is exiting")
                 return
-            directory = target.system.new_job_directory()
-            target.validate_request(job_request, directory)
+            directory = await target.system.new_job_directory()
+            await target.validate_request(job_request, directory)
             _check_local_files(job_request)
         except OSProfileError as error:
             self._reply_failure(format_error(error))

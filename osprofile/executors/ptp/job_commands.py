@@ -56,8 +56,9 @@ class JobCommands:
 
     async def submit_job(self, command: Command) -> Answer:
         """Submit a job and add it to the view."""
-        sub_id, directory = command.get_value("jobSubId"), self._target.new_job_directory()
+        sub_id, directory = command.get_value("jobSubId"), ""
         try:
+            directory = await self._target.new_job_directory()
             submission = self._parse_submission(command)
             description = replace(submission.description, working_directory=directory)
             with self._view.pause_discovery():
@@ -65,7 +66,7 @@ class JobCommands:
                 self._add_to_view(job_id, submission)
         except OSProfileError as error:
             log.info("job %s is refused: %s", sub_id, error)
-            if isinstance(error, ScriptFailedError):
+            if directory and isinstance(error, ScriptFailedError):
                 await self._remove_directory(directory, ())
             return SubmitJobError(command.tid, sub_id, format_error(error))
         except Exception as error:  # noqa: BLE001  # the client waits for an answer

@@ -72,7 +72,7 @@ RULES: Final = (
     Rule(
         "OSP106", "error", "UspaceRoot is not absolute, or Delimiter is empty",
         "The working directories of jobs are created below UspaceRoot, whatever the current "
-        "directory is.",
+        "directory is. It may begin with ~, the home of the user on the target system.",
         format_profile("", 'name="example" extends="base"').replace(">/var", ">var"),
         format_profile("", 'name="example" extends="base"'),
     ),

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import grp
-import json
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job.limits import format_limits
 from osprofile.profile.repository import Repository
-from tests.cli.conftest import on_terminal
 from tests.strategies import document
 
 if TYPE_CHECKING:
@@ -143,25 +140,6 @@ def test_a_group_of_another_host_with_a_blank_in_its_name(machine: Machine) -> N
     program.chmod(0o755)
     ended = machine.run("job", "submit", "-p", "mine", "--host", "login", "--name", "x", "true")
     assert "the user is in users, linux_staff" in ended.err
-
-
-def test_the_workspace_of_a_bundled_profile_is_told_once(machine: Machine) -> None:
-    for name, text in (("sbatch", "cat > /dev/null; echo 17"), ("squeue", "exit 1"), ("sacct", "exit 1")):
-        program = machine.root / "bin" / name
-        program.write_text(f"#!/bin/sh\n{text}\n")
-        program.chmod(0o755)
-    words = ("job", "submit", "-p", "slurm", "/bin/date")
-    code, screen, out = on_terminal(*words, stream="stderr")
-    assert (code, out) == (0, "17\n")
-    assert "jobs of profile slurm work below /var/tmp, which the nodes of most clusters do not see" in screen
-    assert "incarnate new mycluster --extends slurm --workspace DIR" in screen
-    assert on_terminal(*words, stream="stderr")[1] == ""
-    # No batch system answers for these jobs, which the status says; the record is printed all the same.
-    for job in json.loads(machine.run("job", "show", "17", "--json").out):
-        shutil.rmtree(job["directory"])
-    add_site(machine)
-    words = ("job", "submit", "-p", "site", "--queue", "debug", "/bin/date")
-    assert "work below" not in on_terminal(*words, stream="stderr")[1]
 
 
 def test_the_mail_and_the_name_of_a_scripts_job(machine: Machine) -> None:

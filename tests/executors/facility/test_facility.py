@@ -98,9 +98,9 @@ async def test_a_profile_that_is_broken_later(tmp_path: Path) -> None:
     account = facility.find_account("me")
     assert account is not None
     spec = {"executable": "/bin/true"}
-    assert "/bin/true" in account.get_resource("here").preview_job(spec)
+    assert "/bin/true" in await account.get_resource("here").preview_job(spec)
     with pytest.raises(ProblemError) as caught:
-        account.get_resource("site").preview_job(spec)
+        await account.get_resource("site").preview_job(spec)
     assert caught.value.kind == "internal-error"
     assert ".xml" not in str(caught.value)
     await facility.close()

@@ -26,7 +26,7 @@ async def tidied(profile: Path, key: str, state: JobState) -> bool:
     """Run a job to its end, tell the view of another one, and say whether its directory is gone."""
     loaded = Repository().load_file(str(profile))
     async with TargetSystem(loaded) as target:
-        directory = target.new_job_directory()
+        directory = await target.new_job_directory()
         job_id = await target.submit(JobDescription(executable="true", working_directory=directory), key=key)
         await target.wait(job_id)
         view = SystemView(target, lambda: None, lambda _: None)

@@ -30,7 +30,7 @@ if [ "$profile" = slurm ]; then
   cat > profiles/suite/profile.xml << 'EOF'
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
              xmlns:ext="urn:osprofile:extension" name="suite" extends="slurm">
-  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template>
     <idb:Field name="MEMORY" ext:type="integer" ext:pattern="[1-9][0-9]*">
