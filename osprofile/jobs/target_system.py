@@ -421,10 +421,8 @@ class TargetSystem:
         """
         job_id = self.jobs.get_full_id(job_id)
         is_recorded = self.find_record(job_id) is not None
-        if not is_recorded:
-            with contextlib.suppress(OSProfileError):  # that of `status` is told
-                if found := await self._scripts.query_tasks(job_id):
-                    return found
+        if not is_recorded and (found := await self.query_unrecorded_tasks([job_id])):
+            return found[job_id]
         await self.status(job_id)
         tasks = self.store.list_tasks(self.name, job_id)
         if not tasks and is_recorded:
@@ -438,6 +436,13 @@ class TargetSystem:
             for task in tasks
             if task.array_index is not None
         }
+
+    async def query_unrecorded_tasks(self, job_ids: Sequence[str]) -> dict[str, dict[int, JobStatus]]:
+        """Return the statuses of the tasks of arrays that were not submitted here, by index, by one query for all.
+
+        What is no array, and what the batch system does not tell, is left out.
+        """
+        return await self._scripts.query_tasks(job_ids)
 
     async def _refresh_jobs(self, job_ids: Iterable[str] | None = None) -> None:
         """Query recorded jobs, or all live ones, so that the record has those that have ended; ignore a query that fails."""
