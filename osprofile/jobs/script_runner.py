@@ -290,18 +290,31 @@ class ScriptRunner:
         script = self._shell.render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         return self._parse_job_status(job_id, await self._shell.run_script(STATUS_TEMPLATE, script))
 
-    async def query_tasks(self, array_id: str) -> dict[int, JobStatus]:
-        """Return the statuses of an array's tasks by index, as one query for the array prints them."""
-        text = await self._shell.run_script(
-            STATUS_TEMPLATE, self._shell.render_script(STATUS_TEMPLATE, JOB_ID=array_id)
-        )
-        tasks = self._find_tasks(array_id, self._single_job_reader.read_statuses(text).values())
-        return {index: tasks[index] for index in sorted(tasks)}
+    async def query_tasks(self, array_ids: Sequence[str]) -> dict[str, dict[int, JobStatus]]:
+        """Return the statuses of arrays' tasks by index, as one query for all prints them; nothing for what is no array.
+
+        Without the variation SEVERAL, there is one query each, several in a script. A query that fails is ignored.
+        """
+        tasks: dict[str, dict[int, JobStatus]] = {}
+        size = STATUS_BATCH_SIZE if self._id_form is None else _MAX_SEVERAL_JOBS
+        for start in range(0, len(array_ids), size):
+            batch = array_ids[start : start + size]
+            with contextlib.suppress(OSProfileError):
+                if self._id_form is not None and len(batch) > 1:
+                    printed = await self._read_several(list(filter(self._id_form.accepts, batch)))
+                    tasks |= {j: self._find_tasks(j, _find_similar(j, printed)) for j in batch}
+                    continue
+                for array_id, result in (await self._run_queries(batch)).items():
+                    if result.exit_code == 0:
+                        text = result.stdout.decode("utf-8", "replace")
+                        printed = self._single_job_reader.read_statuses(text)
+                        tasks[array_id] = self._find_tasks(array_id, printed.values())
+        return {array_id: found for array_id, found in tasks.items() if found}
 
     def _find_tasks(self, array_id: str, statuses: Iterable[JobStatus]) -> dict[int, JobStatus]:
-        """Return those of some statuses that are of an array's tasks, by index; none for any other job."""
-        indices = ((self.find_task_index(array_id, status.job_id), status) for status in statuses)
-        return {index: status for index, status in indices if index is not None}
+        """Return those of some statuses that are of an array's tasks, in the order of their indices; none for any other job."""
+        found = {self.find_task_index(array_id, status.job_id): status for status in statuses}
+        return {index: found[index] for index in sorted(index for index in found if index is not None)}
 
     async def query_jobs(
         self, job_ids: Iterable[str], array_ids: Mapping[str, str] = _NO_ARRAYS
@@ -335,11 +348,8 @@ class ScriptRunner:
         valid = {queried: ids for queried, ids in queries if form is not None and form.accepts(queried)}
         if not valid:
             return {}
-        script = self._shell.render_script(STATUS_TEMPLATE, _SEVERAL, JOB_IDS=" ".join(valid))
-        script_count = math.ceil(len(valid) / STATUS_BATCH_SIZE)
         try:
-            result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=script_count)
-            statuses = self._single_job_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
+            statuses = await self._read_several(list(valid))
         except ScriptFailedError as error:
             if error.exit_status == UNKNOWN_JOB_EXIT_STATUS:
                 return {}
@@ -353,15 +363,18 @@ class ScriptRunner:
                 answers[job_ids[0]] = status
         return answers
 
+    async def _read_several(self, job_ids: Sequence[str]) -> Mapping[str, JobStatus]:
+        """Return what the variation SEVERAL prints about jobs, and the tasks of arrays among them."""
+        script = self._shell.render_script(STATUS_TEMPLATE, _SEVERAL, JOB_IDS=" ".join(job_ids))
+        script_count = math.ceil(len(job_ids) / STATUS_BATCH_SIZE)
+        result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=script_count)
+        return self._single_job_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
+
     def _find_status(self, job_id: str, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
         """Return a job's status from those of several jobs: its own, its tasks', or that of a longer form of its id."""
         if job_id in statuses:
             return statuses[job_id]
-        number = _ID_START.match(job_id)
-        start = number[0] if number is not None else job_id
-        similar = [
-            s for j, s in statuses.items() if j.startswith(start) and not j[len(start) :][:1].isalnum()
-        ]
+        similar = _find_similar(job_id, statuses)
         if tasks := self._find_tasks(job_id, similar):
             return summarize_tasks(job_id, tasks.values())
         return next((s for s in similar if s.job_id.startswith(job_id)), None)
@@ -370,26 +383,30 @@ class ScriptRunner:
         self, queries: Iterable[tuple[str, Sequence[str]]], array_ids: Mapping[str, str]
     ) -> dict[str, JobStatus | OSProfileError]:
         """Run queries in one script; each has the id that is queried, and the jobs that it is for."""
-        scripts: list[str] = []
-        job_groups: list[Sequence[str]] = []
-        for queried_id, job_ids in queries:
+        groups = dict(queries)
+        answers: dict[str, JobStatus | OSProfileError] = {}
+        for queried_id, result in (await self._run_queries(groups)).items():
+            job_ids = groups[queried_id]
+            answers.update(self._parse_answers(job_ids, result, array_ids.get(job_ids[0])))
+        return answers
+
+    async def _run_queries(self, job_ids: Iterable[str]) -> dict[str, ProcessResult]:
+        """Run the queries for single jobs, one after another in one script, and return the result of each."""
+        scripts: dict[str, str] = {}
+        for job_id in job_ids:
             with contextlib.suppress(IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
-                scripts.append(self._shell.render_script(STATUS_TEMPLATE, JOB_ID=queried_id))
-                job_groups.append(job_ids)
+                scripts[job_id] = self._shell.render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         if not scripts:
             return {}
         mark = generate_mark()
-        script = join_scripts(scripts, mark)
+        script = join_scripts(scripts.values(), mark)
         result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
         results = split_results(result.stdout, result.stderr, mark)
         if len(results) != len(scripts):
             raise script_output.build_output_error(
                 STATUS_TEMPLATE, "STATUS_PATTERN", result.stdout.decode("latin-1")
             )
-        answers: dict[str, JobStatus | OSProfileError] = {}
-        for job_ids, result in zip(job_groups, results, strict=True):
-            answers.update(self._parse_answers(job_ids, result, array_ids.get(job_ids[0])))
-        return answers
+        return dict(zip(scripts, results, strict=True))
 
     def _parse_answers(
         self, job_ids: Sequence[str], result: ProcessResult, array_id: str | None
@@ -476,3 +493,10 @@ class ScriptRunner:
             f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
         )
         return (await self._shell.run_script(START_TEMPLATE, script)).removesuffix("\n")
+
+
+def _find_similar(job_id: str, statuses: Mapping[str, JobStatus]) -> list[JobStatus]:
+    """Return the statuses of jobs whose ids begin with a job's number."""
+    number = _ID_START.match(job_id)
+    start = number[0] if number is not None else job_id
+    return [s for j, s in statuses.items() if j.startswith(start) and not j[len(start) :][:1].isalnum()]

@@ -190,7 +190,7 @@ class JobSession:
         """Open the record and the target system: SQLite's connection belongs to the loop's thread."""
         store = Store(self.store_path)
         try:
-            return TargetSystem(
+            target = TargetSystem(
                 self.profile,
                 self._context,
                 store=store,
@@ -200,6 +200,8 @@ class JobSession:
         except BaseException:
             store.close()
             raise
+        target.unwatch_ended_jobs()
+        return target
 
     def __repr__(self) -> str:
         return f"<JobSession {self.name}{' (closed)' if self._is_closed else ''}>"
@@ -408,7 +410,7 @@ class JobSession:
         return self.run(lambda target: target.statuses(ids, max_age=max_age))
 
     def get_cached_status(self, job_id: str | Job) -> JobStatus | None:
-        """Return the last known status of a watched job, without a query; None for any other job."""
+        """Return the last known status of a watched job, or the recorded end of a job, without a query; else None."""
         own_id = self._get_id(job_id)
 
         async def get(target: TargetSystem) -> JobStatus | None:

@@ -26,6 +26,7 @@ from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.process import run_process
+from osprofile.jobs.script_output import START_TEMPLATE
 from osprofile.jobs.shell import (
     SHELL_TEMPLATE,
     SSH_VARIATION,
@@ -88,8 +89,8 @@ class TargetShell:
 
     `context` is that of every job: USER_NAME; if given, SSH:HOST, SSH:PORT or SUDO:USER, and the user profile's fields.
     `time_limit` (s) is for a script whose template has no TIME_LIMIT. At most `max_parallel_scripts`
-    scripts run at the same time, beside those that need no slot. The methods that run scripts raise `ScriptError`,
-    `ScriptFailedError` and `OutputError`.
+    scripts run at the same time, beside those that need no slot; a START that waits lets others go first. The methods
+    that run scripts raise `ScriptError`, `ScriptFailedError` and `OutputError`.
     """
 
     def __init__(
@@ -102,6 +103,8 @@ class TargetShell:
         """The numbers of the target system."""
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
+        # No more STARTs wait for a slot at a time: any other script is not behind hundreds of them.
+        self._start_turns = asyncio.Semaphore(max_parallel_scripts)
         command = self._build_shell_command()
         self._failure_status = _FAILURE_STATUS_BY_VARIATION[find_shell_variation(self.context)]
         has_sessions = self._failure_status is not None and find_shell(command) is not None
@@ -185,8 +188,10 @@ class TargetShell:
         script, status_mark = self._mark_exit_status(script)
         if limit is None:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
+        slot = self._free_slots if needs_slot else contextlib.nullcontext()
+        turn = self._start_turns if template == START_TEMPLATE else contextlib.nullcontext()
         with self.metrics.count_result("osprofile_scripts_total", template=template):
-            async with self._free_slots if needs_slot else contextlib.nullcontext():
+            async with turn, slot:
                 try:
                     with self.metrics.time("osprofile_script_duration_seconds", template=template):
                         result = await self._run_in_shell(wrap_script(script), limit, stdout)

@@ -415,6 +415,8 @@ class TargetSystem:
         if not self.jobs.is_array(array_id):
             return None
         await self._watcher.poll()
+        if not self.jobs.is_array(array_id):  # it has ended, and is not kept
+            return self._find_recorded_end(array_id)
         return self.jobs.describe_status(array_id, None)
 
     async def task_statuses(self, job_id: str) -> dict[int, JobStatus]:
@@ -424,10 +426,8 @@ class TargetSystem:
         """
         job_id = self.jobs.get_full_id(job_id)
         is_recorded = self.find_record(job_id) is not None
-        if not is_recorded:
-            with contextlib.suppress(OSProfileError):  # that of `status` is told
-                if found := await self._scripts.query_tasks(job_id):
-                    return found
+        if not is_recorded and (found := await self.query_unrecorded_tasks([job_id])):
+            return found[job_id]
         await self.status(job_id)
         tasks = self.store.list_tasks(self.name, job_id)
         if not tasks and is_recorded:
@@ -441,6 +441,13 @@ class TargetSystem:
             for task in tasks
             if task.array_index is not None
         }
+
+    async def query_unrecorded_tasks(self, job_ids: Sequence[str]) -> dict[str, dict[int, JobStatus]]:
+        """Return the statuses of the tasks of arrays that were not submitted here, by index, by one query for all.
+
+        What is no array, and what the batch system does not tell, is left out.
+        """
+        return await self._scripts.query_tasks(job_ids)
 
     async def _refresh_jobs(self, job_ids: Iterable[str] | None = None) -> None:
         """Query recorded jobs, or all live ones, so that the record has those that have ended; ignore a query that fails."""
@@ -551,11 +558,11 @@ class TargetSystem:
         return status
 
     def get_cached_status(self, job_id: str) -> JobStatus | None:
-        """Return the last known status of a watched job, None for any other."""
+        """Return the last known status of a watched job, or the recorded end of a job; None for any other."""
         job_id = self.jobs.get_full_id(job_id)
         if self.jobs.is_array(job_id):
             return self.jobs.describe_status(job_id, None)
-        return self.jobs.get_status(job_id) if job_id in self.jobs else None
+        return self.jobs.get_status(job_id) if job_id in self.jobs else self._find_recorded_end(job_id)
 
     def find_array(self, job_id: str) -> str | None:
         """Return the id of the array of the record that a job is a task of; None for any other job."""
@@ -576,8 +583,13 @@ class TargetSystem:
     def unwatch_ended(self, job_id: str) -> None:
         """Keep a job whose end is recorded no longer in memory: from now on, its status is that of the record."""
         self._recorder.flush()
-        if self._find_recorded_end(self.jobs.get_full_id(job_id)) is not None:
+        record = self._recorder.find_record(self.jobs.get_full_id(job_id))
+        if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
+
+    def unwatch_ended_jobs(self) -> None:
+        """From now on, keep no job in memory whose end is recorded, as for a program that runs for weeks."""
+        self._watcher.on_end = self.unwatch_ended
 
     def events(self) -> EventStream:
         """Return a stream of the events of all watched jobs, from now on."""

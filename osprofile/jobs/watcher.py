@@ -79,6 +79,8 @@ class JobWatcher:
         self._sought_directories: set[str] = set()
         """The working directories of missing jobs for which FIND_JOB was run."""
         self._streams: set[EventStream] = set()
+        self.on_end: Callable[[str], object] | None = None
+        """Called after the end of each job or array, when it has been told and recorded; not after `close`."""
 
     def start(self) -> None:
         """Query the jobs, and read the log if there is one, from now on."""
@@ -104,6 +106,7 @@ class JobWatcher:
         self._tasks.clear()
         self._tell_changes()
         self._recorder.flush()
+        self.on_end = None
         for stream in list(self._streams):
             stream.close()
         for futures in self._end_waiters.values():
@@ -435,6 +438,12 @@ class JobWatcher:
         if event.state.is_terminal:
             self._unwatch_end_files(event.job_id)
             self._notify_waiters(event.status)
+            if self.on_end is not None and self.jobs.find_array(event.job_id) is None:
+                asyncio.get_running_loop().call_soon(self._finish_job, event.job_id)
+
+    def _finish_job(self, job_id: str) -> None:
+        if self.on_end is not None:
+            self.on_end(job_id)
 
     def _notify_waiters(self, status: JobStatus) -> None:
         for future in self._end_waiters.pop(status.job_id, ()):

@@ -15,8 +15,9 @@ main() { # PROFILE ID
   [ -n "$pids$waits" ] ||
     fail 'has no processes on this machine: it has ended, or never ran here'
   [ ! -d "$dir" ] || note_removal "$dir" || fail 'has already ended'
+  # those that have not begun see the note of their array; there may be a hundred thousand
   for task in "$dir"/.gpe/tasks/*; do
-    [ ! -d "$task" ] || note_removal "$task" || :
+    [ ! -e "$task/.gpe/session" ] || note_removal "$task" || :
   done
   end_processes
 }
@@ -43,7 +44,8 @@ find_processes() { # sets leaders, and pids to all processes of the job
   pids=$(gpe_processes "$id" $leaders)
   for task in "$dir"/.gpe/tasks/*; do
     if [ -d "$task" ] && [ ! -e "$task/.gpe_exit_status" ]; then
-      [ -e "$task/.gpe/removed" ] && [ ! -e "$task/.gpe/session" ] || live=y
+      [ ! -e "$task/.gpe/session" ] &&
+        { [ -e "$task/.gpe/removed" ] || [ -e "$dir/.gpe/removed" ]; } || live=y
     fi
   done
   # what the programs of an array left running is no part of it

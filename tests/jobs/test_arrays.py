@@ -28,6 +28,7 @@ from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, 
 from osprofile.jobs.status_history import StatusHistory
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.metrics import METRICS
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
 
@@ -505,6 +506,10 @@ async def test_an_array_that_is_not_recorded(toy: Toy) -> None:
         assert {index: task.exit_code for index, task in tasks.items()} == {1: 0, 2: None, 3: 0}
         with pytest.raises(JobNotFoundError, match="lists no tasks"):
             await target.task_statuses(f"{array}_3")
+        before = METRICS.sum("osprofile_scripts_total", template="GET_JOB_STATUS")
+        found = await target.query_unrecorded_tasks([f"{array}_1", array, "99", "no id"])
+        assert {job: list(tasks) for job, tasks in found.items()} == {array: [1, 2, 3]}
+        assert METRICS.sum("osprofile_scripts_total", template="GET_JOB_STATUS") - before == 1
         toy.state(f"{array}_2", "END 6")
         assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; exit 6: 1"
 

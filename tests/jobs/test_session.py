@@ -431,6 +431,24 @@ def test_a_session_queries_its_jobs_on_its_own(session: JobSession) -> None:
         wait_until(lambda other=other: session.get_cached_status(other.id).state is JobState.DONE)
 
 
+def test_a_session_keeps_no_ended_job_in_memory(session: JobSession) -> None:
+    async def list_kept(target: TargetSystem) -> set[str]:
+        return set(target.jobs._jobs)
+
+    job, array, other = session.submit_many([shell("exit 2"), shell("true", array="1-3"), shell("sleep 600")])
+    assert job.wait().exit_code == 2
+    assert array.wait().exit_code == 0
+    wait_until(lambda: session.run(list_kept) == {other.id})
+    known = session.get_cached_status(job)
+    assert known is not None
+    assert (known.exit_code, job.status().exit_code, job.wait().exit_code) == (2, 2, 2)
+    assert len(array.task_statuses()) == 3
+    assert array.status().reason == array.wait().reason
+    other.cancel()
+    assert other.wait().state is JobState.REMOVED
+    wait_until(lambda: not session.run(list_kept))
+
+
 def test_close_waits_for_the_listeners(toy: Toy, tmp_path: Path) -> None:
     told = []
     with JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK) as session:

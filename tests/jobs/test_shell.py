@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 import shutil
@@ -13,8 +14,10 @@ import pytest
 
 from osprofile.errors import InvalidProfileError, OutputError, ScriptError, ValueRefusedError
 from osprofile.jobs import process, shell
+from osprofile.jobs.target_shell import TargetShell
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -176,3 +179,13 @@ def test_scripts_one_by_one_that_tell_their_end() -> None:
         (0, b"a\n", b""),
         (3, b"", b"b\n"),
     ]
+
+
+async def test_a_query_does_not_wait_for_the_submissions_that_wait(tmp_path: Path) -> None:
+    target = TargetShell(
+        BUNDLED.load("linux"), {"USER_NAME": "me"}, time_limit=PATIENCE, max_parallel_scripts=1
+    )
+    templates = [*["START"] * 5, "GET_JOB_STATUS", "ABORT"]
+    log = tmp_path / "log"
+    await asyncio.gather(*(target.run_script(name, f"echo {name} >> '{log}'") for name in templates))
+    assert log.read_text().split() == ["START", "GET_JOB_STATUS", "ABORT", *["START"] * 4]

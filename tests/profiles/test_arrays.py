@@ -250,6 +250,8 @@ def test_abort_of_all_keeps_the_ends_of_those_that_have_ended(linux: Target) -> 
     assert (found[1].state, found[1].exit) == ("DONE", 7)
     assert states(found, [2, 3]) == {"REMOVED"}
     assert gone(job)
+    assert [*job.directory.glob(".gpe/tasks/*/.gpe/removed")] == [job.directory / ".gpe/tasks/2/.gpe/removed"]
+    assert "it has ended" in linux.fails("ABORT", JOB_ID=job.id)
 
 
 def test_signal_reaches_the_programs_of_all_or_of_one(linux: Target) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -712,6 +713,21 @@ def test_an_array_that_pbs_lists_without_its_tasks(pbs: Target, server: Server) 
     several = pbs.statuses("SEVERAL", JOB_IDS=f"{array.task(1).id} {array.task(2).id}")
     assert several[array.task(1).id].state == "RUNNING"
     server.end(array.task(1), process)
+
+
+def test_the_tasks_of_jobs_that_are_not_recorded_are_one_query(pbs: Target, server: Server) -> None:
+    arrays = [start_array(pbs, "1-2") for _ in range(2)]
+    ids = [a.id for a in arrays] + [a.task(i).id for a in arrays for i in (1, 2)]
+    words = ["-m", "osprofile", "job", "list", "--tasks", "--store", ":memory:", "--profile", "pbs", *ids]
+    counts = []
+    for count in (3, 0):
+        server.qstats()
+        command = [sys.executable, *words[: len(words) - count]]
+        listed = subprocess.run(command, env=pbs.env, capture_output=True, text=True, check=True)
+        counts.append(len(server.qstats()))
+    lines = [line.split()[0] for line in listed.stdout.splitlines()[1:]]
+    assert lines == [i for a in arrays for i in (a.id, a.task(1).id, a.task(2).id)] + ids[2:]
+    assert counts[0] == counts[1]
 
 
 def test_an_array_whose_condition_cannot_hold_is_removed(pbs: Target, server: Server) -> None:

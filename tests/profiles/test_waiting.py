@@ -191,6 +191,10 @@ def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
     linux.ok("ABORT", JOB_ID=job.id)
     assert states(tasks(job)) == {"REMOVED"}
     assert gone(job)
+    assert not list(job.directory.glob(".gpe/tasks/*/.gpe/*")), (
+        "a note for each of 100,000 tasks takes minutes"
+    )
+    assert "it has ended" in linux.fails("ABORT", JOB_ID=job.id)
 
 
 def test_a_killed_job_that_waits_is_lost(linux: Target) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import shlex
 import sys
@@ -54,13 +53,16 @@ async def _add_unrecorded_tasks(
     job_rows: Iterable[JobRow], targets: Mapping[str, TargetSystem]
 ) -> list[JobRow]:
     """Return the rows with those of the tasks of arrays that were not submitted here behind them."""
+    unrecorded: dict[str, list[str]] = {name: [] for name in targets}
+    for row in job_rows:
+        if row.record is None:
+            unrecorded[row.target].append(row.status.job_id)
+    answers = [targets[name].query_unrecorded_tasks(ids) for name, ids in unrecorded.items()]
+    tasks = dict(zip(unrecorded, await asyncio.gather(*answers), strict=True))
     unfolded = []
     for row in job_rows:
-        unfolded.append(row)
-        if row.record is None:
-            with contextlib.suppress(OSProfileError):  # it is no array
-                tasks = await targets[row.target].task_statuses(row.status.job_id)
-                unfolded += [JobRow(row.target, status) for status in tasks.values()]
+        found = {} if row.record is not None else tasks[row.target].get(row.status.job_id, {})
+        unfolded += [row, *(JobRow(row.target, status) for status in found.values())]
     return unfolded
 
 
