@@ -63,6 +63,7 @@ _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
 _OPERATOR: Final = re.compile(r"\|\|?|&&?|;|>>?|[0-9]+>.*")
 _PATH: Final = '"$PWD/$1"'
+_SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|k)?sh")
 _RESERVED_WORDS: Final = {
     "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
     "then", "time", "until", "while",
@@ -287,7 +288,11 @@ def _submit_function(system: BatchSystem) -> str:
         return f"gpe_submit() {{ {_quote_words(words, {'{script}': _PATH})}; }}"
     if "{options}" not in words:
         words.insert(1, "{options}")
-    command = _quote_words(words, {"{script}": '"$gpe_script"', "{options}": '"$@"'})
+    # A shell runs the script by its path when the job begins: not one that somebody else has put there.
+    values = {"{script}": '"$gpe_script"', "{options}": '"$@"', "{starter}": '-c "$gpe_starter"'}
+    if (at := words.index("{script}") if "{script}" in words else 0) and _SHELL.fullmatch(words[at - 1]):
+        words.insert(at, "{starter}")
+    command = _quote_words(words, values)
     return f"gpe_submit() {{ gpe_script=$PWD/$1; shift; {command}; }}"
 
 
