@@ -262,10 +262,8 @@ def _command_lines(system: BatchSystem) -> Iterator[str]:
     yield from _list_lines(system, line)
     if system.list_ended:
         yield from _list_ended_lines(system.list_ended)
-    ends = [word.partition("/")[0] for key in _ENDS for word in system.words.get(key, ())]
-    limits = [word.partition("/")[0] for word in system.words.get("limit", ())]
-    for name, found in (("has_ended", ends), ("is_limit", limits)):
-        if found:
+    for name, keys in (("has_ended", _ENDS), ("is_limit", ("limit",)), ("is_removal", ("removed",))):
+        if found := [word.partition("/")[0] for key in keys for word in system.words.get(key, ())]:
             patterns = " | ".join(shlex.quote(word) for word in dict.fromkeys(found))
             yield f"gpe_{name}() {{ case $1 in {patterns}) ;; *) return 1 ;; esac; }}"
     yield from _own_id_lines(system, line)
