@@ -42,7 +42,7 @@ block that a command prints: location, message, source line, caret, hint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, final
 
 from osprofile.text import replace_unprintable
 
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 Severity = Literal["error", "warning"]
+UNSAFE_DIRECTORY_STATUS: Final = 73
+"""The exit status of a script that does not use a job's directory; START and FIND_JOB have the same."""
 
 
 @final
@@ -262,6 +264,11 @@ class ScriptFailedError(TargetError):
         self.template = template
         self.exit_status = exit_status
         self.output = output
+
+    @property
+    def is_unsafe_directory(self) -> bool:
+        """Whether the job's directory was not used, because others could have put files into it."""
+        return self.exit_status == UNSAFE_DIRECTORY_STATUS
 
 
 class OutputError(TargetError):

@@ -36,8 +36,6 @@ _HINTS: Final[Mapping[str, str]] = {
     LOST: "retries=1 runs it again",
 }
 _PROGRAM_MISSING: Final = (126, 127)
-_UNSAFE_DIRECTORY: Final = 73
-"""The exit status of a script that does not use a job's directory."""
 
 
 def read_results(
@@ -92,7 +90,7 @@ async def _fetch(
             log.warning("results of job %s cannot be read now: %s", quote_name(job_id), error.message)
             await asyncio.sleep(pause)
         except osprofile.ScriptFailedError as error:
-            return error if error.exit_status == _UNSAFE_DIRECTORY else None
+            return error if error.is_unsafe_directory else None
         except osprofile.TargetError:
             break  # a result is missing; all others are there
         else:

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError, ScriptFailedError
-from osprofile.jobs.job_directory import UNSAFE_DIRECTORY_STATUS
 from osprofile.jobs.state import EndCause
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.text import format_signal_name, quote_name
@@ -143,7 +142,7 @@ async def diagnose(
         try:
             lines = await _read_error_lines(target, status.job_id)
         except OSProfileError as error:  # the file was deleted, or the target does not answer
-            if isinstance(error, ScriptFailedError) and error.exit_status == UNSAFE_DIRECTORY_STATUS:
+            if isinstance(error, ScriptFailedError) and error.is_unsafe_directory:
                 log.warning("%s", error.message)
     return Diagnosis(lines, explain_failure(status, lines, target_name, remedies))
 

@@ -13,8 +13,6 @@ from typing import IO, Final, NamedTuple, final
 
 from osprofile.text import quote_shell_word
 
-UNSAFE_DIRECTORY_STATUS: Final = 73
-"""The exit status of a script that does not use a job's directory; START and FIND_JOB have the same."""
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -60,7 +58,7 @@ def _open_directory(path: str) -> int:
 
 
 def build_entering_commands(directory: str) -> str:
-    """Return the commands that enter a job's directory, or end with what is wrong with it; exit status 73: it is not used."""
+    """Return the commands that enter a job's directory, or end with what is wrong with it (`ScriptFailedError.is_unsafe_directory`)."""
     return f"d={quote_shell_word(directory.rstrip('/') or '/')}\n{_ENTER}"
 
 

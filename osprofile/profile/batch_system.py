@@ -63,6 +63,7 @@ _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
 _OPERATOR: Final = re.compile(r"\|\|?|&&?|;|>>?|[0-9]+>.*")
 _PATH: Final = '"$PWD/$1"'
+_SHELL: Final = re.compile(r"(?:.*/)?(?:ba|da|k)?sh")
 _RESERVED_WORDS: Final = {
     "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
     "then", "time", "until", "while",
@@ -261,10 +262,8 @@ def _command_lines(system: BatchSystem) -> Iterator[str]:
     yield from _list_lines(system, line)
     if system.list_ended:
         yield from _list_ended_lines(system.list_ended)
-    ends = [word.partition("/")[0] for key in _ENDS for word in system.words.get(key, ())]
-    limits = [word.partition("/")[0] for word in system.words.get("limit", ())]
-    for name, found in (("has_ended", ends), ("is_limit", limits)):
-        if found:
+    for name, keys in (("has_ended", _ENDS), ("is_limit", ("limit",)), ("is_removal", ("removed",))):
+        if found := [word.partition("/")[0] for key in keys for word in system.words.get(key, ())]:
             patterns = " | ".join(shlex.quote(word) for word in dict.fromkeys(found))
             yield f"gpe_{name}() {{ case $1 in {patterns}) ;; *) return 1 ;; esac; }}"
     yield from _own_id_lines(system, line)
@@ -287,7 +286,11 @@ def _submit_function(system: BatchSystem) -> str:
         return f"gpe_submit() {{ {_quote_words(words, {'{script}': _PATH})}; }}"
     if "{options}" not in words:
         words.insert(1, "{options}")
-    command = _quote_words(words, {"{script}": '"$gpe_script"', "{options}": '"$@"'})
+    # A shell runs the script by its path when the job begins: not one that somebody else has put there.
+    values = {"{script}": '"$gpe_script"', "{options}": '"$@"', "{starter}": '-c "$gpe_starter"'}
+    if (at := words.index("{script}") if "{script}" in words else 0) and _SHELL.fullmatch(words[at - 1]):
+        words.insert(at, "{starter}")
+    command = _quote_words(words, values)
     return f"gpe_submit() {{ gpe_script=$PWD/$1; shift; {command}; }}"
 
 

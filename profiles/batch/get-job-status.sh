@@ -9,7 +9,9 @@ main() {
   set -f
   # shellcheck disable=SC2046,SC2086
   set -- $(print_tasks $ids)
-  [ "$#" -eq 0 ] || read_ended "$@" || exit 2
+  # the others are told all the same
+  [ "$#" -eq 0 ] || read_ended "$@" || jobs="$jobs
+$(printf '%s away reason=what the batch system knows of its end cannot be asked now\n' $missing)"
   states=$(print_lines "$@" | while read -r id line; do
     [ -z "$id" ] || print_state "$id" || :
   done)
@@ -22,14 +24,15 @@ main() {
   exit 1
 }
 # ID: by the job's own record, if it has ended and left one, else by the line. The batch system
-# knows best that a limit ended the job; the job itself may have ended by any signal, or by none.
+# knows best that a limit ended the job; the job itself may have ended by any signal, or by none. A
+# removal ended it unless it ended by itself.
 print_state() {
   word=${line#* }
-  if is_live; then
+  word=${word%%[ /]*}
+  if is_live || gpe_is_limit "$word"; then
     printf '%s\n' "$line"
-  elif [ -n "$line" ] && gpe_is_limit "${word%%[ /]*}"; then
-    gpe_is_removal "${word%%[ /]*}" && gpe_ended_itself "$1" && gpe_record "$1" ||
-      printf '%s\n' "$line"
+  elif gpe_is_removal "$word"; then
+    gpe_ended_itself "$1" && gpe_record "$1" || printf '%s\n' "$line"
   elif ! gpe_record "$1"; then
     [ -n "$line" ] && gpe_explain "$line"
   fi

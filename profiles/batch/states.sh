@@ -2,11 +2,12 @@ read_jobs() { # sets jobs to the lines of gpe_list that begin with an id
   jobs=$(gpe_list) || return
   jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
 }
-read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list
-  # shellcheck disable=SC2046
-  set -- $(print_lines "$@" | awk 'NF == 1 { print $1 }')
-  [ "$#" -eq 0 ] || ended=$(gpe_list_ended "$@") || return
-  [ "$#" -eq 0 ] || jobs="$jobs
+read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list: missing
+  missing=$(print_lines "$@" | awk 'NF == 1 { print $1 }')
+  [ -n "$missing" ] || return 0
+  # shellcheck disable=SC2086
+  ended=$(gpe_list_ended $missing) || return
+  jobs="$jobs
 $ended"
 }
 is_live() { # is the job of the line one that has not ended?
@@ -15,7 +16,7 @@ is_live() { # is the job of the line one that has not ended?
   set -- $line
   ! gpe_has_ended "${2%%/*}"
 }
-print_tasks() { # ID...: of an array, the ids of its tasks
+print_tasks() { # ID...: of an array, the ids of its tasks; if it is away, of those in the list
   for id in "$@"; do
     gpe_array=
     ! gpe_job_dir "$id" || [ ! -s "$gpe_dir/.gpe/array" ] ||
@@ -23,7 +24,9 @@ print_tasks() { # ID...: of an array, the ids of its tasks
     if [ -n "$gpe_array" ]; then
       gpe_print_indices | while read -r index; do printf '%s_%s\n' "$id" "$index"; done
     else
-      printf '%s\n' "$id"
+      printf '%s\n' "$jobs" | ID=$id awk '
+index($1, ENVIRON["ID"] "_") == 1 { print $1; tasks = 1 }
+END { if (!tasks) print ENVIRON["ID"] }'
     fi
   done
 }

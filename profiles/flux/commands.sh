@@ -25,7 +25,7 @@ $2 ~ /^(COMPLETED|FAILED)\// && $3 ~ /^[0-9]+$/ { sub(/\/.*/, "", $2); $2 = $2 "
 }
 gpe_has_ended() { case $1 in COMPLETED | FAILED | TIMEOUT | CANCELED) ;; *) return 1 ;; esac }
 gpe_is_removal() { [ "$1" = CANCELED ]; }
-gpe_is_limit() { [ "$1" = TIMEOUT ] || [ "$1" = CANCELED ]; }
+gpe_is_limit() { [ "$1" = TIMEOUT ]; }
 gpe_own_id() { # Flux unsets FLUX_JOB_ID in a batch script
   gpe_job=$(flux getattr jobid) && gpe_flux job id --to=f58 "$gpe_job"
 }

@@ -1,8 +1,9 @@
 gpe_list() {
-  # one that was removed stays a while in the queue, until its machine has ended it
+  # one that was removed stays in the queue, with its machine, until that has ended it
   gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost \
     'ifThenElse(JobStatus == 3, RemoveReason, HoldReason)') || return
-  printf '%s\n' "$gpe_text" | gpe_format_states 'host = $4; sub(/.*@/, "", host); at = 5'
+  printf '%s\n' "$gpe_text" | gpe_format_states 'host = $4; sub(/.*@/, "", host); at = 5
+    if ($3 == 3 && host != "undefined") state = "Removing"'
 }
 gpe_list_ended() { # ID...: with the history, which is read from its end
   # shellcheck disable=SC2046
@@ -31,7 +32,7 @@ $1 ~ /^[0-9]+$/ {
 }
 gpe_has_ended() { case $1 in Completed | Removed | PeriodicRemove) ;; *) return 1 ;; esac }
 gpe_is_removal() { [ "$1" = Removed ]; }
-gpe_is_limit() { [ "$1" = PeriodicRemove ] || [ "$1" = Removed ]; }
+gpe_is_limit() { [ "$1" = PeriodicRemove ]; }
 gpe_explain() { printf '%s\n' "$1"; } # a job that was killed leaves nothing here
 gpe_find() {
   gpe_text=$(condor_q -af ClusterId Iwd) || return

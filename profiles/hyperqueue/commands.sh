@@ -28,6 +28,5 @@ BEGIN { order = "finished canceled aborted failed waiting running" }
 }
 gpe_has_ended() { case $1 in finished | failed | aborted | canceled) ;; *) return 1 ;; esac }
 gpe_is_removal() { [ "$1" = canceled ]; }
-gpe_is_limit() { [ "$1" = canceled ]; }
 gpe_own_id() { printf '%s\n' "$HQ_JOB_ID"; }
 gpe_cancel() { hq job cancel "$1"; }

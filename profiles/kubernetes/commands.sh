@@ -56,7 +56,9 @@ gpe_has_ended() { case $1 in Complete | Failed) ;; *) gpe_is_limit "$1" ;; esac 
 gpe_is_limit() { case "|$gpe_ends|" in *"|$1|"*) ;; *) return 1 ;; esac }
 gpe_find() { gpe_jobs 'select(.metadata.annotations.directory == $directory) | $id'; }
 gpe_own_id() { printf '%s\n' "$GPE_KUBERNETES_JOB"; }
-gpe_cancel() { kubectl delete job "$1" --wait=false > /dev/null; }
+gpe_cancel() { # the job is there until its pod has ended, which may take its time
+  kubectl delete job "$1" --cascade=foreground --wait=false > /dev/null
+}
 gpe_hold() { # a job that runs would lose its pod, and begin anew
   gpe_lines=$(gpe_list) || return
   printf '%s\n' "$gpe_lines" | grep -q "^$1 Pending" || { echo 'it does not wait' && return 1; }

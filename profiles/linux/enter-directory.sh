@@ -1,9 +1,26 @@
+# Exit status 75: the directory is not there, though a job was or may have been submitted in it; its
+# file system is away. mark, at home, has the directory while that is not known; after that, links
+# lead there. If it was removed, its user can write where it was.
+check_file_system() {
+  mark=${directory%/}
+  mark=$gpe_jobs/submitting/${mark##*/}
+  [ ! -d "$directory" ] || return 0
+  is_marked || { [ ! -w "${directory%/*}/." ] && has_link; } || return 0
+  fail 75 "$directory is not there, and it is not known whether a job was submitted in it: is its \
+file system there? (if it was removed, and there is no job, remove $mark)"
+}
+is_marked() {
+  { IFS= read -r marked < "$mark"; } 2> /dev/null && [ "$marked" = "$directory" ]
+}
+has_link() {
+  find "$gpe_jobs" -maxdepth 1 -type l -printf '%l\n' 2> /dev/null | grep -qxF -e "$directory"
+}
 # Makes the working directory, if there is none, and refuses one that others could change; exit
 # status 73: nothing was done.
 enter_directory() {
   [ ! -L "${directory%/}" ] ||
     fail 73 "$directory is a link: a job's directory is none, so that nobody can point it elsewhere"
-  (umask 077 && mkdir -p -- "$gpe_jobs" "$directory/.gpe") && cd -- "$directory" ||
+  (umask 077 && mkdir -p -- "$gpe_jobs/submitting" "$directory/.gpe") && cd -- "$directory" ||
     fail 73 "jobs cannot work in $directory: a profile names the directory for them as UspaceRoot"
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
   # path leads through. namei prints MODE OWNER NAME of each: a link is safe, and what neither group

@@ -5,6 +5,7 @@
 # cannot be used. 75, or any other but 0: it is not known whether there is a job.
 main() { # COMMAND...
   set_up_commands
+  check_file_system
   # without a directory, there never was a START
   [ -d "$directory" ] || exit 0
   enter_directory
@@ -20,6 +21,7 @@ main() { # COMMAND...
     fail 75 "$directory/.gpe/id does not contain a job id"
   ln -sfn -- "$directory" "$gpe_jobs/$id" ||
     fail 75 "$directory has the job $id, but the link to it cannot be created"
+  rm -f "$mark"
   printf '%s\n' "$id"
 }
 fail() { # STATUS MESSAGE
@@ -38,6 +40,6 @@ settle() { # ID: writes down the id that was found; without one, gives the submi
   else
     # A job of this directory that begins from now on runs nothing. One that has just looked for the
     # mark has time to write its id; one that finds no mark removes its id again.
-    rm -f .gpe/submitting .gpe_submitting && sleep 0.2 || exit 1
+    rm -f .gpe/submitting .gpe_submitting "$mark" && sleep 0.2 || exit 1
   fi
 }

@@ -27,6 +27,7 @@ main() {
     fail 73 "there is no $submit_command on $(uname -n): submit from a machine of the batch system"
   drop_gpe_variables
   hide_zone
+  check_file_system
   enter_directory
   # a job that was given up writes its id, sees no mark, and removes its id again
   [ ! -s .gpe/id ] || [ -e .gpe/submitting ] || sleep 0.2
@@ -63,7 +64,7 @@ submit_once() {
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
     if ! write_script; then
-      rm -f .gpe/submitting
+      rm -f .gpe/submitting "$mark"
       exit 73
     fi
     run_submission "$@"
@@ -84,8 +85,10 @@ then START can be repeated"
   exec 3>&-
 }
 # Makes the mark: from here on, only FIND_JOB can tell whether there is a job. It stays after
-# success, too: a job of this directory without it runs nothing. False if there is one already.
+# success, too: a job of this directory without it runs nothing. False if there is one already. The
+# one at home is for a directory whose file system goes away.
 make_mark() {
+  printf '%s\n' "$directory" > "$mark" || exit 73
   set -C
   { printf '' > .gpe/submitting; } 2> /dev/null
   made=$?
@@ -163,6 +166,7 @@ print_id() { # and makes the link by which the other programs find the directory
   '' | */* | .*) ;;
   *)
     if ln -sfn -- "$directory" "$gpe_jobs/$id"; then
+      ! is_marked || rm -f "$mark"
       printf '%s\n' "$id"
       return
     fi

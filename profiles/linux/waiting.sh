@@ -7,7 +7,7 @@ gpe_check_waiting() {
   if [ -n "${gpe_dependency:-}" ]; then
     for gpe_i in $(printf '%s\n' "$gpe_dependency" | tr ',:' '\n\n'); do
       case $gpe_i in afterok | afternotok | afterany) continue ;; esac
-      (gpe_job_dir "$gpe_i" && [ -d "$gpe_dir" ]) ||
+      gpe_is_ours "$gpe_i" ||
         gpe_refuse "DEPENDENCY names $gpe_i, which is no job of this profile"
     done
     printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe/waiting || exit 1

@@ -15,6 +15,7 @@ gpe_list() { # lines as node1.12.0!R: the last number is that of the step, of wh
   printf '%s\n' "$gpe_text" | sed -n 's/^\([^ !]*\)\.[0-9]*!\([A-Z]*\).*/\1 \2/p'
 }
 gpe_has_ended() { case $1 in C | CA | RM | NR | SX | TX) ;; *) return 1 ;; esac }
+gpe_is_removal() { [ "$1" = CA ]; }
 gpe_is_limit() { [ "$1" = NR ]; }
 gpe_find() {
   gpe_text=$(llq -l -u "$(id -un)") || return

@@ -8,7 +8,7 @@ print_states() { # of the job id, of an array of its tasks; nothing if nobody kn
   print_tasks && return
   record=$(gpe_record "$id")
   case $record in '' | *exited* | *' away '*) print_history && return ;; esac
-  [ "$?:$record" != 2: ] || exit 2 # without an answer, nobody knows how it ended
+  [ "$?:$record" != 2: ] || record="$id away reason=bhist does not answer, which knows its end"
   [ -z "$record" ] || printf '%s\n' "$record"
 }
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.

@@ -29,6 +29,7 @@ function read_value(name) {
 }
 gpe_list_ended() { gpe_list -c; }
 gpe_has_ended() { case $1 in Completed | Vacated | Removed | time) ;; *) return 1 ;; esac }
+gpe_is_removal() { [ "$1" = Removed ]; }
 gpe_is_limit() { [ "$1" = time ]; }
 gpe_own_id() { printf '%s\n' "${MOAB_JOBID:-${PBS_JOBID%%.*}}"; }
 gpe_cancel() { mjobctl -c "$1"; }

@@ -3,11 +3,11 @@ gpe_list_ended() { # ID...: OAR forgets no job
   gpe_ids=$(printf '%s\n' "$@" | sed -n 's/^\([1-9][0-9]*\)\(_[0-9]*\)*$/\1/p' | sort -u)
   [ -z "$gpe_ids" ] || gpe_query state --sql "array_id IN ($(echo "$gpe_ids" | paste -s -d , -))"
 }
-gpe_has_ended() { [ "$1" = Terminated ] || [ "$1" = Error ] || gpe_is_limit "$1"; }
-gpe_is_removal() { [ "$1" = FRAG_JOB_REQUEST ]; }
-gpe_is_limit() { # these are known to OAR only
-  case $1 in WALLTIME | BESTEFFORT_KILL | FRAG_JOB_REQUEST) ;; *) return 1 ;; esac
+gpe_has_ended() {
+  case $1 in Terminated | Error | FRAG_JOB_REQUEST) ;; *) gpe_is_limit "$1" ;; esac
 }
+gpe_is_removal() { [ "$1" = FRAG_JOB_REQUEST ]; }
+gpe_is_limit() { [ "$1" = WALLTIME ] || [ "$1" = BESTEFFORT_KILL ]; } # known to OAR only
 gpe_find() {
   gpe_ids=$(gpe_query "$(gpe_print_starter "$PWD/.gpe/script")" -u) || return
   printf '%s\n' "$gpe_ids" | head -n 1

@@ -40,7 +40,10 @@ print_left() {
 # before they began.
 print_tasks() {
   found=1
-  [ -n "$index" ] || { gpe_job_dir "$name" && gpe_read_array .gpe/script; } || return
+  [ -n "$index" ] || { gpe_job_dir "$name" && gpe_read_array .gpe/script; } || {
+    gpe_record "$name" # it may be away
+    return
+  }
   for i in ${index:-$(gpe_print_indices)}; do
     ! gpe_record "${name%%\]*}$i]${name#*\]}" || found=0
   done

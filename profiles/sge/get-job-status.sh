@@ -1,30 +1,23 @@
 # get-job-status.sh PROFILE [IDS]: prints the states of jobs; without IDS, those of all jobs of this
 # user that have not ended, with one call of qstat. Exit status 1: the only job is not known; 2:
-# qstat or the accounting fails.
+# qstat fails.
 main() { # PROFILE [IDS]
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  # shellcheck disable=SC2086
-  set -- ${2-}
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1 ids=${2-} away=''
   all=$(gpe_qstat) || exit 2
-  case $# in
-  0) [ -z "$all" ] || printf '%s\n' "$all" ;;
-  1) gpe_print_states "$1" ;;
-  *)
-    accounts='' records=''
-    # shellcheck disable=SC2046
-    set -- "$*" $(for one in "$@"; do ! (read_job "$one" && needs_accounts) || echo "$one"; done)
-    ids=$1
-    shift
-    [ "$#" -eq 0 ] || ask_for_several "$@" || exit
-    for one in $ids; do gpe_print_states "$one" "$accounts" 2> /dev/null || :; done
-    ;;
+  # shellcheck disable=SC2046
+  ask_accounting $(for one in $ids; do ! (read_job "$one" && needs_accounts) || echo "$one"; done)
+  case $ids in
+  '') [ -z "$all" ] || printf '%s\n' "$all" ;;
+  *' '*) for one in $ids; do gpe_print_states "$one" 2> /dev/null || :; done ;;
+  *) gpe_print_states "$ids" ;;
   esac
 }
-ask_for_several() { # ID...: sets accounts; 2: the accounting does not answer
+# ID...: sets accounts to their lines. Without an answer, nobody knows how a job ended that left no
+# record: away is told of it.
+ask_accounting() {
+  accounts='' message=''
+  [ "$#" -gt 0 ] || return 0
   accounts=$(gpe_qacct "$@" 2>&1) && return
-  [ "$?" -ne 2 ] || {
-    printf '%s\n' "$accounts" >&2
-    return 2
-  }
-  accounts=
+  [ "$?" -ne 2 ] || away=' away reason=the accounting does not answer, which knows its end'
+  message=$accounts accounts=
 }

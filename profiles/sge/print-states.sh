@@ -1,18 +1,9 @@
-# ID [ACCOUNTS]: prints the state of a job, of an array those of its tasks; 1: it is not known; 2:
-# the accounting does not answer. all has the lines of qstat; ACCOUNTS: those of gpe_qacct, if it
-# was asked for several jobs.
+# ID: prints the state of a job, of an array those of its tasks; 1: it is not known. all has the
+# lines of qstat, accounts those of gpe_qacct.
 gpe_print_states() (
   read_job "$1"
   told=$(add_reasons)
-  accounts='' message=''
-  if [ "$#" -gt 1 ]; then
-    accounts=$(printf '%s\n' "$2" | print_own)
-  elif needs_accounts; then
-    accounts=$(gpe_qacct "$id" 2>&1) || {
-      [ "$?" -ne 2 ] || fail_without_accounts
-      message=$accounts accounts=
-    }
-  fi
+  accounts=$(printf '%s\n' "$accounts" | print_own)
   told=$(merge_lines)
   if [ -z "$told" ]; then
     printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" \
@@ -21,17 +12,11 @@ gpe_print_states() (
   fi
   gpe_explain "$told"
 )
-# Without an answer, nobody knows how a job ended that left no record; else the record is told.
-fail_without_accounts() {
-  printf '%s\n' "$records" | grep -qE '^[0-9.]+$' || return 0
-  printf '%s\n' "$accounts" >&2
-  exit 2
-}
 read_job() { # ID: sets id, jobs to its lines, records to the ends of what has none
   id=$1
   jobs=$(printf '%s\n' "$all" | print_own)
   ended=$(print_ended)
-  records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one"; done)
+  records=$(for one in $ended; do gpe_record "$one" || printf '%s\n' "$one$away"; done)
 }
 print_own() { # of lines, those of the job id and of its tasks
   awk -v id="$id" '$1 == id || index($1, id ".") == 1'

@@ -68,18 +68,9 @@ print_hold() {
   list=
   for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
     case $word in after*) continue ;; esac
-    gpe_job_dir "$word" && has_job "$word" ||
+    gpe_is_ours "$word" ||
       fail 1 "DEPENDENCY names $word, which is no job of this profile"
     list=$list${list:+,}${word%.*} # a task is waited for with its array
   done
   printf '%s\n' "$list"
-}
-has_job() { # ID: is it a job, or a task of one?
-  case $1 in
-  *.*)
-    gpe_read_array .gpe/script &&
-      gpe_print_indices | grep -qxF -e "${1#*.}"
-    ;;
-  *) [ -d "$gpe_dir" ] ;;
-  esac
 }

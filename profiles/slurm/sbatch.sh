@@ -33,9 +33,12 @@ is_known() { # ID: does Slurm know this job?
   printf '%s\n' "$known" | grep -q '^[0-9]'
 }
 check_record() { # ID: the condition in asked must hold by what this job has left
-  (gpe_job_dir "$1" && [ -d "$gpe_dir" ]) ||
-    fail 1 "DEPENDENCY: $1 is no job of this profile, nor known to Slurm"
-  gpe_check_dependency "$asked:$1" ||
-    fail 1 "DEPENDENCY: $asked:$1 can never hold: \
-Slurm has forgotten the job, and it left another end"
+  gpe_is_ours "$1" || fail 1 "DEPENDENCY: $1 is no job of this profile, nor known to Slurm"
+  gpe_check_dependency "$asked:$1"
+  case $? in
+  1) fail 1 "DEPENDENCY: $asked:$1 can never hold: \
+Slurm has forgotten the job, and it left another end" ;;
+  2) fail 1 "DEPENDENCY: Slurm has forgotten $1, and its directory is not there now: \
+is its file system?" ;;
+  esac
 }

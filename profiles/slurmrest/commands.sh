@@ -33,9 +33,11 @@ gpe_list() {
   elif .state_reason == "DependencyNeverSatisfied" then " reason=DEPENDENCY"
   else " reason=\(.state_reason)" end'
 }
-gpe_has_ended() { case $1 in COMPLETED | FAILED) ;; *) gpe_is_limit "$1" ;; esac }
+gpe_has_ended() { case $1 in COMPLETED | FAILED | CANCELLED) ;; *) gpe_is_limit "$1" ;; esac }
 gpe_is_removal() { [ "$1" = CANCELLED ]; }
-gpe_is_limit() { case $1 in TIMEOUT | DEADLINE | *_* | PREEMPT* | CANCEL*) ;; *) return 1 ;; esac }
+gpe_is_limit() {
+  case $1 in TIMEOUT | DEADLINE | OUT_OF_MEMORY | *_FAIL | PREEMPTED) ;; *) return 1 ;; esac
+}
 gpe_find() { gpe_rest GET /jobs 'first(.jobs[]
 | select(.user_name == $user and .current_working_directory == $directory) | .job_id)'; }
 gpe_own_id() { printf '%s\n' "$SLURM_JOB_ID"; }

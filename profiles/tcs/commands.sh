@@ -4,8 +4,14 @@ gpe_list() {
   gpe_text=$(pjstat --data --choose jid,st) || return
   gpe_format_states
 }
-gpe_list_ended() { # ID...: an id that it does not know may be an error
-  gpe_text=$(pjstat -H -s --data --choose jid,st,ec,pc,sn "$@" 2> /dev/null) || :
+gpe_list_ended() { # ID...: that it does not know an id is an answer, though it is an error
+  gpe_text=$(pjstat -H -s --data --choose jid,st,ec,pc,sn "$@" 2>&1) || case $gpe_text in
+  H,* | *exist* | *'not found'*) ;;
+  *)
+    printf '%s\n' "$gpe_text" >&2
+    return 1
+    ;;
+  esac
   gpe_format_states
 }
 gpe_format_states() { # lines as ,12,EXT,0,0,-; a PJM code tells why TCS itself ended a job
@@ -19,9 +25,9 @@ $1 == "" && $2 ~ /^[0-9]+$/ {
   print $2, state
 }'
 }
-gpe_has_ended() { case $1 in EXT | RJT) ;; *) gpe_is_limit "$1" ;; esac }
+gpe_has_ended() { case $1 in EXT | RJT | CCL) ;; *) gpe_is_limit "$1" ;; esac }
 gpe_is_removal() { [ "$1" = CCL ]; }
-gpe_is_limit() { case $1 in PJM_* | CCL) ;; *) return 1 ;; esac }
+gpe_is_limit() { case $1 in PJM_*) ;; *) return 1 ;; esac }
 gpe_own_id() { printf '%s\n' "$PJM_JOBID"; }
 gpe_cancel() { pjdel "$1"; }
 gpe_hold() { pjhold "$1"; }

@@ -50,4 +50,10 @@ substr($0, length($0) - length(ENVIRON["GPE_SCRIPT"]) + 1) == ENVIRON["GPE_SCRIP
   print $1; exit
 }'
 }
-gpe_cancel() { gpe_tsp -r "$1" || gpe_tsp -k "$1"; } # one that waits, or one that runs
+gpe_cancel() { # one that waits, or one that runs; a later server has another job of this id
+  if gpe_list | grep -q "^$1 "; then
+    gpe_tsp -r "$1" || gpe_tsp -k "$1"
+  else
+    gpe_kill_session "$1"
+  fi
+}

@@ -86,7 +86,8 @@ def test_a_word_of_a_command_is_that_word(value: str, tmp_path: Path) -> None:
     [
         ("sub {script}", "", 'sub "$@" "$gpe_script"'),
         ("sub", "", 'sub "$@" "$gpe_script"'),
-        ("env A=b sub {options} sh {script}", "", 'env A=b sub "$@" sh "$gpe_script"'),
+        ("env A=b sub {options} sh {script}", "", 'env A=b sub "$@" sh -c "$gpe_starter" "$gpe_script"'),
+        ("sub -- /bin/sh {script}", "", 'sub "$@" -- /bin/sh -c "$gpe_starter" "$gpe_script"'),
         ("sub < {script}", "#SUB", 'sub < "$PWD/$1"'),
         ("sub <", "#SUB", 'sub < "$PWD/$1"'),
         ("sub {script} <", "#SUB", "sub \"$PWD/$1\" '<'"),

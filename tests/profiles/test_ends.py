@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import DASH
-from tests.profiles.systems import make_stand_in
+from osprofile.incarnation.incarnate import static_scripts
+from tests.profiles.conftest import DASH, ENDED, PROFILES
+from tests.profiles.systems import StandIn, make_stand_in
+from tests.profiles.test_stories import UNTIL_GO, make, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from osprofile.profile.repository import Repository
     from tests.profiles.conftest import Target
+    from tests.profiles.systems import System
 
+__all__ = ["make"]
 pytestmark = DASH
 
 
@@ -56,3 +63,67 @@ def test_what_is_not_known_is_no_success(
         assert system.target.fails("GET_JOB_STATUS", JOB_ID=job.id)
     else:
         assert job.status().state == state
+
+
+OWN_WORDS = {"exited", "limit", "removed", "*"}
+NEW_WORDS = {"NEW", "NEW_WORD", "NewWord", "new-word"}
+EXTENDING = sorted(path.parent.name for path in PROFILES.glob("*/commands.sh") if path.parent.name != "batch")
+
+
+@pytest.mark.parametrize("name", EXTENDING)
+def test_an_end_is_a_word_that_means_one(
+    name: str, repository: Repository, shell: str, tmp_path: Path
+) -> None:
+    """ABORT asks the functions, GET_JOB_STATUS the tags. A new word is no end; a removal that is shown outranks TERM and KILL."""
+    profile = repository.load(name)
+    tags = profile.find_field(profile.get_template("GET_JOB_STATUS"), "STATE").tags
+    words = {tag.name.partition("/")[0]: tag.value for tag in reversed(tags)}
+    commands = tmp_path / "commands.sh"
+    (text,) = (file.body for file in static_scripts(profile) if "/commands." in file.path)
+    commands.write_text(text)
+    script = (
+        (PROFILES / "batch/read-commands.sh").read_text()
+        + """
+read_commands "$0"
+for word; do
+  ! gpe_has_ended "$word" || echo "end $word"
+  ! gpe_is_removal "$word" || echo "removal $word"
+done"""
+    )
+    asked = sorted({*words, *NEW_WORDS} - OWN_WORDS)
+    done = subprocess.run([shell, "-c", script, commands, *asked], capture_output=True, text=True, check=True)
+    ends = {word for word in asked if words.get(word) in ENDED}
+    removals = {word for word in asked if words.get(word) == "REMOVED"}
+    assert {*done.stdout.splitlines()} == {f"end {w}" for w in ends} | {f"removal {w}" for w in removals}
+
+
+@pytest.mark.parametrize("name", ["htcondor", "kubernetes"])
+def test_a_removal_that_is_under_way_is_no_end(make: Callable[[str], System], name: str) -> None:
+    """The batch system has taken it, and the program still runs: it may end by an exit code of its own."""
+    system = make(name)
+    job = start(system, f"trap 'exit 3' TERM; echo up; {UNTIL_GO}exit 3")
+    system.begin(job)
+    while not (job.directory / "stdout").exists() or job.read("stdout") != "up\n":
+        time.sleep(0.02)
+    assert system.target.ok("ABORT", JOB_ID=job.id) == ""
+    assert job.status().state == system.target.statuses()[job.id].state == "RUNNING"
+    (job.directory / "go").touch()
+    assert isinstance(system, StandIn)
+    system.wait(job)
+    assert (job.status().state, job.status().exit) == ("DONE", 3)
+
+
+@pytest.mark.parametrize("name", ["at", "tsp"])
+def test_a_session_that_lives_is_no_end(make: Callable[[str], System], name: str) -> None:
+    """The server was killed, say: it knows nothing of the job, which runs on this machine."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job = start(system, "echo up; exec sleep 60")
+    system.begin(job)
+    while not (job.directory / "stdout").exists() or job.read("stdout") != "up\n":
+        time.sleep(0.02)
+    system.tell(job, "exit") if name == "at" else system.forget(job)
+    assert job.status().state == "RUNNING"
+    assert system.target.ok("ABORT", JOB_ID=job.id) == ""
+    system.wait(job)
+    assert job.status().state == "REMOVED"

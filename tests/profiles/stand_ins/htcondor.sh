@@ -36,7 +36,10 @@ condor_q)
   case $* in
   '-af ClusterId GpeIndex JobStatus RemoteHost ifThenElse(JobStatus == 3, RemoveReason, HoldReason)')
     ended='[34]' && [ ! -e leaving ] || ended=4
-    awk -F'|' -v ended="$ended" '$4 !~ ended { print $1, $3, $4, $5, $4 == 3 ? $11 : $6 }' jobs ;;
+    # one that is removed stays, with its machine, until that has ended it
+    awk -F'|' -v ended="$ended" '
+    function lives(pid) { return (getline pid < ("session." $1)) > 0 && system("kill -0 " pid " 2> /dev/null") == 0 }
+    $4 !~ ended || $4 == 3 && $5 != "undefined" && lives() { print $1, $3, $4, $5, $4 == 3 ? $11 : $6 }' jobs ;;
   '-af ClusterId Iwd') awk -F'|' '$4 !~ /[34]/ { print $1, $7 }' jobs ;;
   *) exit 2 ;;
   esac ;;

@@ -19,6 +19,9 @@ case "$1 $2" in
   printf '%s\n' "$body" | jq -r '.spec.template.spec.containers[0].command[2]' > "$here/script.$id"
   printf %s "$id" ;;
 'get jobs,pods')
+  for id in $(sed -n 's/|Deleting|.*//p' "$here/jobs"); do
+    kill -0 "$(cat "$here/session.$id")" 2> /dev/null || sed -i "/^$id|/d" "$here/jobs"
+  done
   jq -R -s --arg user "$(id -un)" '
 def terminated($reason; $code): {phase: "Failed", containerStatuses: [{state: {terminated: {reason: $reason, exitCode: $code}}}]};
 def failed: {conditions: [{type: "Failed", status: "True", reason: "BackoffLimitExceeded"}]};
@@ -26,17 +29,23 @@ def failed: {conditions: [{type: "Failed", status: "True", reason: "BackoffLimit
   | {kind: "Job", metadata: {name: $id, annotations: {user: $user, directory: $directory}}, spec: {suspend: ($state == "Suspended")},
      status: (if $state == "Complete" then {conditions: [{type: "Complete", status: "True"}]}
        elif $state == "Suspended" then {conditions: [{type: "Suspended", status: "True", reason: "JobSuspended"}]}
-       elif $state == "Pending" or $state == "Running" or $state == "Unschedulable" then {active: 1} else failed end)},
+       elif $state == "Pending" or $state == "Running" or $state == "Deleting" or $state == "Unschedulable" then {active: 1} else failed end)},
     (select($state != "Suspended" and $state != "Gone") | {kind: "Pod", metadata: {name: ($id + "-x"), labels: {"job-name": $id}},
      spec: (if $state == "Unschedulable" then {} else {nodeName: "n1"} end),
      status: (if $state == "Pending" then {phase: "Pending", containerStatuses: [{state: {waiting: {reason: "ContainerCreating"}}}]}
        elif $state == "Unschedulable" then {phase: "Pending", conditions: [{type: "PodScheduled", status: "False", reason: "Unschedulable"}]}
-       elif $state == "Running" then {phase: "Running", containerStatuses: [{state: {running: {startedAt: "2026-01-01T00:00:00Z"}}}]}
+       elif $state == "Running" or $state == "Deleting" then {phase: "Running", containerStatuses: [{state: {running: {startedAt: "2026-01-01T00:00:00Z"}}}]}
        elif $state == "Complete" then {phase: "Succeeded", containerStatuses: [{state: {terminated: {reason: "Completed", exitCode: 0}}}]}
        elif $state == "DeadlineExceeded" then terminated("Error"; 137) + {reason: "DeadlineExceeded"}
        elif $state == "OOMKilled" then terminated("OOMKilled"; 137)
        else terminated("Error"; $code) end)})]}' "$here/jobs" ;;
 'delete job')
+  case $* in *--cascade=foreground*)
+    # the job is there until its pod has ended
+    change "$3" Running Deleting > /dev/null
+    ! kill -0 "$(cat "$here/session.$3" 2> /dev/null)" 2> /dev/null || { echo "job.batch \"$3\" deleted"; exit; }
+    ;;
+  esac
   change "$3" '[A-Za-z]*' Deleted > /dev/null
   sed -i "/^$3|Deleted/d" "$here/jobs"
   echo "job.batch \"$3\" deleted" ;;

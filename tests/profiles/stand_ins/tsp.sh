@@ -19,6 +19,7 @@ case $1 in
   id=$(($(wc -l < jobs) + 7))
   while [ "$1" != sh ]; do shift; done
   printf '%s|queued||%s\n' "$id" "$*" >> jobs
-  for word; do printf "'%s' " "$(printf '%s\n' "$word" | sed "s/'/'\\\\''/g")"; done > "script.$id"
+  printf 'exec ' > "script.$id" # tsp makes it the leader of a session
+  for word; do printf "'%s' " "$(printf '%s\n' "$word" | sed "s/'/'\\\\''/g")"; done >> "script.$id"
   echo "$id" ;;
 esac

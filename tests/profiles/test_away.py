@@ -1,0 +1,139 @@
+"""What is not there now is not gone: the file system of a job's directory, the accounting, the history."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.profiles.conftest import CUT, DASH, PROFILES
+from tests.profiles.systems import SYSTEMS, StandIn
+from tests.profiles.test_stories import make, run, script, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.profiles.systems import System
+
+__all__ = ["make"]
+pytestmark = DASH
+WITH_ARRAYS = [name for name, system in SYSTEMS.items() if "array" not in system.cannot and name != "linux"]
+
+
+@pytest.fixture
+def take_away(tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """Give a function that takes the file system of the jobs away; it comes back at the end."""
+    root, elsewhere = tmp_path / "jobs", tmp_path / "jobs.away"
+    yield lambda: root.rename(elsewhere) and None
+    if elsewhere.exists() and not root.exists():
+        elsewhere.rename(root)
+
+
+@pytest.mark.parametrize("name", ["linux", "slurm", "sge"])
+def test_a_condition_on_a_job_whose_directory_is_away(
+    make: Callable[[str], System], take_away: Callable[[], None], name: str, tmp_path: Path
+) -> None:
+    """The job that depends on it waits, or is refused for what is the case."""
+    system = make(name)
+    first = run(system, "true")
+    if isinstance(system, StandIn):
+        system.forget(first)
+    take_away()
+    done = system.target.run("START", directory=tmp_path / "other/job", DEPENDENCY=f"afterok:{first.id}")
+    if name == "slurm":  # which takes a condition on a job that it has forgotten for one that holds
+        assert (done.returncode, "is its file system?" in done.stderr) == (1, True)
+        return
+    (status,) = system.target.statuses("", JOB_ID=system.target.job_id(done.stdout)).values()
+    assert status.state in {"QUEUED", "HELD"}
+
+
+def test_a_mount_point_without_its_file_system(shell: str) -> None:
+    """A job's directory was made by its user: it was not removed from a directory where this user cannot make one."""
+    with tempfile.TemporaryDirectory() as links:
+        os.chmod(links, 0o777)  # noqa: S103  # root is another user here, who cannot write in /usr
+        (Path(links) / "1").symlink_to("/usr/job of nobody")
+        (Path(links) / "2").symlink_to(f"{links}/removed")
+        text = "\n".join((PROFILES / "linux" / name).read_text() for name in ("job-directory.sh", "away.sh"))
+        script = f"{text}\ngpe_jobs='{links}'\nfor id in 1 2; do ! gpe_is_away $id || echo $id is away; done"
+        user = 12345 if os.geteuid() == 0 else None
+        done = subprocess.run(
+            [shell, "-c", script], user=user, cwd="/", capture_output=True, text=True, check=True
+        )
+    assert (done.stdout, done.stderr) == ("1 is away\n", "")
+
+
+@pytest.mark.parametrize("name", WITH_ARRAYS)
+def test_an_array_whose_directory_is_away(
+    make: Callable[[str], System], take_away: Callable[[], None], name: str
+) -> None:
+    system = make(name)
+    ended, waiting = start(system, ARRAY="1-2"), start(system, ARRAY="1-2", **system.waits)
+    assert isinstance(system, StandIn)
+    system.forget(ended)
+    take_away()
+    if name != "oar":  # which forgets no job
+        assert f"{ended.id} away " in system.target.run("GET_JOB_STATUS", JOB_ID=ended.id).stdout
+    assert {status.state for status in system.target.statuses("", JOB_ID=waiting.id).values()} == {"QUEUED"}
+    assert system.target.ok("ABORT", JOB_ID=waiting.id) == ""
+
+
+@pytest.mark.parametrize("name", ["linux", "slurm", "oar"])
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_directory_that_is_away_has_had_a_submission(
+    make: Callable[[str], System], take_away: Callable[[], None], name: str, *, is_known: bool
+) -> None:
+    """It is not made again, and nothing is submitted in it again, until it is there; one that was removed is."""
+    system = make(name)
+    target = system.target
+    target.root = target.root / "of me"
+    directory = target.directory()
+    job = target.start(directory, **script("echo ran >> log"))
+    if not is_known:
+        (directory / ".gpe/id").unlink()
+        (target.home / ".gpe/jobs" / name / job.id).unlink()
+        (target.home / ".gpe/jobs" / name / "submitting" / directory.name).write_text(f"{directory}\n")
+    take_away()
+    for template in ("FIND_JOB", "START"):
+        done = target.run(template, directory=directory)
+        assert (done.returncode, done.stdout) == (CUT, "")
+        assert f"{directory} is not there" in done.stderr
+    assert not target.root.exists()
+    if is_known:
+        directory.parent.mkdir(parents=True)
+        assert target.find(directory) == ""
+        directory.parent.rmdir()
+        directory.parents[1].rmdir()
+
+
+HISTORIES = {
+    "htcondor": ("condor_history", "*"), "moab": ("showq", "*-c*"), "tcs": ("pjstat", "*-H*"), "oar": ("oarstat", "*--sql*"),
+    "lsf": ("bhist", "*"), "sge": ("qacct", "*"),
+}  # fmt: skip
+"""The commands that tell how a job ended which is not listed any more."""
+
+
+@pytest.mark.parametrize("name", HISTORIES)
+def test_a_history_that_does_not_answer(make: Callable[[str], System], name: str, tmp_path: Path) -> None:
+    """A job that left no record has not ended, nor is it unknown; of the others, one query tells all the same."""
+    system, (command, words) = make(name), HISTORIES[name]
+    assert isinstance(system, StandIn)
+    lost, waiting = run(system, "true"), start(system)
+    (lost.directory / ".gpe_exit_status").unlink()
+    system.forget(lost)
+    directory, rest = tmp_path / "history", system.target.env["PATH"]
+    directory.mkdir()
+    (directory / command).write_text(
+        f"#!/bin/sh\ncase \"$*\" in {words}) echo 'connection refused' >&2; exit 1 ;; esac\n"
+        f"PATH='{rest}' exec {command} \"$@\"\n"
+    )
+    (directory / command).chmod(0o755)
+    system.target.path.insert(0, directory)
+    done = system.target.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS=f"{lost.id} {waiting.id}")
+    told = {line.split()[0]: line.split()[1] for line in done.stdout.splitlines()}
+    assert (done.returncode, told.pop(lost.id)) == (0, "away")
+    assert [*told] == [waiting.id]
+    assert system.target.run("GET_JOB_STATUS", JOB_ID=lost.id).stdout.startswith(f"{lost.id} away reason=")
