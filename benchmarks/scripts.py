@@ -7,6 +7,9 @@ many programs.
 
 START of `linux` is compared with `sh -c`, to the moment at which the job's program runs. It starts ten
 programs before that; each is measured by itself in the same run.
+
+A poll of `flux`, as of each profile that extends `batch`, is compared with a loop of the shell that reads and
+prints as many lines. Of the jobs a quarter waits, runs, has ended and left a record, or ended by KILL and left none.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ import osprofile
 
 PROGRAMS = 11
 BEGIN_LIMIT = 16
+POLL_LIMITS = {400: 16, 4000: 8}
+"""For so many jobs, how many times as long as a loop of the shell a poll may take."""
 
 
 def measure_begin(words: list[str], pipe: Path) -> float:
@@ -91,6 +96,45 @@ def compare_begins(home: Path, times: int) -> bool:
     return held
 
 
+def make_jobs(home: Path, number: int) -> None:
+    """Make the directories of so many jobs, and a stand-in for `flux` that lists them."""
+    lines = []
+    for n in range(number):
+        job = "f" + f"{n:o}".translate(str.maketrans("0", "9"))  # no id of Flux has a 0
+        state, code = [("SCHED", "-"), ("RUN", "-"), ("COMPLETED", "0"), ("FAILED", "137")][n % 4]
+        lines.append(f"{job} {state}/16 {code}\n")
+        directory = home / "work" / job / ".gpe"
+        directory.mkdir(parents=True)
+        if state == "COMPLETED":
+            (directory.parent / ".gpe_exit_status").write_text("0\n")
+        link = home / ".gpe/jobs/flux" / job
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if state != "FAILED":
+            link.symlink_to(directory.parent)
+    (home / "list").write_text("".join(lines))
+    flux = home / "flux"
+    flux.write_text(f"#!/bin/sh\ncat {home}/list\n")
+    flux.chmod(0o700)
+
+
+def compare_polls(limit: float, number: int, times: int) -> bool:
+    """Compare a poll of so many jobs with a loop of the shell over their lines."""
+    profile = osprofile.load("flux")
+    with memory_directory() as directory:
+        home = Path(directory)
+        os.environ |= {"HOME": directory, "PATH": f"{directory}:/usr/bin:/bin"}
+        deploy(profile)
+        make_jobs(home, number)
+        script, loop = home / "poll", home / "loop"
+        context = {"USER_NAME": "me"}
+        script.write_text(
+            osprofile.incarnate(profile, "GET_JOB_STATUS", variation="ALL", context=context).text
+        )
+        loop.write_text(f"while read -r id line; do printf '%s\\n' \"$id $line\"; done < {home}/list\n")
+        promise = Promise(f"a poll of {number:,} jobs of flux", "a loop of the shell over their lines", limit)
+        return compare(promise, *(process(["/bin/sh", str(f)]) for f in (script, loop)), times)
+
+
 def main() -> int:
     """Compare and print; 1 where the promise is broken."""
     heading()
@@ -116,6 +160,8 @@ def main() -> int:
         held = compare(promise, start_job, start_programs, rounds())
         held = compare_begins(home, rounds()) and held
         time.sleep(0.5)  # the last job still writes
+    for number, limit in POLL_LIMITS.items():
+        held = compare_polls(limit, number, rounds()) and held
     return 0 if held else 1
 
 

@@ -38,9 +38,7 @@ withdraw_notes() { # the batch system has not taken the removal
 }
 print_live() { # the job, or its tasks, if they have not ended
   # shellcheck disable=SC2046
-  print_lines $(print_tasks "$id") | while read -r task line; do
-    ! is_live || printf '%s\n' "$task"
-  done
+  print_lines $(print_tasks "$id") | awk '$1 == "live" { print $2 }'
 }
 note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
   gpe_job_dir "$1" || return 0

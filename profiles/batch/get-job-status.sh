@@ -12,9 +12,7 @@ main() {
   # the others are told all the same
   [ "$#" -eq 0 ] || read_ended "$@" || jobs="$jobs
 $(printf '%s away reason=what the batch system knows of its end cannot be asked now\n' $missing)"
-  states=$(print_lines "$@" | while read -r id line; do
-    [ -z "$id" ] || print_state "$id" || :
-  done)
+  states=$(print_states "$@")
   if [ -n "$states" ]; then
     printf '%s\n' "$states"
     exit
@@ -23,17 +21,19 @@ $(printf '%s away reason=what the batch system knows of its end cannot be asked 
   printf 'GET_JOB_STATUS: unknown job %s\n' "$ids" >&2
   exit 1
 }
-# ID: by the job's own record, if it has ended and left one, else by the line. The batch system
-# knows best that a limit ended the job; the job itself may have ended by any signal, or by none. A
-# removal ended it unless it ended by itself.
-print_state() {
-  word=${line#* }
-  word=${word%%[ /]*}
-  if is_live || gpe_is_limit "$word"; then
-    printf '%s\n' "$line"
-  elif gpe_is_removal "$word"; then
-    gpe_ended_itself "$1" && gpe_record "$1" || printf '%s\n' "$line"
-  elif ! gpe_record "$1"; then
-    [ -n "$line" ] && gpe_explain "$line"
-  fi
+# [ID...]: prints the states: by the job's own record, if it has ended and left one, else by the
+# line. The batch system knows best that a limit ended the job; the job itself may have ended by any
+# signal, or by none. A removal ended it unless it ended by itself. A list may have thousands of
+# lines: awk prints those that need no look into the job's directory.
+print_states() {
+  lines=$(print_lines "$@")
+  printf '%s\n' "$lines" | awk '/^(live|limit) / { sub(/^[^ ]+ [^ ]+ /, ""); print }'
+  rest=$(printf '%s\n' "$lines" | grep -vE '^(live|limit) ' | while read -r meaning id line; do
+    case $meaning in
+    removal) gpe_ended_itself "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
+    *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
+    esac
+  done)
+  printf '%s\n' "$rest" | grep '^[^?]'
+  gpe_explain "$(printf '%s\n' "$rest" | sed -n 's/^?//p')"
 }

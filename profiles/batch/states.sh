@@ -3,37 +3,58 @@ read_jobs() { # sets jobs to the lines of gpe_list that begin with an id
   jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
 }
 read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list: missing
-  missing=$(print_lines "$@" | awk 'NF == 1 { print $1 }')
+  missing=$(print_lines "$@" | awk '$1 == "none" { print $2 }')
   [ -n "$missing" ] || return 0
   # shellcheck disable=SC2086
   ended=$(gpe_list_ended $missing) || return
   jobs="$jobs
 $ended"
 }
-is_live() { # is the job of the line one that has not ended?
-  [ -n "$line" ] || return
-  # shellcheck disable=SC2086
-  set -- $line
-  ! gpe_has_ended "${2%%/*}"
+# ID...: of an array, the ids of its tasks; if its directory is away, of those in the list.
+print_tasks() {
+  {
+    for id in "$@"; do
+      gpe_array=
+      ! gpe_job_dir "$id" || [ ! -s "$gpe_dir/.gpe/array" ] ||
+        read -r gpe_array < "$gpe_dir/.gpe/array"
+      if [ -n "$gpe_array" ]; then
+        gpe_print_indices | ID=$id awk '{ print ENVIRON["ID"] "_" $0 }'
+      else
+        printf '%s\n' "$id"
+      fi
+    done
+    printf '%s\n' = "$jobs"
+  } | awk '
+!in_jobs { if ($0 == "=") in_jobs = 1; else { ids[++n] = $0; asked[$0] }; next }
+{ whole = $1 }
+sub(/_[0-9]+$/, "", whole) && whole in asked { print $1; told[whole] }
+END { for (i = 1; i <= n; i++) if (!(ids[i] in told)) print ids[i] }'
 }
-print_tasks() { # ID...: of an array, the ids of its tasks; if it is away, of those in the list
-  for id in "$@"; do
-    gpe_array=
-    ! gpe_job_dir "$id" || [ ! -s "$gpe_dir/.gpe/array" ] ||
-      read -r gpe_array < "$gpe_dir/.gpe/array"
-    if [ -n "$gpe_array" ]; then
-      gpe_print_indices | while read -r index; do printf '%s_%s\n' "$id" "$index"; done
-    else
-      printf '%s\n' "$jobs" | ID=$id awk '
-index($1, ENVIRON["ID"] "_") == 1 { print $1; tasks = 1 }
-END { if (!tasks) print ENVIRON["ID"] }'
-    fi
-  done
+# [ID...]: prints each with its line, if it has one; without IDs, those of all lines. In front is
+# what the word of the line means: live, limit, removal or ended, or none without a line.
+print_lines() {
+  {
+    printf '%s\n' "$jobs" | awk '{ sub(/\/.*/, "", $2) } NF > 1 && !seen[$2]++ { print $2 }' |
+      while read -r word; do printf '%s %s\n' "$(get_meaning "$word")" "$word"; done
+    printf '%s\n' = "$jobs" = "$@"
+  } | awk -v all="$(($# == 0))" '
+$0 == "=" { part++; next }
+!part { meaning[$2] = $1; next }
+part == 1 && NF > 1 {
+  split($2, word, "/")
+  line[$1] = meaning[word[1]] " " $1 " " $0
+  if (all) print line[$1]
 }
-print_lines() { # [ID...]: prints each with its line, if it has one; without IDs, those of all lines
-  printf '%s\n' "$jobs" | IDS=$* awk '
-BEGIN { n = split(ENVIRON["IDS"], id, " ") }
-n == 0 { print $1, $0 }
-{ line[$1] = $0 }
-END { for (i = 1; i <= n; i++) print id[i], line[id[i]] }'
+part == 2 { print $1 in line ? line[$1] : "none " $1 }'
+}
+get_meaning() { # WORD
+  if ! gpe_has_ended "$1"; then
+    echo live
+  elif gpe_is_limit "$1"; then
+    echo limit
+  elif gpe_is_removal "$1"; then
+    echo removal
+  else
+    echo ended
+  fi
 }
