@@ -10,7 +10,7 @@ gpe_begin_array() {
     gpe_refuse "ARRAY $gpe_array has an empty range, or more than 100000 tasks"
   (
     umask 077
-    mkdir -p .gpe/tasks && cd .gpe/tasks || exit
+    mkdir -p .gpe/tasks && cd ./.gpe/tasks || exit
     # shellcheck disable=SC2086
     printf '%s/.gpe\n' $gpe_list | xargs mkdir -p --
   ) || exit 1

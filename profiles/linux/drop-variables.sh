@@ -4,6 +4,7 @@
 drop_batch_variables() {
   case $(set) in
   *SBATCH_* | *SLURM* | *SRUN_* | *SQUEUE_* | *SCANCEL_* | *SACCT_* | *SINFO_* | *SSTAT_*) ;;
+  *SCONTROL_*) ;;
   *PBS_* | *LSB_* | *BSUB_* | *SGE_* | *OAR_* | *FLUX_* | *HQ_* | *_CONDOR_* | *COBALT_*) ;;
   *LOADL_* | *MOAB_* | *PJM_* | *PMI* | *OMPI_* | *_VISIBLE_DEVICES*) ;;
   *) return 0 ;;
@@ -14,7 +15,7 @@ drop_batch_variables() {
   # shellcheck disable=SC2046
   unset gpe_v $(GPE_KEPT=$own${keep:+|$keep} awk 'BEGIN {
     systems = "SBATCH|SLURM|SLURMD|SRUN|SQUEUE|SCANCEL|SACCT|SINFO|SSTAT|PBS|LSB|BSUB|SGE"
-    systems = systems "|OAR|HQ|COBALT|LOADL|MOAB|PJM|PMI|PMIX|OMPI_COMM"
+    systems = systems "|SCONTROL|OAR|HQ|COBALT|LOADL|MOAB|PJM|PMI|PMIX|OMPI_COMM"
     systems = systems "|FLUX_(JOB|TASK|KVS)|_CONDOR_(ANCESTOR|CHIRP|JOB|MACHINE|SCRATCH|WRAPPER)"
     others = "^((" systems ")_[A-Za-z0-9_]*|_CONDOR_(SLOT|AssignedGPUs)"
     others = others "|(CUDA|ROCR)_VISIBLE_DEVICES)$"
@@ -27,5 +28,6 @@ drop_batch_variables() {
 set_up_commands() {
   keep=
   export LC_ALL=C
+  unset BLOCK_SIZE LS_BLOCK_SIZE BLOCKSIZE QUOTING_STYLE TIME_STYLE POSIXLY_CORRECT GREP_OPTIONS
   drop_batch_variables
 }

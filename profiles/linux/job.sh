@@ -43,7 +43,7 @@ gpe_claim_directory() {
 }
 gpe_enter_task() {      # of an array: a directory of its own for the files of its end
   "${gpe_run_tasks:-:}" # linux: the leader of the array's session ends here
-  mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- ".gpe/tasks/$gpe_task" || kill -s KILL "$$"
+  mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- "./.gpe/tasks/$gpe_task" || kill -s KILL "$$"
   export GPE_ARRAY_ID="$gpe_id" GPE_ARRAY_INDEX="$gpe_task"
 }
 # A job that cannot write here is killed: an exit status would be taken for the program's.

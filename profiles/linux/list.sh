@@ -1,7 +1,6 @@
 # list.sh FILE|DIR PATH: prints a line TYPE MODE SIZE MTIME NAME for a file, or for each entry of a
 # directory. Exit status of an error: that of ls.
 main() { # FILE|DIR PATH
-  unset BLOCK_SIZE LS_BLOCK_SIZE BLOCKSIZE
   case $1 in
   FILE) files=$(ls -ldbn --time-style=+%s -- "$2") || exit ;;
   DIR) files=$(ls -lAbn --time-style=+%s -- "$2/.") || exit ;;

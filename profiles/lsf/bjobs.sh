@@ -14,22 +14,19 @@ NF >= 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ {
   found = 1
 }
 END { exit !found }' && return
-  case $#:$gpe_rc:$gpe_text in
-  0:0: | 0:*:*'job found'*) return 0 ;;
-  esac
+  case $#:$gpe_text in 0:*'job found'*) return 0 ;; esac
   gpe_text=${gpe_text:-bjobs printed nothing}
   printf '%s\n' "$gpe_text" >&2
   is_not_found "$gpe_text" || return 2
   return 1
 }
-ask_bjobs() { # FIELDS [ID...]: sets gpe_text to what bjobs prints, gpe_rc to its exit status
+ask_bjobs() { # FIELDS [ID...]: sets gpe_text to what bjobs prints
   gpe_o="$1 delimiter='|'"
   shift
-  gpe_text=$(bjobs -a -noheader -o "$gpe_o" "$@" 2>&1)
-  gpe_rc=$?
+  gpe_text=$(bjobs -a -noheader -o "$gpe_o" "$@" 2>&1) || :
 }
 is_not_found() { # WORDS: does LSF say that it does not know the jobs?
-  case $1 in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) return 1 ;; esac
+  case $1 in *'is not found'* | *'job found'*) ;; *) return 1 ;; esac
 }
 gpe_states() { # ID: prints each state of its tasks once
   gpe_lines=$(gpe_bjobs "$1") || return

@@ -1,8 +1,9 @@
 find_job() { # by the directory in which it was submitted
-  text=$(bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $text in
-  *'job found'*) ;;
+  text=$(bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1)
+  case $?:$text in
+  0:?* | *'job found'*) ;;
   *)
-    printf '%s\n' "$text" >&2
+    printf '%s\n' "${text:-bjobs printed nothing}" >&2
     return 1
     ;;
   esac

@@ -38,13 +38,15 @@ ask_qstat() { # [ID...]
 print_jobs() {
   awk -v OFS='|' '
 BEGIN { squeue = "squeue -h -t CANCELLED,TIMEOUT,DEADLINE,OUT_OF_MEMORY -o \"%i %r %T\"" }
-# Slurm: why it ended a job, which its qstat does not tell
+# Slurm: why it ended a job, which its qstat does not tell; without an answer, there is none at all
 function why_ended(id, line, word) {
-  if (!asked++)
+  if (!asked++) {
     while ((squeue | getline line) > 0) {
       split(line, word, " ")
       why[word[1]] = word[3] ~ /^(TIMEOUT|DEADLINE|OUT_OF_MEMORY)$/ ? word[3] : word[2]
     }
+    if (close(squeue)) failed = 2
+  }
   return why[id]
 }
 # Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
@@ -99,5 +101,6 @@ END {
   done()
   for (array in whole)
     if (!(array in told)) print array, owner[array], whole[array] "|||||" holds[array] "||"
+  exit failed
 }'
 }

@@ -127,3 +127,13 @@ def test_a_session_that_lives_is_no_end(make: Callable[[str], System], name: str
     assert system.target.ok("ABORT", JOB_ID=job.id) == ""
     system.wait(job)
     assert job.status().state == "REMOVED"
+
+
+def test_the_style_of_a_caller_hides_no_job(make: Callable[[str], System]) -> None:
+    """What ls prints is read: the links of the jobs, by which another server's job of the same id is known."""
+    system = make("tsp")
+    assert isinstance(system, StandIn)
+    job = start(system)
+    (system.directory / "jobs").write_text(f"{job.id}|running||sleep 9\n")
+    system.target.environment["QUOTING_STYLE"] = "c"
+    assert system.target.statuses() == {}

@@ -347,7 +347,7 @@ def test_hosts_and_arrays(lsf: Target, commands: Lsf) -> None:
 
 @pytest.mark.parametrize(
     ("stderr", "code"),
-    [("No job found\n", 0), ("No job found\n", 255), ("No unfinished job found\n", 255), ("", 0)],
+    [("No job found\n", 0), ("No job found\n", 255), ("No unfinished job found\n", 255)],
 )
 def test_no_jobs_are_an_empty_list(lsf: Target, commands: Lsf, stderr: str, code: int) -> None:
     commands.set("bjobs", stderr=stderr, code=code)
@@ -563,3 +563,15 @@ def test_several_jobs_are_one_query(lsf: Target, commands: Lsf) -> None:
         ("5", "RUNNING", None), ("6[2]", "DONE", 0), ("6[3]", "QUEUED", None), ("7", "DONE", 4),
     ]  # fmt: skip
     assert len(commands.args("bjobs")) == 1
+
+
+def test_an_empty_answer_is_none(lsf: Target, commands: Lsf) -> None:
+    """LSF says so when it knows no job."""
+    job = lsf.start()
+    commands.set("bjobs")
+    for variation, fields in (("ALL", {}), ("", {"JOB_ID": job.id}), ("SEVERAL", {"JOB_IDS": f"{job.id} 8"})):
+        done = lsf.run("GET_JOB_STATUS", variation, **fields)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "bjobs printed nothing" in done.stderr
+    (job.directory / ".gpe/id").unlink()
+    assert lsf.run("FIND_JOB", directory=job.directory).returncode == CUT

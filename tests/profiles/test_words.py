@@ -196,6 +196,18 @@ def test_a_limit_that_the_pbs_commands_of_slurm_do_not_tell(torque: Target, comm
     assert told["4"] == ("C/-10", "FAILED/MEMORY", None, None)
 
 
+def test_what_the_pbs_commands_of_slurm_do_not_tell_and_slurm_does_not_now(
+    torque: Target, commands: Commands
+) -> None:
+    """A limit, or a dependency, would be told as the user's own removal, or as an end of the program's."""
+    commands.set("qstat", SLURM_QSTAT.format(user=user()))
+    commands.set("squeue", stderr="Unable to contact slurm controller\n", code=1)
+    for variation in ("", "ALL"):
+        done = torque.run("GET_JOB_STATUS", variation, **{} if variation else {"JOB_ID": "1"})
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "Unable to contact slurm controller" in done.stderr
+
+
 def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
     commands.set("qstat", SLURM_QSTAT.format(user=user()))
     commands.set("squeue", "8 DependencyNeverSatisfied\n9 Priority\n")

@@ -8,11 +8,12 @@ change() { # STATES NEW ID
 }
 case ${0##*/}:$* in
 qsub:*)
-  case $* in '-l cpunum_job='[1-9]*) ;; *) exit 2 ;; esac
+  for script; do :; done
+  case "$* $(grep '^#PBS' "$script")" in *'-l cpunum_job='[1-9]*) ;; *) exit 2 ;; esac
   echo "$*" >> "$here/requests"
   id=$(($(wc -l < "$here/jobs") + 101))
   echo "$id QUE" >> "$here/jobs"
-  cp "$3" "$here/script.$id"
+  cp "$script" "$here/script.$id"
   printf '\nRequest %s.nqsv submitted to queue: %s.\n' "$id" batch ;;
 'qstat:-F rid,stt -n -l') sed -n '/ gone$/!s/ /.nqsv /p' "$here/jobs" ;;
 qdel:*)
