@@ -36,7 +36,7 @@ def write_programs(home: Path, programs: Iterable[StaticScriptFile]) -> None:
     for program in programs:
         path = Path(program.path.replace('"$HOME"', str(home)))
         if not path.exists():
-            for directory in (path.parent.parent, path.parent):
+            for directory in (*reversed(path.parents[:3]),):
                 directory.mkdir(mode=0o700, exist_ok=True)
             new = path.with_name(f"new-{threading.get_ident()}")
             new.write_text(program.body)

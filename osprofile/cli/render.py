@@ -134,7 +134,7 @@ def render(
     else:
         from osprofile.incarnation.static_scripts import add_check
 
-        common.print_result(add_check(incarnation.text, incarnation.static_scripts, resolved.name))
+        common.print_result(add_check(incarnation.text, incarnation.used_scripts, resolved.name))
     return 0
 
 

@@ -95,7 +95,7 @@ def incarnate_case(profile: Profile, case: Case) -> CaseOutput:
         if not case.must_be_refused:
             return CaseOutput(b"", error)
         return CaseOutput((format_message(error.message, hint=error.hint) + "\n").encode())
-    return CaseOutput(incarnation.text.encode(), None, incarnation.warnings, case.must_be_refused)
+    return CaseOutput(incarnation.comparable_text.encode(), None, incarnation.warnings, case.must_be_refused)
 
 
 def read_states_case(profile: Profile, suite: CaseSuite, case: Case) -> CaseOutput:

@@ -13,6 +13,7 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, find_application, get_plan
+from osprofile.incarnation.static_scripts import hide_folder
 from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
@@ -231,5 +232,7 @@ def _render_script(
         )
     except (IncarnationError, NotFoundError, JavaRegexTimeoutError) as error:
         return RenderedScript("", error)
-    scripts = [f"\n# {script.path}\n{script.body}" for script in incarnation.static_scripts]
-    return RenderedScript("".join([incarnation.text, *scripts]), None)
+    scripts = [
+        f"\n# {hide_folder(script.path, script.folder)}\n{script.body}" for script in incarnation.used_scripts
+    ]
+    return RenderedScript("".join([incarnation.comparable_text, *scripts]), None)

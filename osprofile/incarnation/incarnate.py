@@ -15,12 +15,12 @@ from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.cases import ActiveCases
 from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts
-from osprofile.incarnation.static_scripts import StaticScriptFile
+from osprofile.incarnation.static_scripts import StaticScriptFile, hide_folder
 from osprofile.profile.model import REQUIRES_ATTRIBUTE
 from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from typing import NoReturn
 
     from osprofile.incarnation.compiled_text import CompiledText, FieldUse, Values
@@ -56,7 +56,7 @@ class Incarnation:
     for the caller's log; `fields` has the origin of each value. Treat it as immutable.
     """
 
-    __slots__ = ("_inputs", "static_scripts", "text", "warnings")
+    __slots__ = ("_inputs", "text", "warnings")
 
     def __init__(
         self,
@@ -71,8 +71,6 @@ class Incarnation:
         """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` with the name of a missing value."""
         self.text = compiled_text.fill_slots(values)
         """The script."""
-        self.static_scripts = _render_static_scripts(plan, values) if plan.static_scripts else ()
-        """The files that must be deployed for the script to run."""
         self.warnings: tuple[str, ...] = ()
         """Sentences for the caller's log; empty unless `strict=False`, or a field has a fixed value."""
         self._inputs = (plan, values, request, context, compiled_text, cases)
@@ -87,6 +85,22 @@ class Incarnation:
     def template(self) -> str:
         """The template's name."""
         return self._inputs[0].template.name
+
+    @property
+    def static_scripts(self) -> tuple[StaticScriptFile, ...]:
+        """The files that must be deployed for the script to run: all of the profile, as one may read another."""
+        return _render_static_scripts(self._inputs[0], self._inputs[1])
+
+    @property
+    def used_scripts(self) -> tuple[StaticScriptFile, ...]:
+        """Those of `static_scripts` that the text itself names."""
+        plan, values, *_ = self._inputs
+        return _render_static_scripts(plan, values, plan.used_scripts) if plan.used_scripts else ()
+
+    @property
+    def comparable_text(self) -> str:
+        """The text without the digest of all static scripts, which differs with scripts that this one does not run."""
+        return hide_folder(self.text, self._inputs[0].script_folder)
 
     @property
     def variation(self) -> str:
@@ -380,8 +394,13 @@ def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> N
     raise MissingValueError(message, field=name, location=use.location, hint=hint)
 
 
-def _render_static_scripts(plan: Plan, values: Values) -> tuple[StaticScriptFile, ...]:
+def _render_static_scripts(
+    plan: Plan, values: Values, names: Container[str] | None = None
+) -> tuple[StaticScriptFile, ...]:
     return tuple(
-        StaticScriptFile(path.fill_line(values), script.body.text, directory.fill_line(values))
+        StaticScriptFile(
+            path.fill_line(values), script.body.text, directory.fill_line(values), plan.script_folder
+        )
         for script, path, directory in plan.static_scripts
+        if names is None or script.file_name in names
     )

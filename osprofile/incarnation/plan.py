@@ -22,7 +22,7 @@ from osprofile.incarnation.compiled_text import (
     ValueStep,
     create_join_step,
 )
-from osprofile.incarnation.static_scripts import get_deployed_name
+from osprofile.incarnation.static_scripts import compute_folder_name
 from osprofile.profile.model import JOB_DIRECTIVES, USER_FIELDS, USER_GROUPS, Template, get_selection
 from osprofile.text import suggest_names
 
@@ -70,7 +70,8 @@ class Plan(NamedTuple):
     - `cases`: the declarations that apply only for a value of another field (`ext:for`)
     - `conditions`, `requirements`: the fields with `ext:when` and `ext:requires`, each with the one that it names
     - `literal_replacements` (key, input key, old, new) and `steps`: compute further values
-    - `static_scripts`: each with the texts of its path and its directory
+    - `static_scripts`: all of the profile if the text runs one, each with the texts of its path and its directory
+    - `script_folder`: the name of their folder; `used_scripts`: the names of those that the text runs
     """
 
     template: Template
@@ -96,6 +97,8 @@ class Plan(NamedTuple):
     literal_replacements: tuple[tuple[str, str, str, str], ...]
     steps: tuple[ValueStep, ...]
     static_scripts: tuple[tuple[StaticScript, CompiledText, CompiledText], ...]
+    script_folder: str
+    used_scripts: frozenset[str]
 
     def find_declaration(self, name: str) -> Field | None:
         """Return the declaration of a field in any of the plan's templates, used or not."""
@@ -196,6 +199,8 @@ class _PlanCompiler:
         self.literal_replacements: dict[str, tuple[str, str, str, str]] = {}
         self.steps: dict[str, ValueStep] = {}
         self.static_scripts: dict[str, tuple[StaticScript, CompiledText, CompiledText]] = {}
+        self.script_folder = ""
+        self.used_scripts: set[str] = set()
 
     def compile_plan(self, template: Template, variation: str) -> Plan:
         return self.assemble_plan(
@@ -273,6 +278,8 @@ class _PlanCompiler:
             literal_replacements=tuple(self.literal_replacements.values()),
             steps=tuple(self.steps.values()),
             static_scripts=tuple(self.static_scripts.values()),
+            script_folder=self.script_folder,
+            used_scripts=frozenset(self.used_scripts),
         )
 
     def is_used_case(self, case: Field) -> bool:
@@ -444,11 +451,10 @@ class _PlanCompiler:
         self, template: Template, invocation: Invocation, script: StaticScript, top_level: bool
     ) -> CompiledText:
         """Compile BIN's RUN_STATIC_SCRIPT: it runs a static script (OS Profile 0.3, 2.2)."""
-        # The location: two scripts of one name and equal bodies may have different arguments.
+        # The location: the same script may be run with different arguments.
         suffix = f" of {script.file_name} at {script.location}"
-        path = self.compile_script_path(script, suffix)
+        target = self.add_joined_texts("TARGET" + suffix, self.compile_script_path(script))
         arguments = self.compile_body(template, invocation, script.arguments, {}, top_level=top_level)
-        target = self.add_joined_texts("TARGET" + suffix, path)
         argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
         return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key})
 
@@ -460,28 +466,39 @@ class _PlanCompiler:
             raise InvalidProfileError(
                 [Problem("OSP301", message, use.location, suggest_names(use.name, scripts))]
             )
-        script = scripts[use.name]
-        return self.add_joined_texts(use.name, self.compile_script_path(script, f" of {script.file_name}"))
+        return self.add_joined_texts(use.name, self.compile_script_path(scripts[use.name]))
 
-    def compile_script_path(self, script: StaticScript, suffix: str = "") -> CompiledText:
-        """Add a file to deploy; compile its path, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2)."""
-        name = get_deployed_name(script.file_name, script.body.text)
-        key = self.add_constant("FILE_NAME" + suffix, name)
-        path = self.compile_bin_body("STATIC_SCRIPT", {"FILE_NAME": key})
-        first = self.static_scripts.setdefault(
-            script.file_name, (script, path, self.compile_bin_body("", {}))
-        )[0]
-        if first.body.text != script.body.text:
-            message = f"two static scripts are written to the same file {script.file_name}"
-            hint = f"the other one is at {first.location}; give one of them another fileName"
-            location = script.element.locate_attribute("fileName")
-            raise InvalidProfileError([Problem("OSP504", message, location, hint)])
-        return path
+    def compile_script_path(self, script: StaticScript) -> CompiledText:
+        """Note that the text runs a static script; return the text of its path."""
+        self.compile_script_paths()
+        self.used_scripts.add(script.file_name)
+        return self.static_scripts[script.file_name][1]
+
+    def compile_script_paths(self) -> None:
+        """Compile the paths of all static scripts of the profile, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2).
+
+        They are deployed together, as one may read another.
+        """
+        if self.script_folder:
+            return
+        scripts: dict[str, StaticScript] = {}
+        for _, script in self.profile.list_static_scripts():
+            first = scripts.setdefault(script.file_name, script)
+            if first.body.text != script.body.text:
+                message = f"two static scripts are written to the same file {script.file_name}"
+                hint = f"the other one is at {first.location}; give one of them another fileName"
+                location = script.element.locate_attribute("fileName")
+                raise InvalidProfileError([Problem("OSP504", message, location, hint)])
+        self.script_folder = compute_folder_name({name: s.body.text for name, s in scripts.items()})
+        for name, script in scripts.items():
+            key = self.add_constant(f"FILE_NAME of {name}", f"{self.script_folder}/{name}")
+            path = self.compile_bin_body("STATIC_SCRIPT", {"FILE_NAME": key})
+            self.static_scripts[name] = (script, path, self.compile_bin_body("", {}))
 
     def compile_all_scripts(self) -> Plan:
         """Compile the paths of all static scripts of the profile, and nothing else."""
-        for _, script in self.profile.list_static_scripts():
-            self.compile_script_path(script, f" of {script.file_name} at {script.location}")
+        if any(self.profile.list_static_scripts()):
+            self.compile_script_paths()
         empty_template = Template("", "", {}, {}, self.profile.documents[0].element)
         return self.assemble_plan(empty_template, "", CompiledText([""], []))
 

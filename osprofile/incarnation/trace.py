@@ -222,6 +222,8 @@ class _TextWalker:
             SCRIPT_NAME, self.script, self.compiled_text.locate_slots(self.values), lambda at: at
         )
         for script, _path, directory in self.plan.static_scripts:
+            if script.file_name not in self.plan.used_scripts:
+                continue
             name, text = f"directory of {script.file_name}", directory.fill_slots(self.values)
             yield from self.walk_text(name, text, directory.locate_slots(self.values), lambda _at: None)
 

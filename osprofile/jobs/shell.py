@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.incarnation.incarnate import Incarnation
+    from osprofile.incarnation.static_scripts import StaticScriptFile
     from osprofile.profile.model import Profile
 
 SHELL_TEMPLATE: Final = "SHELL"
@@ -106,11 +107,16 @@ def build_script(incarnation: Incarnation) -> str:
     See `lacks_static_script`.
     """
     checks = [
-        f"[ {'-s' if script.body else '-f'} {script.path} ] || "
+        f"{_test_script(script)} || "
         f"{{ printf '%s {_NOT_DEPLOYED}\\n' {script.path} >&2; exit {_NOT_DEPLOYED_STATUS}; }}\n"
-        for script in incarnation.static_scripts
+        for script in incarnation.used_scripts
     ]
     return "".join([*checks, incarnation.text])
+
+
+def _test_script(script: StaticScriptFile) -> str:
+    """Return the shell's test whether a static script is there: one that became empty is not."""
+    return f"[ {'-s' if script.body else '-f'} {script.path} ]"
 
 
 def lacks_static_script(result: ProcessResult) -> bool:
@@ -119,11 +125,13 @@ def lacks_static_script(result: ProcessResult) -> bool:
 
 
 def build_self_contained_script(incarnation: Incarnation) -> str:
-    """Return the script that deploys the static scripts that an incarnation needs, then runs it."""
-    if not incarnation.static_scripts:
+    """Return the script that deploys the static scripts, unless those that an incarnation runs are there, and runs it."""
+    used = incarnation.used_scripts
+    if not used:
         return incarnation.text
     deployment = deployment_script(incarnation.static_scripts)
-    return f"(\n{deployment}) || exit {_DEPLOYMENT_FAILED_STATUS}\n{incarnation.text}"
+    tests = " && ".join(map(_test_script, used))
+    return f"{tests} || (\n{deployment}) || exit {_DEPLOYMENT_FAILED_STATUS}\n{incarnation.text}"
 
 
 def wrap_script(script: str) -> bytes:

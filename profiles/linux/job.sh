@@ -125,6 +125,9 @@ gpe_open_program() { # NAME=VALUE...
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   gpe_open_files "${gpe_STDIN:-/dev/null}" "${gpe_STDOUT:-stdout}" "${gpe_STDERR:-stderr}"
   [ -z "$gpe_DIRECTORY" ] || command cd -- "$gpe_DIRECTORY" || exit 125
+  gpe_limit_cputime
+}
+gpe_limit_cputime() {
   [ -n "${gpe_cputime:-}" ] || return 0
   # shellcheck disable=SC3045  # every sh of Linux has -t
   ulimit -S -t "$gpe_cputime"

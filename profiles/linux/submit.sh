@@ -97,17 +97,22 @@ make_mark() {
   return "$made"
 }
 # Copies the functions of the job and the script that is read, with one program. The script's last
-# line shows that it is whole: what writes it may be killed.
+# line shows that it is whole: what writes it may be killed. own_script is 1 if its prologue is the
+# profile's own, and calls no gpe_begin_job.
 write_script() {
   last_line=$(umask 077 && LC_ALL=C awk '
 BEGIN { printf "" > ".gpe/job.sh" }
 FILENAME == ARGV[1] { print > ".gpe/job.sh"; next }
 { print > ".gpe/script" }
-END { print }' "${job:-/dev/null}" -) || return
-  case $last_line in
+/^gpe_begin_job/ { begins = 1 }
+END { print !begins $0 }' "${job:-/dev/null}" -) || return
+  # shellcheck disable=SC2034  # start_session reads it
+  own_script=${last_line%"${last_line#?}"}
+  case ${last_line#?} in
   gpe_end_job | '# end of the job script') ;; # or the site's own last line
   *)
-    echo 'START: the job script has no end' >&2
+    echo 'START: the job script has no end: it was cut off on its way, or JOB_EPILOGUE lacks' \
+      'its last line, gpe_end_job or: # end of the job script' >&2
     return 1
     ;;
   esac

@@ -180,7 +180,7 @@ def test_a_signal_ends_what_run_has_started(tmp_path: Path, number: signal.Signa
 def test_run_deploys_the_static_scripts_it_needs(incarnate: Incarnate, site: Path, home: Path) -> None:
     ended = incarnate("COUNT", "-p", str(site), "-s", "TEXT=it's $HOME", "--run")
     assert (ended.code, ended.out.strip()) == (0, "10")
-    (script,) = home.glob(".gpe/bin/count.*.sh")
+    (script,) = home.glob(".gpe/bin/*/count.sh")
     assert script.stat().st_mode & 0o777 == 0o700
     assert script.parent.stat().st_mode & 0o777 == 0o700
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -88,32 +90,43 @@ def test_a_flattened_profile_loads_again_to_the_same(
 
 def test_prune_removes_what_nobody_has_read_for_a_week(incarnate: Incarnate, site: Path, home: Path) -> None:
     incarnate("render", "--deploy", "-p", str(site), "--run")
-    (ours,) = home.glob(".gpe/bin/count.*.sh")
-    old, recent = (ours.with_name(f"submit.{digit * 16}.sh") for digit in "01")
-    left = ours.with_name(f"submit.{'2' * 16}.sh.Ab3dEf9h")  # by a deployment that was killed
-    others = ours.with_name("backup.sh")
-    for path, days in ((ours, 30), (old, 8), (recent, 6), (left, 8), (others, 99)):
+    (ours,) = home.glob(".gpe/bin/*/count.sh")
+    top = ours.parent.parent
+    old, recent = (top / f"submit.{digit * 16}.sh" for digit in "01")  # of a version without folders
+    left = top / f"{'2' * 16}.Ab3dEf9h/submit.sh"  # by a deployment that was killed
+    others = top / "backup.sh"
+    old_set, recent_set = (top / (digit * 16) for digit in "34")
+    ages = {ours: 30, old: 8, recent: 6, left: 8, others: 99, recent_set / "a.sh": 99, recent_set / "b.sh": 6}
+    for path, days in {**ages, old_set / "a.sh": 8}.items():
+        path.parent.mkdir(exist_ok=True)
         path.touch()
         os.utime(path, (time.time() - days * 86400,) * 2)
+    for folder in (left.parent, old_set, recent_set):
+        os.utime(folder, (time.time() - 99 * 86400,) * 2)
     assert incarnate("render", "--deploy", "-p", str(site), "--run", "--prune").code == 0
-    assert {path.name for path in ours.parent.glob("*.*")} >= {ours.name, recent.name, others.name}
-    assert not old.exists()
-    assert not left.exists()
+    assert {*top.iterdir()} == {ours.parent, recent, others, recent_set}
+    assert ours.read_text()
 
 
-@pytest.mark.parametrize("script", [".gpe/script", ".gpe_job"])
+PROGRAMS = f"prepare.{'a' * 16}.sh", f"{'a' * 16}/prepare.sh"
+
+
+@pytest.mark.parametrize(("script", "program"), [*product([".gpe/script", ".gpe_job"], PROGRAMS)])
 @pytest.mark.parametrize("end", ["", ".gpe_exit_status", ".gpe/removed"])
 def test_prune_leaves_what_a_job_uses_until_it_has_ended(
-    incarnate: Incarnate, site: Path, home: Path, script: str, end: str
+    incarnate: Incarnate, site: Path, program: str, script: str, end: str
 ) -> None:
     """Whatever the age of the program: the job may wait for weeks before it runs it."""
     incarnate("render", "--deploy", "-p", str(site), "--run")
-    used = home / f".gpe/bin/prepare.{'a' * 16}.sh"
+    home = site.parent / "home"
+    used = home / ".gpe/bin" / program
+    used.parent.mkdir(exist_ok=True)
     used.touch()
-    os.utime(used, (time.time() - 30 * 86400,) * 2)
+    for path in {used, used.parent} - {home / ".gpe/bin"}:
+        os.utime(path, (time.time() - 30 * 86400,) * 2)
     directory = home / "the job's"
     (directory / ".gpe").mkdir(parents=True)
-    (directory / script).write_text(f'#!/bin/sh\nsh "$HOME"/.gpe/bin/{used.name} x\n')
+    (directory / script).write_text(f'#!/bin/sh\nsh "$HOME"/.gpe/bin/{program} x\n')
     (home / ".gpe/jobs/slurm").mkdir(parents=True)
     (home / ".gpe/jobs/slurm/4711").symlink_to(directory)
     (home / ".gpe/jobs/slurm/4710").symlink_to(home / "away")
@@ -130,13 +143,13 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     assert not (home / ".gpe").exists()
     ended = incarnate("render", "--deploy", "-p", str(site), "--run")
     assert (ended.code, ended.out, ended.err) == (0, "", "12 static scripts in place\n")
-    (script,) = home.glob(".gpe/bin/count.*.sh")
+    (script,) = home.glob(".gpe/bin/*/count.sh")
     assert script.read_text().startswith("#!/bin/sh\nprintf")
-    script.unlink()
-    script.mkdir()
+    shutil.rmtree(home / ".gpe/bin")
+    (home / ".gpe/bin").touch()
     ended = incarnate("render", "--deploy", "-p", str(site), "--run")
     assert ended.code != 0
-    assert "is a directory" in ended.err
+    assert "bin" in ended.err
 
 
 @pytest.mark.parametrize("verb", main.VERBS)

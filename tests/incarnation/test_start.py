@@ -28,7 +28,6 @@ from osprofile import (
 from osprofile.incarnation import context as contexts
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import plan as plans
-from osprofile.incarnation.static_scripts import get_deployed_name
 from tests.incarnation.parts import bin_template, job_parts
 from tests.strategies import (
     application,
@@ -258,8 +257,8 @@ def test_a_static_script_gets_the_job_script_as_an_argument() -> None:
     start = template_of("START", static("submit", "start.sh", "'<JOB_SCRIPT/'/'\\\\''>'"))
     made = profile(start, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, bin_template(), APPLICATIONS)
     found = incarnate(made, "START", fields={"EXE": "it's"})
-    name = get_deployed_name("start.sh", found.static_scripts[0].body)
-    assert found.text == f"/b/{name} 'cd /d\nit'\\''s\nexit $?'"
+    (script,) = found.static_scripts
+    assert found.text == f"/b/{script.folder}/start.sh 'cd /d\nit'\\''s\nexit $?'"
 
 
 # The same field in two of the templates

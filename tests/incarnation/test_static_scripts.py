@@ -24,18 +24,19 @@ from osprofile import (
     incarnate,
 )
 from osprofile.incarnation.incarnate import static_scripts
-from osprofile.incarnation.static_scripts import get_deployed_name
-from osprofile.profile import model
+from osprofile.incarnation.static_scripts import compute_folder_name
 from tests.incarnation.parts import bin_template
 from tests.strategies import XML_CHARACTERS, default, field, invocation, profile, static, template_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BIN = bin_template('"$HOME"/.gpe/bin', '"$HOME"/.gpe/bin/<FILE_NAME>', "sh <TARGET> <ARGUMENTS>")
 LISTING = '#!/bin/sh\nls -- "$@" # <PATH>\n'
-LS = "ls.6a9a3d9a3777a8c4.sh"
-"""The name of the file that it is written to."""
+FOLDER = compute_folder_name({"ls.sh": LISTING})
+"""The folder of the scripts of a profile with this one alone."""
+LS = f"{FOLDER}/ls.sh"
 LIST = template_of("LIST", static(LISTING, "ls.sh", "-- '<PATH/'/'\\\\''>'"), field("PATH", default(".")))
 
 
@@ -50,8 +51,9 @@ def test_a_static_script_is_run_with_its_arguments() -> None:
         path=f'"$HOME"/.gpe/bin/{LS}',
         body=LISTING,  # as it is: no replacement is one in there
         directory='"$HOME"/.gpe/bin',
-        mode=0o700,
+        folder=FOLDER,
     )
+    assert script.mode == 0o700
     assert list(found.fields) == ["PATH"]
 
 
@@ -59,9 +61,13 @@ def test_a_body_names_the_paths_of_static_scripts() -> None:
     both = template_of("RUN", invocation("<BIN:ls.sh> <BIN:true.sh>"))
     other = template_of("OTHER", static("true\n", "true.sh"))
     found = incarnate(profile(both, LIST, other, BIN), "RUN")
-    paths = [script.path for script in found.static_scripts]
+    paths = [script.path for script in found.used_scripts]
     assert found.text == " ".join(paths)
-    assert ["ls." in paths[0], "true." in paths[1]] == [True, True]
+    assert [path.rpartition("/")[2] for path in paths] == ["ls.sh", "true.sh"]
+    one = incarnate(profile(both, LIST, other, BIN), "OTHER")
+    assert [script.path for script in one.used_scripts] == paths[1:]
+    assert [script.path for script in one.static_scripts] == paths
+    assert one.comparable_text.strip() == 'sh "$HOME"/.gpe/bin/DIGEST/true.sh'
 
 
 def test_a_path_in_a_body_is_replaced_and_not_settable() -> None:
@@ -90,7 +96,7 @@ def test_replacements_apply_to_what_the_engine_supplies() -> None:
     path, run = "/b/<FILE_NAME/\\.sh/>-<USER_NAME>", "run <TARGET/\\//:> (<ARGUMENTS/-- />)"
     made = profile(LIST, bin_template("/b", path, run))
     found = incarnate(made, "LIST", context={"USER_NAME": "u"})
-    assert found.text == f"run :b:{LS.removesuffix('.sh')}-u ('.')"
+    assert found.text == f"run :b:{FOLDER}:ls-u ('.')"
     with pytest.raises(MissingValueError, match="template BIN, variation STATIC_SCRIPT uses it"):
         incarnate(made, "LIST")
 
@@ -122,7 +128,7 @@ def test_a_template_may_have_a_field_of_the_same_name() -> None:
     script = static("x", "x.sh", "<ARGUMENTS> <TARGET>")
     made = profile(template_of("RUN", script, field("ARGUMENTS"), field("TARGET")), BIN)
     found = incarnate(made, "RUN", fields={"ARGUMENTS": "a", "TARGET": "t"}, strict=True)
-    assert found.text == f'sh "$HOME"/.gpe/bin/{get_deployed_name("x.sh", "x")} a t'
+    assert found.text == f'sh "$HOME"/.gpe/bin/{compute_folder_name({"x.sh": "x"})}/x.sh a t'
 
 
 def test_without_bin() -> None:
@@ -152,9 +158,13 @@ def test_all_static_scripts_of_a_profile() -> None:
         template_of("B", static("a")),  # the same file again, and the same body
         BIN,
     )
-    assert [(s.path.rpartition("/")[2], s.body) for s in static_scripts(made)] == [
-        (LS, LISTING), (get_deployed_name("s.sh", "a"), "a"), (get_deployed_name("b.sh", "b"), "b"),
+    scripts = static_scripts(made)
+    assert [(s.path.rpartition("/")[2], s.body) for s in scripts] == [
+        ("ls.sh", LISTING), ("s.sh", "a"), ("b.sh", "b"),
     ]  # fmt: skip
+    assert {s.path.split("/")[-2] for s in scripts} == {s.folder for s in scripts} == {
+        compute_folder_name({"b.sh": "b", "ls.sh": LISTING, "s.sh": "a"})
+    }  # fmt: skip
     assert static_scripts(profile(BIN)) == ()
     assert incarnate(profile(template_of("T", invocation("x")), BIN), "T").static_scripts == ()
 
@@ -176,25 +186,18 @@ def test_two_bodies_for_one_file() -> None:
     )  # fmt: skip
 
 
-NAMES = {
-    "s.sh": r"s\.[0-9a-f]{16}\.sh", "s": r"s\.[0-9a-f]{16}", "a.tar.gz": r"a\.tar\.[0-9a-f]{16}\.gz",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_name_of_the_file_tells_its_content(name: str) -> None:
-    named = {get_deployed_name(name, body) for body in ("a", "b", "a\n", "")}
-    assert len(named) == 4
-    for one in named:
-        assert re.fullmatch(NAMES[name], one)
-        assert model.FILE_SAFE_NAME_PATTERN.fullmatch(one)
-    assert get_deployed_name(name, "a") in named
+def test_the_name_of_the_folder_tells_the_names_and_the_content_of_all() -> None:
+    sets = [{"s": "a"}, {"s": "b"}, {"t": "a"}, {"s": ""}, {"s": "a", "t": "b"}, {"s": "b", "t": "a"}]
+    folders = {compute_folder_name(bodies) for bodies in sets}
+    assert len(folders) == len(sets)
+    assert all(re.fullmatch("[0-9a-f]{16}", folder) for folder in folders)
+    assert compute_folder_name({"t": "b", "s": "a"}) in folders
 
 
 def test_digest() -> None:
-    script = StaticScriptFile("p", "body", "d")
+    script = StaticScriptFile("p", "body", "d", "f")
     assert script.digest == "230d8358dc8e8890b4c58deeb62912ee2f20357ae92a5cc861b98e68fe31acb5"
-    assert script.digest != StaticScriptFile("p", "body\n", "d").digest
+    assert script.digest != StaticScriptFile("p", "body\n", "d", "f").digest
 
 
 # Deployment, through real shells
@@ -217,7 +220,7 @@ def run(
 
 
 def script_file(body: str, name: str = "s.sh", directory: str = '"$HOME"/bin') -> StaticScriptFile:
-    return StaticScriptFile(f"{directory}/{name}", body, directory)
+    return StaticScriptFile(f"{directory}/{FOLDER}/{name}", body, directory, FOLDER)
 
 
 def deploy(shell: str, home: Path, *scripts: StaticScriptFile) -> subprocess.CompletedProcess[str]:
@@ -236,14 +239,15 @@ def shell(request: pytest.FixtureRequest) -> str:
 def deployed(shell: str, home: Path, *scripts: StaticScriptFile) -> list[Path]:
     done = deploy(shell, home, *scripts)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return sorted((home / "bin").iterdir())
+    assert [path.name for path in (home / "bin").iterdir()] == [FOLDER]  # nothing is left
+    return sorted((home / "bin" / FOLDER).iterdir())
 
 
 def test_round_trip(shell: str, tmp_path: Path) -> None:
     body = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
     (path,) = deployed(shell, tmp_path, script_file(body))
     assert path.read_bytes() == body.encode()
-    assert (mode(path), mode(path.parent)) == (0o700, 0o700)
+    assert [mode(p) for p in (path, path.parent, path.parent.parent)] == [0o700] * 3
     told = subprocess.run([path, "a b", "$x"], capture_output=True, text=True, check=True).stdout
     assert told == "a b\n$x\n"
 
@@ -286,7 +290,7 @@ def test_any_body_arrives(bodies: list[str], tmp_path_factory: pytest.TempPathFa
         scripts = [script_file(body, f"{shell}{i}") for i, body in enumerate(bodies)]
         deployed(shell, home, *scripts)
         for i, body in enumerate(bodies):
-            assert (home / "bin" / f"{shell}{i}").read_bytes() == body.encode()
+            assert (home / "bin" / FOLDER / f"{shell}{i}").read_bytes() == body.encode()
 
 
 def test_deployment_is_idempotent(shell: str, tmp_path: Path) -> None:
@@ -298,12 +302,39 @@ def test_deployment_is_idempotent(shell: str, tmp_path: Path) -> None:
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_a_changed_body_takes_the_place_of_the_old_one(shell: str, tmp_path: Path) -> None:
-    (path,) = deployed(shell, tmp_path, script_file("old"))
-    with path.open() as reader:  # who reads the old one reads it to its end
-        assert deployed(shell, tmp_path, script_file("new")) == [path]
-        assert reader.read() == "old"
-    assert (path.read_text(), mode(path)) == ("new", 0o700)
+BREAKS = {
+    "a file is gone": lambda folder: (folder / "a.sh").unlink(),
+    "a file is empty": lambda folder: (folder / "a.sh").write_text(""),
+    "a file is cut": lambda folder: (folder / "b.sh").write_text("whol"),
+    "a file more": lambda folder: (folder / "c.sh").touch(),
+    "a link": lambda folder: (
+        (folder / "a.sh").rename(folder.parent / "other"),
+        (folder / "a.sh").symlink_to(folder.parent / "other"),
+    ),
+    "a directory in the way": lambda folder: ((folder / "a.sh").unlink(), (folder / "a.sh").mkdir()),
+    "a link in place of the folder": lambda folder: (
+        folder.rename(folder.parent.parent / "elsewhere"),
+        folder.symlink_to(folder.parent.parent / "elsewhere"),
+    ),
+    "a file in place of the folder": lambda folder: (shutil.rmtree(folder), folder.touch()),
+}
+
+
+@pytest.mark.parametrize("break_folder", BREAKS.values(), ids=BREAKS)
+def test_a_folder_that_is_not_whole_is_replaced(
+    break_folder: Callable[[Path], object], shell: str, tmp_path: Path
+) -> None:
+    scripts = script_file("whole\n", "a.sh"), script_file("whole\n", "b.sh")
+    (first, _second) = deployed(shell, tmp_path, *scripts)
+    with first.open() as reader:  # who reads the old one reads it to its end
+        break_folder(first.parent)
+        (tmp_path / "bin/other").unlink(missing_ok=True)
+        assert [path.name for path in deployed(shell, tmp_path, *scripts)] == ["a.sh", "b.sh"]
+        assert reader.read() in {"whole\n", ""}
+    assert not first.parent.is_symlink()
+    assert {(path.read_text(), mode(path), path.is_symlink()) for path in first.parent.iterdir()} == {
+        ("whole\n", 0o700, False)
+    }
 
 
 def test_modes_are_mended(shell: str, tmp_path: Path) -> None:
@@ -316,46 +347,16 @@ def test_modes_are_mended(shell: str, tmp_path: Path) -> None:
 
 def test_others_lose_the_right_to_write_in_the_directory(shell: str, tmp_path: Path) -> None:
     (path,) = deployed(shell, tmp_path, script_file("x"))
-    path.parent.chmod(0o777)
+    for directory in path.parents[:2]:
+        directory.chmod(0o777)
     deployed(shell, tmp_path, script_file("x"))
-    assert mode(path.parent) == 0o755
+    assert [mode(directory) for directory in path.parents[:2]] == [0o700, 0o755]
 
 
 def test_directories_above_are_owner_only_too(shell: str, tmp_path: Path) -> None:
     done = deploy(shell, tmp_path, script_file("x", directory='"$HOME"/a/b'))
     assert done.returncode == 0
-    assert [mode(tmp_path / d) for d in ("a", "a/b", "a/b/s.sh")] == [0o700] * 3
-
-
-def test_symbolic_links_are_replaced_not_followed(shell: str, tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    other = tmp_path / "other"
-    for target in (other, tmp_path / "dangling"):
-        other.write_text("x")  # even where the other file has the very body
-        other.chmod(0o644)
-        path = tmp_path / "bin" / "s.sh"
-        path.unlink(missing_ok=True)
-        path.symlink_to(target)
-        assert deployed(shell, tmp_path, script_file("x")) == [path]
-        assert not path.is_symlink()
-        assert (path.read_text(), mode(path), mode(other)) == ("x", 0o700, 0o644)
-    assert not (tmp_path / "dangling").exists()
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_a_directory_in_the_way(link: bool, shell: str, tmp_path: Path) -> None:
-    way = tmp_path / "bin" / "s.sh"
-    if link:
-        way.parent.mkdir()
-        (tmp_path / "d").mkdir()
-        way.symlink_to(tmp_path / "d")
-    else:
-        way.mkdir(parents=True)
-    done = deploy(shell, tmp_path, script_file("x"))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"{way} is a directory\n"
-    assert list(way.iterdir()) == []  # nothing was moved into it
-    assert list(way.parent.iterdir()) == [way]
+    assert [mode(tmp_path / d) for d in ("a", "a/b", f"a/b/{FOLDER}/s.sh")] == [0o700] * 3
 
 
 def test_a_file_where_the_directory_should_be(shell: str, tmp_path: Path) -> None:
@@ -366,10 +367,19 @@ def test_a_file_where_the_directory_should_be(shell: str, tmp_path: Path) -> Non
 
 
 def test_a_directory_that_cannot_be_written(shell: str, tmp_path: Path) -> None:
-    done = deploy(shell, tmp_path, script_file("x", directory="/proc"), script_file("y"))
+    done = deploy(shell, tmp_path, script_file("x", directory="/proc"))
     assert done.returncode != 0
     assert done.stderr
-    assert not (tmp_path / "bin").exists()  # it fails as a whole, at the first that fails
+
+
+def test_a_path_that_is_not_in_the_folder(shell: str, tmp_path: Path) -> None:
+    """Of a BIN that does not write <FILE_NAME> as it is: the folder is replaced, so it must be nobody else's."""
+    other = StaticScriptFile('"$HOME"/bin/s.sh', "x", '"$HOME"/bin', FOLDER)
+    for scripts in ((other,), (script_file("x"), other)):
+        done = deploy(shell, tmp_path, *scripts)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "bin/s.sh" in done.stderr
+    assert not (tmp_path / "bin" / FOLDER).exists()
 
 
 def test_paths_with_blanks_and_dashes(shell: str, tmp_path: Path) -> None:
@@ -379,7 +389,7 @@ def test_paths_with_blanks_and_dashes(shell: str, tmp_path: Path) -> None:
     assert path.read_text() == "x"
     script = deployment_script([script_file("x", directory="-d")])
     subprocess.run([*command(shell), "-c", script], cwd=tmp_path, check=True)
-    assert (tmp_path / "-d" / "s.sh").read_text() == "x"
+    assert (tmp_path / "-d" / FOLDER / "s.sh").read_text() == "x"
 
 
 @pytest.mark.race
@@ -388,8 +398,8 @@ def test_twenty_deployments_at_once(shell: str, tmp_path: Path) -> None:
     with ThreadPoolExecutor(20) as pool:
         done = list(pool.map(lambda _: deploy(shell, tmp_path, *scripts), range(20)))
     assert {(d.returncode, d.stdout, d.stderr) for d in done} == {(0, "", "")}
-    assert sorted(p.name for p in (tmp_path / "bin").iterdir()) == ["f0", "f1", "f2"]  # nothing left
-    assert [(tmp_path / "bin" / f"f{i}").read_text() for i in range(3)] == [s.body for s in scripts]
+    assert [p.name for p in (tmp_path / "bin").iterdir()] == [FOLDER]  # nothing is left
+    assert [(tmp_path / "bin" / FOLDER / f"f{i}").read_text() for i in range(3)] == [s.body for s in scripts]
 
 
 def test_two_profiles_whose_scripts_have_one_name_run_their_own(shell: str, tmp_path: Path) -> None:
@@ -402,16 +412,6 @@ def test_two_profiles_whose_scripts_have_one_name_run_their_own(shell: str, tmp_
         done = list(pool.map(lambda script: run(shell, script, tmp_path), scripts * 40))
     said = [one.stdout + one.stderr for one in done]
     assert said == ["one\n", "two\n"] * 40
-
-
-def test_readers_see_the_old_file_or_the_new_one_whole(tmp_path: Path) -> None:
-    bodies = [letter * 50_000 for letter in "ab"]
-    (path,) = deployed("dash", tmp_path, script_file(bodies[0]))
-    with ThreadPoolExecutor(4) as pool:
-        running = [pool.submit(deploy, "dash", tmp_path, script_file(bodies[i % 2])) for i in range(16)]
-        while not all(r.done() for r in running):
-            assert path.read_text() in bodies
-    assert all(r.result().returncode == 0 for r in running)
 
 
 def test_a_deployment_of_nothing(shell: str, tmp_path: Path) -> None:
@@ -427,19 +427,16 @@ def test_a_shell_without_a_home(shell: str) -> None:
 
 
 @pytest.mark.race
-def test_a_killed_deployment_leaves_no_half_of_a_file(tmp_path: Path) -> None:
-    """A signal in the middle: the temporary file goes, and the old one stays."""
-    (path,) = deployed("dash", tmp_path, script_file("old"))
+def test_a_killed_deployment_leaves_no_half_of_a_folder(tmp_path: Path) -> None:
+    """A signal in the middle: the temporary folder goes."""
     slow = tmp_path / "slow"
     slow.mkdir()
-    (slow / "chmod").write_text('#!/bin/sh\nkill -TERM "$PPID"\n')
-    (slow / "chmod").chmod(0o755)
+    (slow / "sync").write_text('#!/bin/sh\nkill -TERM "$PPID"\n')
+    (slow / "sync").chmod(0o755)
     for name in SHELLS[:2]:
-        script = deployment_script([script_file("new")])
-        done = run(name, script, tmp_path, f"{slow}:{os.environ['PATH']}")
+        done = run(name, deployment_script([script_file("x")]), tmp_path, f"{slow}:{os.environ['PATH']}")
         assert done.returncode != 0
-        assert [p.name for p in path.parent.iterdir()] == ["s.sh"]
-        assert path.read_text() == "old"
+        assert list((tmp_path / "bin").iterdir()) == []
 
 
 def test_the_incarnation_runs_what_was_deployed(shell: str, tmp_path: Path) -> None:

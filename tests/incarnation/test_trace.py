@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from osprofile import IncarnationError, OSProfileError, Repository, incarnate
 from osprofile.incarnation.body import parse_body
 from osprofile.incarnation.plan import get_plan
-from osprofile.incarnation.static_scripts import get_deployed_name
+from osprofile.incarnation.static_scripts import compute_folder_name
 from osprofile.incarnation.trace import FieldTrace, trace_fields
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.source import Source, SourceText
@@ -243,7 +243,7 @@ def test_no_position_is_told_behind_a_regular_expression() -> None:
 
 
 def test_static_scripts() -> None:
-    name = get_deployed_name("s.sh", "#!/bin/sh\n")
+    name = compute_folder_name({"s.sh": "#!/bin/sh\n"}) + "/s.sh"
     home = "/home/<USER_NAME>/bin"
     made = profile(
         template_of("T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))),

@@ -79,7 +79,7 @@ def programs(toy: Toy, tmp_path: Path) -> Profile:
 
 
 def count_deployments(tmp_path: Path) -> int:
-    return (tmp_path / "sent").read_text().count("deploy() {")
+    return (tmp_path / "sent").read_text().count("install() {")
 
 
 async def test_they_are_deployed_when_one_is_missing(programs: Profile, tmp_path: Path) -> None:
@@ -91,12 +91,11 @@ async def test_they_are_deployed_when_one_is_missing(programs: Profile, tmp_path
         await target.wait(await target.submit(JobDescription(executable="true")))
         assert count_deployments(tmp_path) == 1
         assert (tmp_path / "sent").stat().st_size > sent
-        (submit,) = (tmp_path / "home/.gpe/bin").glob("submit.*.sh")
-        submit.unlink()
+        (submit,) = (tmp_path / "home/.gpe/bin").glob("*/submit.sh")
+        submit.write_text("")
         await target.submit(JobDescription(executable="true"))
         assert count_deployments(tmp_path) == 2
-        for file in (tmp_path / "home/.gpe/bin").iterdir():
-            file.unlink()
+        shutil.rmtree(submit.parent)
         statuses = await target.statuses([first])
         assert statuses[first].state is JobState.DONE
 
@@ -150,8 +149,8 @@ async def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) 
     """START's script of another version, which the record has, names a file that this version does not have."""
     async with TargetSystem(programs, timing=QUICK) as target:
         prepared = target._scripts.prepare_submission(JobDescription(executable="true"))
-        with pytest.raises(ScriptFailedError, match=r"submit\.0000\.sh is not deployed"):
+        with pytest.raises(ScriptFailedError, match=r"0000/submit\.sh is not deployed"):
             await target._scripts.run_start_script(
-                prepared.script.replace(prepared.script.split("submit.")[1][:16], "0000")
+                prepared.script.replace(prepared.script.split("/submit.sh")[0][-16:], "0000")
             )
     assert not toy.submissions

@@ -191,9 +191,9 @@ class User(Target):
         return self.shell_of(wrap_script(script).decode())
 
     def deploy(self, programs: Iterable[StaticScriptFile]) -> None:
-        missing = [p for p in programs if not Path(p.path.replace('"$HOME"', str(self.home))).exists()]
-        if missing:
-            done = self.shell_of(deployment_script(missing))
+        programs = [*programs]
+        if not all(Path(p.path.replace('"$HOME"', str(self.home))).exists() for p in programs):
+            done = self.shell_of(deployment_script(programs))
             assert done.returncode == 0, done
 
 

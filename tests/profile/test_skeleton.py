@@ -50,7 +50,9 @@ def of_parent(script: str, name: str, parent: str) -> str:
 
 
 def assert_same_start(profile: Profile, parent: str) -> None:
-    own, inherited = (incarnate(p, "START", context=CONTEXT).text for p in (profile, BUNDLED.load(parent)))
+    own, inherited = (
+        incarnate(p, "START", context=CONTEXT).comparable_text for p in (profile, BUNDLED.load(parent))
+    )
     assert of_parent(own, profile.name, parent) == DELIMITER.sub("END", inherited)
 
 

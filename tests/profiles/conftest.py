@@ -234,7 +234,11 @@ FIELD = '<idb:Field name="{}" isSettable="false"><idb:Value><![CDATA[{}]]></idb:
 def load_site(parent: str, **values: str) -> Profile:
     """Return a site's profile, which gives fields of a bundled one their values."""
     fields = "".join(FIELD.format(name, value) for name, value in values.items())
-    text = SITE.format(parent=parent, fields=fields)
+    return load_text(SITE.format(parent=parent, fields=fields))
+
+
+def load_text(text: str) -> Profile:
+    """Return the profile of a document that extends a bundled one."""
     return Repository([PROFILES], use_standard_path=False).load_bytes(text.encode())
 
 

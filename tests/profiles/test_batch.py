@@ -289,10 +289,11 @@ def test_flux_scripts(tmp_path: Path, file_regression: FileRegressionFixture) ->
     folder = make_page_profile("flux", "flux", tmp_path)
     profile = load(folder)
     context = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/scratch/jobs/alice/1"}
-    start = incarnate(profile, "START", context=context).text
+    start = incarnate(profile, "START", context=context).comparable_text
     fields = {"JOB_ID": "f112345"}
     rest = [
-        incarnate(profile, name, fields=fields, context=context).text for name in ("HOLD", "RESUME", "ABORT")
+        incarnate(profile, name, fields=fields, context=context).comparable_text
+        for name in ("HOLD", "RESUME", "ABORT")
     ]
     file_regression.check("\n".join([start.partition("\ncd -- ")[0], *rest]), extension=".txt")
 

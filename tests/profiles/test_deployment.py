@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import threading
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.incarnation.incarnate import static_scripts
-from osprofile.incarnation.static_scripts import deployment_script
+from osprofile.incarnation.static_scripts import compute_folder_name, deployment_script
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import PROFILES, Target
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.race
 
-STEPS = ("mkdir", "chmod", "mktemp", "cmp", "mv", "rm")
+STEPS = ("mkdir", "chmod", "mktemp", "diff", "sync", "mv", "rm")
 SHIM = """#!/bin/sh
 echo x >> "$SHIMS/count"
 n=$(/usr/bin/wc -l < "$SHIMS/count")
@@ -32,17 +31,16 @@ rc=$?
 [ "$n $WHEN" != "$KILL_AT after" ] || kill -s KILL 0
 exit $rc
 """
-NAME = re.compile(r"[a-z-]+\.([0-9a-f]{16})\.sh")
 
 
 def kill_deployment(target: Target, shims: Path, step: int, when: str) -> bool:
     """Deploy programs of a target's profile, killed at that step; return whether it came so far."""
-    # those of START, FIND_JOB and GET_JOB_STATUS: all are deployed by the same commands
-    programs = static_scripts(target.profile, {})[:4]
     (shims / "count").write_text("")
     path = f"{shims}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["sh", "-c", deployment_script(programs)],
+        ["sh", "-s"],
+        input=deployment_script(static_scripts(target.profile, {})),
+        text=True,
         env={**target.env, "PATH": path, "SHIMS": str(shims), "KILL_AT": str(step), "WHEN": when},
         start_new_session=True,
         check=False,
@@ -52,13 +50,11 @@ def kill_deployment(target: Target, shims: Path, step: int, when: str) -> bool:
 
 
 def find_programs(home: Path) -> set[str]:
-    """Return the names of the installed programs, each of which is whole."""
-    found = {path.name: path for path in (home / ".gpe/bin").glob("*.sh")}
-    for name, path in found.items():
-        digest = NAME.fullmatch(name)
-        assert digest is not None
-        assert hashlib.sha256(path.read_bytes()).hexdigest()[:16] == digest[1]
-    return {*found}
+    """Return the names of the folders of installed programs, each of which is whole."""
+    found = {path for path in (home / ".gpe/bin").iterdir() if len(path.name) == 16}
+    for path in found:
+        assert compute_folder_name({p.name: p.read_text() for p in path.iterdir()}) == path.name
+    return {path.name for path in found}
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -99,13 +95,13 @@ def test_a_deployment_that_is_killed_at_each_step(tmp_path: Path, when: str) -> 
                 assert not kill_deployment(new, shims, 0, when)
                 assert new.start().wait().exit == 0
                 for name in find_programs(home) - kept:
-                    (home / ".gpe/bin" / name).unlink()
+                    shutil.rmtree(home / ".gpe/bin" / name)
             step += 1
     finally:
         stop.set()
         beside.join()
     assert failures == []
-    assert step > 18
+    assert step > 7
     assert new.start().wait().exit == 0
 
 
@@ -113,18 +109,18 @@ FULL_HOME = """
 mount -t tmpfs -o size=$1k tmpfs "$2" || exit
 if ! sh "$3/deploy" 2> /dev/null; then
   echo full
-  (cd "$2/.gpe/bin" && sha256sum *.sh)
+  ls "$2/.gpe/bin"
   mount -o remount,size=1m "$2"
   sh "$3/deploy" || exit
 fi
 mount -o remount,size=1m "$2"
-id=$(sh "$3/start") && [ -n "$id" ] && echo started && cd "$2/.gpe/bin" && sha256sum *
+id=$(sh "$3/start") && [ -n "$id" ] && echo started && cd "$2/.gpe/bin" && echo * && sha256sum */*
 """
 
 
-@pytest.mark.parametrize("size", [8, 16, 32, 48, 60, 200])
+@pytest.mark.parametrize("size", [8, 32, 60, 100, 120, 400])
 def test_a_home_that_fills_up(tmp_path: Path, size: int) -> None:
-    """A deployment that has no room fails; what it has installed is whole, and the next one completes it."""
+    """A deployment that has no room fails, and leaves nothing; the next one installs all."""
     home, root = tmp_path / "home", tmp_path / "jobs"
     home.mkdir()
     root.mkdir()
@@ -133,8 +129,13 @@ def test_a_home_that_fills_up(tmp_path: Path, size: int) -> None:
     (tmp_path / "start").write_text(target.script("START"))
     words = ["unshare", "-rm", "sh", "-c", FULL_HOME, "sh", str(size), str(home), str(tmp_path)]
     done = subprocess.run(words, env=target.env, capture_output=True, text=True, check=True)
-    assert ("full\n" in done.stdout) == (size < 100)
+    assert ("full\n" in done.stdout) == (size < 200)
     assert "started\n" in done.stdout
-    programs = [line.split() for line in done.stdout.splitlines() if line not in {"full", "started"}]
-    assert len(programs) > len(STEPS)
-    assert all(f".{digest[:16]}." in name for digest, name in programs)
+    (folder,) = {s.folder for s in static_scripts(target.profile, {})}
+    head, *installed = done.stdout.removeprefix("full\n").splitlines()
+    assert (head, installed[0]) == ("started", folder)
+    bodies = {s.path.rpartition("/")[2]: s.body for s in static_scripts(target.profile, {})}
+    assert [line.split() for line in installed[1:]] == [
+        [hashlib.sha256(body.encode()).hexdigest(), f"{folder}/{name}"]
+        for name, body in sorted(bodies.items())
+    ]

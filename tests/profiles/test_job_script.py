@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import PROFILES, quoted
+from tests.profiles.conftest import PROFILES, load_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,10 +83,42 @@ def test_a_script_that_is_cut_runs_nothing(target_of: Callable[..., Target]) -> 
             assert "here" in done.stderr
         else:
             assert done.returncode == 73
-            assert "START: the job script has no end\n" in done.stderr
+            assert "START: the job script has no end: " in done.stderr
     assert not (linux.home / "ran").exists()
     assert not (linux.root / "cut/.gpe/id").exists()
     assert linux.start(linux.root / "cut").wait().exit == 0
+
+
+OWN_PARTS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="own" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="JOB_PROLOGUE"><idb:Invocation><idb:Body><![CDATA[cd '<WORKING_DIRECTORY>'
+(]]></idb:Body></idb:Invocation></idb:Template>
+  <idb:Template name="JOB_EPILOGUE"><idb:Invocation><idb:Body>{}</idb:Body></idb:Invocation></idb:Template>
+</osp:Profile>
+"""
+
+
+@pytest.mark.parametrize("shell", SHELLS, indirect=True)
+def test_a_prologue_and_an_epilogue_of_ones_own(target_of: Callable[..., Target]) -> None:
+    """As OS Profile 0.3 describes them (2.5): what else a job needs is done for it."""
+    linux = target_of("linux")
+    words = {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", "echo $GPE_JOB_ID; exit 3")}
+    for end in (")\necho $? >.gpe_exit_status\n# end of the job script", ")\n# end of the job script"):
+        linux.profile = load_text(OWN_PARTS.format(end.replace(">", "&gt;")))
+        job = linux.start(**words)
+        assert job.wait().exit == 3
+        assert job.read(".gpe/output").endswith(f"{job.id}\n")
+    waiting = linux.start(
+        EXECUTABLE="/bin/sleep", ARGUMENTS="60", DEPENDENCY=f"afterany:{linux.start(**words).id}"
+    )
+    waiting.wait("RUNNING")
+    linux.ok("ABORT", JOB_ID=waiting.id)
+    # ksh cuts 271, its status of the signal, to 15 on the way out of two subshells
+    assert waiting.wait().state == ("DONE" if linux.shell == "ksh" else "REMOVED")
+    assert "ARRAY needs the inherited JOB_PROLOGUE" in linux.fails("START", ARRAY="1-2")
+    linux.profile = load_text(OWN_PARTS.format(")"))
+    assert "JOB_EPILOGUE lacks its last line" in linux.fails("START")
 
 
 @pytest.mark.parametrize("shell", SHELLS, indirect=True)
