@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import pwd
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.incarnation.context import get_user_name
 from tests.jobs.test_process import has_ended
 from tests.strategies import document, invocation, template, template_of
 
@@ -206,3 +208,38 @@ def test_a_reader_that_goes_away_is_no_error(site: Path) -> None:
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == b""
+
+
+# A UspaceRoot below the home of the user
+
+
+def test_the_home_is_that_of_the_user_on_this_machine(incarnate: Incarnate, home: Path) -> None:
+    user, other = get_user_name(), pwd.getpwnam("daemon")
+    place = f"--directory '{home}/.gpe/work/{user}/"
+    assert place in incarnate("START", "-p", "slurm").out
+    assert place in incarnate("START", "-p", "slurm", "--context", "SSH:HOST=me@there").out
+    place = f"--directory '{other.pw_dir}/.gpe/work/daemon/"
+    assert place in incarnate("START", "-p", "slurm", "--context", "USER_NAME=daemon").out
+    given = ("--context", "USER_NAME=nobody-knows", "--context", "USER_HOME=/home/it's")
+    assert (
+        r"--directory '/home/it'\''s/.gpe/work/nobody-knows/" in incarnate("START", "-p", "slurm", *given).out
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--context", "USER_NAME=nobody-knows"), "field USER_HOME has no value"),
+        (("--context", "USER_HOME=/"), "the user's home is '/', in which no jobs can work"),
+        (("--context", "USER_HOME=a"), "the user's home is 'a', in which no jobs can work"),
+    ],
+)
+def test_without_a_home_what_needs_none_works(
+    incarnate: Incarnate, words: tuple[str, ...], message: str
+) -> None:
+    ended = incarnate("START", "-p", "slurm", *words)
+    assert (ended.code, ended.out) == (1, "")
+    assert message in ended.err
+    assert "name another directory as UspaceRoot" in ended.err
+    assert incarnate("ABORT", "-p", "slurm", "--set", "JOB_ID=1", *words).code == 0
+    assert incarnate("START", "-p", "slurm", "--context", "WORKING_DIRECTORY=/w", *words).code == 0

@@ -333,6 +333,17 @@ def get_record(store: Store, target: str, job_id: str) -> JobRecord:
     return record
 
 
+@pytest.fixture(scope="session")
+def jobs_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def _another_home(monkeypatch: pytest.MonkeyPatch, jobs_home: Path) -> None:
+    """No job leaves a link or a program in the home of the user who runs the tests."""
+    monkeypatch.setenv("HOME", str(jobs_home))
+
+
 def shell(text: str, **attributes: object) -> JobDescription:
     """Describe a job that runs shell text."""
     return JobDescription(executable="/bin/sh", arguments=("-c", text), **attributes)  # type: ignore[arg-type]

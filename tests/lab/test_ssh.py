@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import JobNotFoundError, OutcomeUnknownError, ScriptFailedError, ValueRefusedError
+from osprofile.errors import (
+    JobNotFoundError,
+    OutcomeUnknownError,
+    ScriptFailedError,
+    TargetError,
+    ValueRefusedError,
+)
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
@@ -428,6 +434,10 @@ def test_keys_that_do_not_fit(
 
     async def main() -> None:
         async with target_of() as target:
+            with pytest.raises(TargetError, match=f"(?s){words}.*nothing was submitted"):
+                await target.submit(shell("exit 8"), key="k")
+            assert not target.store.list_interrupted_submissions(target.name)
+        async with target_of(USER_HOME=pwd.getpwnam(USER).pw_dir) as target:
             with pytest.raises(OutcomeUnknownError, match=words):
                 await target.submit(shell("exit 8"), key="k")
             with pytest.raises(OutcomeUnknownError, match=words):

@@ -8,7 +8,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING
 
-from osprofile.errors import OutcomeUnknownError
+from osprofile.errors import TargetError
 from osprofile.jobs.state import JobState
 from tests.hunting import rounds
 from tests.jobs.conftest import shell
@@ -83,7 +83,7 @@ async def submit_cut(
     async with Proxy(server.port, **limits) as proxy:
         use_port(server, proxy.port)
         async with target_of(**CLUSTER) as target:
-            with contextlib.suppress(OutcomeUnknownError):
+            with contextlib.suppress(TargetError):
                 first = await target.submit(job, key=key)
         sizes = proxy.sizes
     use_port(server, server.port)
