@@ -291,6 +291,7 @@ def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
         "history": [{"state": state, "time": moment} for state, moment in _list_states(row, details)],
         "error_lines": list(diagnosis.lines),
         "likely_cause": diagnosis.cause or None,
+        "setup_lines": list(diagnosis.setup_lines),
     }
 
 
@@ -320,9 +321,11 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
         yield f"  {_format_time(moment)}  {state}"
     if not states:
         yield "  (not recorded)"
-    if diagnosis.lines:
-        yield "error output, the last lines"
-        yield from (f"  {escape_unprintable(line)}".rstrip() for line in diagnosis.lines)
+    outputs = {"output of the site's own lines": diagnosis.setup_lines, "error output": diagnosis.lines}
+    for label, lines in outputs.items():
+        if lines:
+            yield f"{label}, the last lines"
+            yield from (f"  {escape_unprintable(line)}".rstrip() for line in lines)
     if diagnosis.cause:
         yield f"likely cause: {escape_unprintable(diagnosis.cause)}"
 
