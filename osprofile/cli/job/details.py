@@ -33,6 +33,7 @@ from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.diagnosis import Diagnosis, diagnose
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.job_directory import JobFile
+from osprofile.jobs.process import end_at_once_on_signal
 from osprofile.jobs.profiles import format_energy, tells_energy
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
@@ -62,6 +63,7 @@ async def show_jobs(selection: TargetSelection, words: Sequence[str], *, script:
 
     With `script`, print the scripts that were submitted, as they are.
     """
+    end_at_once_on_signal()
     failures = ErrorReporter()
     shown: list[_Job] = []
     async with CommandSession(selection, record_needed=False) as session:
