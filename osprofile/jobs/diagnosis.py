@@ -7,12 +7,13 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError, ScriptFailedError
+from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.state import EndCause
 from osprofile.jobs.target_names import parse_target_name
-from osprofile.text import format_signal_name, quote_name
+from osprofile.text import format_signal_name, quote_name, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
@@ -112,14 +113,20 @@ class Remedies(NamedTuple):
 
 
 _COMMANDS: Final = Remedies()
+_SETUP_FIELD: Final = "SITE_SETUP"
+_SETUP_FAILED: Final = "the site's own lines before the program printed {line}: report this to the site"
 
 
 @final
 class Diagnosis(NamedTuple):
-    """What is known of a failure: the last lines of the error output, and the likely cause; each may be empty."""
+    """What is known of a failure: the last lines of the error output, and the likely cause; each may be empty.
+
+    `setup_lines` are the last lines that the site's own lines, SITE_SETUP, have printed, also if the job did not fail.
+    """
 
     lines: Sequence[str] = ()
     cause: str = ""
+    setup_lines: Sequence[str] = ()
 
 
 async def diagnose(
@@ -132,24 +139,49 @@ async def diagnose(
 ) -> Diagnosis:
     """Return why a job failed; of an array with these `tasks`, the first of them that failed.
 
-    Nothing is known of a job that did not fail. Without `target`, or if that does not answer, there are no lines.
+    No cause is known of a job that did not fail. Without `target`, or if that does not answer, there are no lines.
     """
     status = next((task for task in tasks if task.has_failed), status)
-    if not (status.state.is_terminal and (status.has_failed or status.cause)):
+    if not status.state.is_terminal:
         return Diagnosis()
-    lines: list[str] = []
-    if target is not None:
-        try:
-            lines = await _read_error_lines(target, status.job_id)
-        except OSProfileError as error:  # the file was deleted, or the target does not answer
-            if isinstance(error, ScriptFailedError) and error.is_unsafe_directory:
-                log.warning("%s", error.message)
-    return Diagnosis(lines, explain_failure(status, lines, target_name, remedies))
+    setup_lines: list[str] = []
+    setup = target.profile.global_fields.get(_SETUP_FIELD) if target is not None else None
+    if target is not None and setup is not None and setup.value:
+        setup_lines = await _try_to_read_lines(target, status.job_id, _find_setup_output)
+    if not (status.has_failed or status.cause):
+        return Diagnosis(setup_lines=setup_lines)
+    lines = [] if target is None else await _try_to_read_lines(target, status.job_id, _find_error_output)
+    return Diagnosis(
+        lines, explain_failure(status, lines, target_name, remedies, setup_lines=setup_lines), setup_lines
+    )
 
 
-async def _read_error_lines(target: TargetSystem, job_id: str) -> list[str]:
-    """Return the last lines of a job's error output; none if it has no such file."""
-    file = target.find_output_file(job_id, "stderr")
+def _find_error_output(target: TargetSystem, job_id: str) -> JobFile:
+    return target.find_output_file(job_id, "stderr")
+
+
+def _find_setup_output(target: TargetSystem, job_id: str) -> JobFile:
+    """Return the file of what the job's own shell prints, beside the program's output."""
+    record = target.find_record(job_id)
+    is_task = record is not None and record.array_id is not None
+    task = f".gpe/tasks/{record.array_index}/" if record is not None and is_task else ""
+    return target.find_output_file(job_id, "stderr")._replace(name=f"{task}.gpe/output")
+
+
+async def _try_to_read_lines(
+    target: TargetSystem, job_id: str, find_file: Callable[[TargetSystem, str], JobFile]
+) -> list[str]:
+    """Return the last lines of a file of a job; none if it was deleted, or the target does not answer."""
+    try:
+        return await _read_last_lines(target, find_file(target, job_id))
+    except OSProfileError as error:
+        if isinstance(error, ScriptFailedError) and error.is_unsafe_directory:
+            log.warning("%s", error.message)
+        return []
+
+
+async def _read_last_lines(target: TargetSystem, file: JobFile) -> list[str]:
+    """Return the last lines of a file; none if there is no such file."""
     end = await target.files.read_file_part(file, last_lines=0)
     if end is None:
         return []
@@ -166,9 +198,21 @@ async def _read_error_lines(target: TargetSystem, job_id: str) -> list[str]:
 
 
 def explain_failure(
-    status: JobStatus, lines: Sequence[str] = (), target: str = "", remedies: Remedies = _COMMANDS
+    status: JobStatus,
+    lines: Sequence[str] = (),
+    target: str = "",
+    remedies: Remedies = _COMMANDS,
+    *,
+    setup_lines: Sequence[str] = (),
 ) -> str:
-    """Return the likely cause of a failure in a sentence, by what is known most exactly; empty if nothing is."""
+    """Return the likely cause of a failure in a sentence, by what is known most exactly; empty if nothing is.
+
+    A program that failed after an error of SITE_SETUP has probably failed because of that.
+    """
+    if status.cause in {None, EndCause.SIGNAL, EndCause.SITE_SETUP}:
+        for line in setup_lines:
+            if any(pattern.search(line) for pattern, _ in _BY_OUTPUT):
+                return _SETUP_FAILED.format(line=quote_value(line))
     sentence, name = _choose_sentence(status, lines)
     host = status.hosts[0] if status.hosts else target.partition("@")[2]
     new_profile = remedies.new_profile.format(profile=parse_target_name(target)[0]) if target else ""

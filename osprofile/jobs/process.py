@@ -82,10 +82,23 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
     return await task
 
 
-def release_signals() -> None:
-    """Let signals end this process at once again, after `cancel_on_signal`: it runs no script any more."""
-    for number in _TERMINATION_SIGNALS:
-        asyncio.get_running_loop().remove_signal_handler(number)
+def end_at_once_on_signal() -> None:
+    """Let a signal end this process at once, after `cancel_on_signal`, whenever it has no child, and so runs no script.
+
+    For what only reads: the event loop, which cancels it, may not run for many seconds while a large record is read.
+    """
+
+    def end(number: int, _frame: object) -> None:
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    for number in _TERMINATION_SIGNALS if in_main_thread else ():
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, end)  # the event loop gets it, too
 
 
 def get_environment() -> dict[str, str] | None:

@@ -33,6 +33,7 @@ from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.diagnosis import Diagnosis, diagnose
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.job_directory import JobFile
+from osprofile.jobs.process import end_at_once_on_signal
 from osprofile.jobs.profiles import format_energy, tells_energy
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import JobDetails
@@ -62,6 +63,7 @@ async def show_jobs(selection: TargetSelection, words: Sequence[str], *, script:
 
     With `script`, print the scripts that were submitted, as they are.
     """
+    end_at_once_on_signal()
     failures = ErrorReporter()
     shown: list[_Job] = []
     async with CommandSession(selection, record_needed=False) as session:
@@ -291,6 +293,7 @@ def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
         "history": [{"state": state, "time": moment} for state, moment in _list_states(row, details)],
         "error_lines": list(diagnosis.lines),
         "likely_cause": diagnosis.cause or None,
+        "setup_lines": list(diagnosis.setup_lines),
     }
 
 
@@ -320,9 +323,11 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
         yield f"  {_format_time(moment)}  {state}"
     if not states:
         yield "  (not recorded)"
-    if diagnosis.lines:
-        yield "error output, the last lines"
-        yield from (f"  {escape_unprintable(line)}".rstrip() for line in diagnosis.lines)
+    outputs = {"output of the site's own lines": diagnosis.setup_lines, "error output": diagnosis.lines}
+    for label, lines in outputs.items():
+        if lines:
+            yield f"{label}, the last lines"
+            yield from (f"  {escape_unprintable(line)}".rstrip() for line in lines)
     if diagnosis.cause:
         yield f"likely cause: {escape_unprintable(diagnosis.cause)}"
 

@@ -26,7 +26,7 @@ from osprofile.errors import (
     ScriptFailedError,
 )
 from osprofile.jobs.client import JobReference, gather_results, query_jobs
-from osprofile.jobs.process import release_signals
+from osprofile.jobs.process import end_at_once_on_signal
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.text import pluralize
@@ -133,6 +133,7 @@ async def list_jobs(
 
     With `tasks`, those of arrays are printed, too. Only those are printed that `selects` selects.
     """
+    end_at_once_on_signal()
     failures = ErrorReporter()
     async with CommandSession(selection, record_needed=not job_ids) as session:
         are_named = bool(job_ids)
@@ -144,7 +145,7 @@ async def list_jobs(
         refreshed = dict(zip(selected, answers, strict=True))
         since = 0.0 if include_old or are_named else time.time() - RECENT_PERIOD
         job_rows = [
-            _build_row(session, record, refreshed[record.target])
+            _build_row(session, record, refreshed[record.target], with_tasks=tasks or json)
             for record in _list_records(session.store, selected, job_ids, since)
         ]
         found = {row.status.job_id for row in job_rows}
@@ -157,7 +158,6 @@ async def list_jobs(
             job_rows = [row for _, row in sorted(pairs, key=lambda pair: positions[pair[0]])]
         if tasks:
             job_rows = await _add_unrecorded_tasks(job_rows, {job.target.name: job.target for job in others})
-    release_signals()  # the rows of many jobs take seconds
     folds = not (include_old or are_named or json)
     for name, answer in refreshed.items():
         if answer.error is not None:
@@ -237,14 +237,16 @@ async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[
     return answer
 
 
-def _build_row(session: CommandSession, record: JobRecord, answer: _Answer) -> JobRow:
+def _build_row(session: CommandSession, record: JobRecord, answer: _Answer, *, with_tasks: bool) -> JobRow:
     has_failed = answer.error is not None
     if not record.is_submitted:
         if record.number in answer.interrupted:
             return replace(session.build_interrupted_row(record), is_stale=has_failed)
         return JobRow(record.target, record.status, record, rows.SUBMITTING)
     status = answer.states.get(record.status.job_id)
-    row = session.build_row(record.target, status or record.status, record)
+    known = status or record.status
+    has_reason = bool(known.reason) and (status is not None or known.state.is_terminal)
+    row = session.build_row(record.target, known, record, with_tasks=with_tasks or not has_reason)
     is_stale = has_failed and status is None and not record.status.state.is_terminal
     return replace(row, is_stale=is_stale)
 

@@ -253,10 +253,16 @@ class CommandSession:
             expanded += keys or [word]
         return list(dict.fromkeys(expanded))
 
-    def build_row(self, name: str, status: JobStatus, record: JobRecord | None = None) -> JobRow:
-        """Return the row of a job of a target system; its record is looked up if it is not given."""
+    def build_row(
+        self, name: str, status: JobStatus, record: JobRecord | None = None, *, with_tasks: bool = True
+    ) -> JobRow:
+        """Return the row of a job of a target system; its record is looked up if it is not given.
+
+        Without the tasks of an array, which may be 100,000, its reason is that of `status`.
+        """
         record = record or self.store.find_job(name, status.job_id)
-        tasks = self.store.list_tasks(name, status.job_id) if record is not None and record.array else ()
+        is_array = with_tasks and record is not None and record.array
+        tasks = self.store.list_tasks(name, status.job_id) if is_array else ()
         return JobRow(name, status, record, tasks=tasks)
 
     def build_submitted_row(self, job: JobReference) -> JobRow:

@@ -285,7 +285,9 @@ class Resource:
         """Return a job, and of one that failed the likely cause and the end of its error output. Raises `ProblemError`."""
         status, record, note = await self._find_job(job_id)
         job = self._format_job(status, record, note)
-        lines, cause = await diagnose(self.target, status, target_name=self.target.name, remedies=_REMEDIES)
+        lines, cause, _ = await diagnose(
+            self.target, status, target_name=self.target.name, remedies=_REMEDIES
+        )
         if lines:
             job["stderr"] = "\n".join(lines)
         if cause:

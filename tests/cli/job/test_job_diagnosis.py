@@ -140,6 +140,39 @@ def test_an_array_and_json(machine: Machine) -> None:
     assert job["likely_cause"].startswith("the command nosuchprogram is not found")
 
 
+SETUP = """<idb:Template>
+  <idb:Field name="SITE_SETUP" isSettable="false"><idb:Value>{}</idb:Value></idb:Field>
+</idb:Template>"""
+
+
+def test_errors_of_the_sites_own_lines(machine: Machine) -> None:
+    """The program runs without its module all the same."""
+    machine.add("here", SETUP.format("echo loading; nomodule load x"))
+    label = "output of the site's own lines, the last lines"
+    lines = end_of(machine, "true")
+    assert lines[:2] == [label, "  loading"]
+    assert lines[2].endswith("nomodule: not found")
+    assert len(lines) == 3
+    printed = lines[2].strip()
+    for words in (["sh", "-c", "exit 3"], ["nosuchprogram"], ["--array", "2", "sh", "-c", "exit 3"]):
+        lines = end_of(machine, *words)
+        assert lines[:2] == [label, "  loading"]
+        assert lines[-1].startswith("likely cause: the site's own lines before the program printed '")
+        assert lines[-1].endswith("nomodule: not found': report this to the site")
+    (job,) = json.loads(machine.run("job", "show", "--json", machine.run_json("list")[0]["id"]).out)
+    assert job["setup_lines"] == ["loading", printed]
+    for setup in ("set -e; nomodule load x", "nomodule load x || exit 1"):
+        machine.add("here", SETUP.format(setup))
+        lines = end_of(machine, "true")
+        assert machine.run_json("list")[-1]["cause"] == "SITE_SETUP"
+        assert lines[1].endswith("nomodule: not found")
+        assert lines[-1].startswith("likely cause: the site's own lines before the program printed ")
+    machine.add("here", SETUP.format("exit 3"))
+    assert end_of(machine, "true") == [
+        "likely cause: the site's own lines before the program failed: report this to the site"
+    ]
+
+
 def test_output_that_is_gone(machine: Machine) -> None:
     job = machine.submit("--key", "k", "sh", "-c", "echo gone >&2; exit 127")
     machine.run("job", "wait", job)

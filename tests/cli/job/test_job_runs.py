@@ -682,23 +682,26 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     assert machine.run_json("list") == []
 
 
-PRINTS = """\
+SIGNALLED = """\
 import os, signal, sys
 from osprofile.cli import main
-from osprofile.cli.job import rows
-def print_rows(*_words, **_options):
+from osprofile.cli.job import operations, rows
+def get_signal(*_words, **_options):
     os.kill(os.getpid(), signal.SIGTERM)
     print("went on")
-rows.print_rows = print_rows
+    return []
+{} = get_signal
 sys.argv[1:] = ["job", "list"]
 main.main()
 """
 
 
-def test_a_signal_ends_a_list_that_is_being_printed(machine: Machine) -> None:
-    """Formatting 100,000 jobs takes seconds."""
+@pytest.mark.parametrize("step", ["operations._list_records", "rows.print_rows"])
+def test_a_signal_ends_a_list_at_once(machine: Machine, step: str) -> None:
+    """To read and to format 100,000 jobs takes seconds."""
     machine.submit("true")
-    ended = subprocess.run([sys.executable, "-c", PRINTS], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", SIGNALLED.format(step)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (-signal.SIGTERM, ""), ended.stderr
 
 
