@@ -111,7 +111,7 @@ def test_a_directory_that_is_away_has_had_a_submission(
 
 HISTORIES = {
     "htcondor": ("condor_history", "*"), "moab": ("showq", "*-c*"), "tcs": ("pjstat", "*-H*"), "oar": ("oarstat", "*--sql*"),
-    "lsf": ("bhist", "*"), "sge": ("qacct", "*"),
+    "lsf": ("bhist", "*"), "sge": ("qacct", "*"), "slurm": ("sacct", "*"),
 }  # fmt: skip
 """The commands that tell how a job ended which is not listed any more."""
 
@@ -137,3 +137,28 @@ def test_a_history_that_does_not_answer(make: Callable[[str], System], name: str
     assert (done.returncode, told.pop(lost.id)) == (0, "away")
     assert [*told] == [waiting.id]
     assert system.target.run("GET_JOB_STATUS", JOB_ID=lost.id).stdout.startswith(f"{lost.id} away reason=")
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "linux"])
+def test_one_query_answers_for_all(make: Callable[[str], System], name: str, tmp_path: Path) -> None:
+    """Of jobs that left no record, too: as many commands as for one of them."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    jobs = [start(system) for _ in range(4)]
+    for job in jobs:
+        system.forget(job)
+    directory, rest = tmp_path / "counters", system.target.env["PATH"]
+    directory.mkdir()
+    # of a single id alone does squeue say that it does not know it
+    for command in {"slurm": "sacct", "pbs": "qstat qselect"}.get(name, system.commands).split():
+        (directory / command).write_text(
+            f"#!/bin/sh\necho {command} >> '{directory}/log'\nPATH='{rest}' exec {command} \"$@\"\n"
+        )
+        (directory / command).chmod(0o755)
+    system.target.path.insert(0, directory)
+    counts = []
+    for asked in (jobs[:2], jobs):
+        (directory / "log").write_text(f"{name}\\n")
+        system.target.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS=" ".join(job.id for job in asked))
+        counts.append(len((directory / "log").read_text().splitlines()))
+    assert counts[0] == counts[1] > 0
