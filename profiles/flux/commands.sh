@@ -17,11 +17,24 @@ gpe_submit() { # SCRIPT [DEPENDENCY]
   # shellcheck disable=SC2086
   gpe_flux batch $conditions "$PWD/.gpe/batch"
 }
-gpe_list() { # a held job is one of urgency 0
-  gpe_text=$(gpe_flux jobs -a -n -c 10000 -o '{id.f58} {status}/{urgency} {returncode}') || return
+gpe_format='{id.f58} {status}/{urgency} {returncode}'
+gpe_list() {
+  gpe_text=$(gpe_flux jobs -a -n -c 10000 -o "$gpe_format") || return
+  gpe_format_states
+}
+gpe_list_ended() { # ID...: of which the list had no room; Flux says of each that it does not know
+  gpe_text=$(gpe_flux jobs -n -o "$gpe_format" "$@" 2>&1)
+  case $(printf '%s\n' "$gpe_text" | grep -v ' unknown$') in *ERROR* | *rpc:*)
+    printf '%s\n' "$gpe_text" >&2
+    return 1
+    ;;
+  esac
+  gpe_format_states
+}
+gpe_format_states() { # a held job is one of urgency 0
   printf '%s\n' "$gpe_text" | awk '
 $2 ~ /^(COMPLETED|FAILED)\// && $3 ~ /^[0-9]+$/ { sub(/\/.*/, "", $2); $2 = $2 "/exit exit=" $3 }
-{ print $1, $2 }'
+$2 ~ /\// { print $1, $2 }'
 }
 gpe_has_ended() { case $1 in COMPLETED | FAILED | TIMEOUT | CANCELED) ;; *) return 1 ;; esac }
 gpe_is_removal() { [ "$1" = CANCELED ]; }

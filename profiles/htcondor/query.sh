@@ -1,31 +1,31 @@
 gpe_list() {
   # one that was removed stays in the queue, with its machine, until that has ended it
-  gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost \
+  gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost ExitBySignal ExitCode ExitSignal \
     'ifThenElse(JobStatus == 3, RemoveReason, HoldReason)') || return
-  printf '%s\n' "$gpe_text" | gpe_format_states 'host = $4; sub(/.*@/, "", host); at = 5
-    if ($3 == 3 && host != "undefined") state = "Removing"'
+  gpe_format_states
 }
 gpe_list_ended() { # ID...: with the history, which is read from its end
   # shellcheck disable=SC2046
-  gpe_text=$(condor_history $(printf '%s\n' "$@" | sed 's/_.*//' | sort -u) \
-    -af ClusterId GpeIndex JobStatus ExitBySignal ExitCode ExitSignal RemoveReason) || return
-  printf '%s\n' "$gpe_text" | gpe_format_states '
-    if ($3 == 4 && $4 == "true") more = " signal=" $6
-    else if ($3 == 4 && $5 ~ /^[0-9]+$/) { state = state "/exit"; more = " exit=" $5 }
-    at = 7'
+  gpe_text=$(condor_history $(printf '%s\n' "$@" | sed 's/_.*//' | sort -u) -af ClusterId GpeIndex \
+    JobStatus undefined ExitBySignal ExitCode ExitSignal RemoveReason) || return
+  gpe_format_states
 }
-gpe_format_states() { # AWK: prints lines of states; a reason is the rest of a line, after blanks
-  awk 'BEGIN {
+gpe_format_states() { # prints lines of states; a reason is the rest of a line, after blanks
+  printf '%s\n' "$gpe_text" | awk 'BEGIN {
   split("Idle Running Removed Completed Held TransferringOutput Suspended", word)
 }
 $1 ~ /^[0-9]+$/ {
   state = word[$3]
   if (state == "") state = $3
-  host = more = reason = ""
+  host = $4
+  sub(/.*@/, "", host)
+  more = reason = ""
   if ($3 == 3 && /PeriodicRemove/) state = "PeriodicRemove"
-  '"$1"'
-  for (i = at; i <= NF; i++) reason = reason " " $i
-  if (host != "" && host != "undefined") more = more " host=" host
+  if ($3 == 3 && host != "undefined") state = "Removing"
+  if ($3 == 4 && $5 == "true") more = " signal=" $7
+  else if ($3 == 4 && $6 ~ /^[0-9]+$/) { state = state "/exit"; more = " exit=" $6 }
+  for (i = 8; i <= NF; i++) reason = reason " " $i
+  if (host != "undefined") more = more " host=" host
   if (reason != "" && reason != " undefined") more = more " reason=" substr(reason, 2)
   print $1 ($2 == "undefined" ? "" : "_" $2), state more
 }'

@@ -1,11 +1,12 @@
 # Exit status 75: the directory is not there, though a job was or may have been submitted in it; its
 # file system is away. mark, at home, has the directory while that is not known; after that, links
-# lead there. If it was removed, its user can write where it was.
+# lead there. If it was removed, its user can write to what is left of its path.
 check_file_system() {
   mark=${directory%/}
-  mark=$gpe_jobs/submitting/${mark##*/}
+  mark=$gpe_jobs/submitting/${mark##*/} place=$directory
+  until [ -d "${place:=/}" ]; do place=${place%/*}; done
   [ ! -d "$directory" ] || return 0
-  is_marked || { [ ! -w "${directory%/*}/." ] && has_link; } || return 0
+  is_marked || { [ ! -w "$place" ] && has_link; } || return 0
   fail 75 "$directory is not there, and it is not known whether a job was submitted in it: is its \
 file system there? (if it was removed, and there is no job, remove $mark)"
 }

@@ -1,15 +1,19 @@
-# ID: prints a line as bjobs does, of a job that only the history knows. Its entries begin with a
-# date and go on behind 21 blanks. The command stands in such lines too, never at a line's begin. 1:
-# the history does not know it; 2: it does not answer.
-gpe_bhist() {
-  gpe_history=$(bhist -l "$1" 2>&1) || case $?:$gpe_history in
-  127:* | *'job found'* | *'not found'*) return 1 ;;
-  *)
-    printf '%s\n' "$gpe_history" >&2
-    return 2
-    ;;
+# ID...: sets history to what LSF's history tells of them, or away to what is told of a job if it
+# does not answer.
+ask_history() {
+  history='' away=''
+  [ "$#" -gt 0 ] || return 0
+  history=$(bhist -l "$@" 2>&1) && return
+  case $?:$history in
+  127:* | *'job found'* | *'not found'*) ;;
+  *) away='away reason=bhist does not answer, which knows its end' history= ;;
   esac
-  printf '%s\n' "$gpe_history" | GPE_OWNER=$(id -un) awk -v id="$1" '
+}
+# ID: prints a line as bjobs does, of a job that only the history knows; false if it does not. Its
+# entries begin with a date and go on behind 21 blanks. The command stands in such lines too, never
+# at a line's begin.
+gpe_bhist() {
+  printf '%s\n' "$history" | GPE_OWNER=$(id -un) awk -v id="$1" '
 BEGIN {
   owner = ENVIRON["GPE_OWNER"] # -v would read a backslash in it
   date = "^[A-Z][a-z][a-z] [A-Z][a-z][a-z] [ 0-9][0-9] [0-9:]+( [0-9][0-9][0-9][0-9])?: "

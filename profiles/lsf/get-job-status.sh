@@ -18,7 +18,9 @@ main() { # PROFILE [IDS]
     explain_states "$(printf '%s\n' "$jobs" | gpe_format_states)"
     exit
   fi
-  states=$(for id in "$@"; do print_states; done) || exit
+  # shellcheck disable=SC2046
+  ask_history $(for id in "$@"; do ! (needs_history) || printf '%s\n' "$id"; done)
+  states=$(for id in "$@"; do print_states; done)
   if [ -n "$states" ]; then
     printf '%s\n' "$states"
   elif [ "$#" -eq 1 ]; then

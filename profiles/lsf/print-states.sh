@@ -1,15 +1,27 @@
-print_states() { # of the job id, of an array of its tasks; nothing if nobody knows it
+# Sets states to what LSF tells of the job id, of an array of its tasks; else tasks or record to
+# what the tasks, or the job, have left.
+look() {
   states=$(printf '%s\n' "$jobs" |
     awk -F'|' -v id="$id" '$1 == id || $1 "[" $2 "]" == id' | gpe_format_states)
+  tasks='' record=''
+  [ -n "$states" ] || tasks=$(print_tasks) || record=$(gpe_record "$id")
+}
+# The history knows a limit, even if the program has exited with 0, and the end of a job that left
+# nothing.
+needs_history() {
+  look
+  [ -z "$states$tasks" ] && case $record in '' | *exited* | *' away '*) ;; *) return 1 ;; esac
+}
+print_states() { # of the job id; nothing if nobody knows it
+  look
   if [ -n "$states" ]; then
     explain_states "$states"
-    return
+  elif [ -n "$tasks" ]; then
+    printf '%s\n' "$tasks"
+  elif ! print_history; then
+    record=${record:-${away:+$id $away}}
+    [ -z "$record" ] || printf '%s\n' "$record"
   fi
-  print_tasks && return
-  record=$(gpe_record "$id")
-  case $record in '' | *exited* | *' away '*) print_history && return ;; esac
-  [ "$?:$record" != 2: ] || record="$id away reason=bhist does not answer, which knows its end"
-  [ -z "$record" ] || printf '%s\n' "$record"
 }
 # Of an array that LSF has forgotten. Tasks that were removed before they began have left nothing.
 # False if it is none.
@@ -19,14 +31,12 @@ print_tasks() {
   [ -n "$tasks" ] || return
   printf '%s\n' "$tasks"
 }
-# The history knows a limit, even if the program has exited with 0, and the end of a job that left
-# nothing. 1: it does not know better than the record; 2: it does not answer.
-print_history() {
-  history=$(gpe_bhist "$id") || return
-  history=$(printf '%s\n' "$history" | gpe_format_states)
-  case $record:$history in
+print_history() { # false if the history does not know better than the record
+  told=$(gpe_bhist "$id") || return
+  told=$(printf '%s\n' "$told" | gpe_format_states)
+  case $record:$told in
   :* | *' away '*:* | *exit=12[89]*:* | *exit=1[3-9][0-9]*:* | *' EXIT/TERM_'*) ;;
   *) return 1 ;;
   esac
-  explain_states "$history"
+  explain_states "$told"
 }

@@ -1,32 +1,17 @@
-# get-job-status.sh PROFILE[@CLUSTER] [ID]: prints the state of a job; without ID, that of all jobs
-# of this user that Slurm still knows, with one call of squeue. Exit status 1: the job is not known;
-# 2: Slurm does not answer.
-main() { # PROFILE[@CLUSTER] [ID]
+# get-job-status.sh PROFILE[@CLUSTER] [IDS]: prints the states of jobs; without IDS, those of all
+# jobs of this user that Slurm still knows, with one call of squeue. Exit status 1: the only job is
+# not known; 2: Slurm does not answer.
+main() { # PROFILE[@CLUSTER] [IDS]
   set_up_slurm "$1"
-  gpe_jobs=${HOME:?}/.gpe/jobs/$1
-  [ "$#" -ne 1 ] || print_all
-  id=$2
-  ask_squeue
-  [ -z "$shown" ] || printf '%s\n' "$shown"
-  find_rest
-  if [ -z "$rest" ]; then # all are told, or it is no task of this array
-    [ -z "$shown" ] || exit 0
-    fail
-  fi
-  records=$(print_records) history=
-  case $records in *forgotten* | *unseen* | *exited* | *' away '*) ask_accounting ;; esac
-  case $?:$records in
-  2:*forgotten* | 2:*unseen*) # without an answer, nobody knows how it ended
-    printf '%s\n' "$lines" >&2
-    exit 2
-    ;;
+  gpe_jobs=${HOME:?}/.gpe/jobs/$1 ids=${2-} jobs='' known=' ' lines='' away=''
+  [ -n "$ids" ] || print_all
+  for id in $ids; do ask_squeue; done
+  # shellcheck disable=SC2046
+  ask_accounting $(for id in $ids; do ! (needs_accounting) || printf '%s\n' "$id"; done)
+  case $ids in
+  *' '*) for id in $ids; do print_states 2> /dev/null || :; done ;;
+  *) print_states ;;
   esac
-  told=$(print_told) || fail
-  gpe_explain "$told" CANCELLED
-}
-fail() {
-  printf '%s\n' "$error" >&2
-  exit 1
 }
 print_all() { # and exits
   if jobs=$(gpe_squeue -u "$(id -u)"); then
@@ -40,23 +25,39 @@ print_all() { # and exits
   [ -z "$jobs" ] || printf '%s\n' "$jobs" >&2
   exit 2
 }
-# Sets shown to what Slurm tells of the job, and error to the message if that is nothing; known is
-# empty if Slurm does not know the id.
+# Adds to jobs what squeue tells of the job id, and to known the id if Slurm knows it; only of a
+# single id does it say that it does not.
 ask_squeue() {
-  if jobs=$(gpe_squeue -j "$id" 2>&1); then
-    known=y error="no job $id is known to Slurm"
-    shown=$(printf '%s\n' "$jobs" | gpe_format_states "$id")
-    [ -z "$shown" ] || shown=$(gpe_explain "$shown" CANCELLED)
+  if answer=$(gpe_squeue -j "$id" 2>&1); then
+    known="$known$id "
+    jobs="$jobs
+$answer"
     return
   fi
-  case $jobs in
-  *'Invalid job id'*) ;;
+  case $answer in
+  *'Invalid job id'*) error=$answer ;;
   *)
-    printf '%s\n' "$jobs" >&2
+    printf '%s\n' "$answer" >&2
     exit 2
     ;;
   esac
-  known='' error=$jobs shown=''
+}
+look() { # sets shown to what Slurm tells of the job id, records to the ends of the rest
+  shown=$(printf '%s\n' "$jobs" | gpe_format_states "$id")
+  find_rest
+  records=$(print_records)
+}
+print_states() { # of the job id; 1: it is unknown
+  look
+  [ -z "$shown" ] || gpe_explain "$shown" CANCELLED
+  if [ -n "$rest" ]; then
+    history=$(printf '%s\n' "$lines" | gpe_format_states "$id") || history=
+    told=$(print_told) && gpe_explain "$told" CANCELLED && return
+  elif [ -n "$shown" ]; then # all are told, or it is no task of this array
+    return
+  fi
+  printf '%s\n' "${error:-no job $id is known to Slurm}" >&2
+  return 1
 }
 # Sets rest to the ids that Slurm does not tell: it forgets each task of an array some minutes after
 # its end. gpe_dir is the array's directory.
@@ -74,24 +75,35 @@ print_records() { # of rest: how each has ended, or a word in its place
     word=forgotten
     # a task that waits is forgotten at once when it is cancelled; but its node may have failed
     case $task in *_*)
-      if [ -n "$known" ] && [ -n "$gpe_array" ] && [ ! -d "$gpe_dir" ]; then word=unseen; fi
+      case $known:$gpe_array in *" $id "*:?*) [ -d "$gpe_dir" ] || word=unseen ;; esac
       ;;
     esac
-    printf '%s %s\n' "$task" "$word"
+    printf '%s %s\n' "$task" "${away:-$word}"
   done
 }
-# Sets history to what the accounting tells, where there is one. It decides: it knows a limit even
-# if the program has exited with 0. An id may have been that of an older job: what was before this
-# one was submitted does not count. 2: it does not answer.
+needs_accounting() {
+  look
+  case $records in *forgotten* | *unseen* | *exited* | *' away '*) ;; *) return 1 ;; esac
+}
+# ID...: sets lines to what the accounting tells, where there is one. It decides: it knows a limit
+# even if the program has exited with 0. An id may have been that of an older job: what was before
+# these were submitted does not count. Without an answer, nobody knows how one ended that left no
+# record: away is told of it.
 ask_accounting() {
-  since=
-  [ ! -e "$gpe_dir/.gpe/script" ] || since=$(date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S)
-  lines=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" \
-    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2>&1) || case $?:$lines in
-  127:* | *'storage is disabled'*) return 1 ;; # there is none
-  *) return 2 ;;
+  [ "$#" -gt 0 ] || return 0
+  since=$(for id in "$@"; do
+    gpe_job_dir "${id%%_*}" || :
+    date -r "$gpe_dir/.gpe/script" +%Y-%m-%dT%H:%M:%S 2> /dev/null || echo
+  done | sort | head -n 1) # nothing if one has no script
+  list=$(printf '%s,' "$@")
+  lines=$(sacct -n -X -P ${since:+-S "$since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} \
+    -j "${list%,}" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2>&1) &&
+    return
+  case $?:$lines in
+  127:* | *'storage is disabled'*) ;; # there is none
+  *) away="away reason=sacct does not answer, which knows its end: $lines" ;;
   esac
-  history=$(printf '%s\n' "$lines" | gpe_format_states "$id") || history=
+  lines=
 }
 # The lines of records, or of history in their place; false if nobody knows the job. The accounting
 # decides about a job without a record; about an exit status of 128 and more, as it knows who sent

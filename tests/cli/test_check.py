@@ -474,7 +474,7 @@ def test_what_the_real_batch_system_knows_is_not_asked(
             "profile linux does not say which command's output GET_JOB_STATUS reads",
         ),
         (("slurm", "--states", "x"), "GET_JOB_STATUS failed (exit status 2): not squeue's"),
-        (("lsf", "--states", "nothing"), "GET_JOB_STATUS of profile lsf finds no job in it\n    hint: "),
+        (("slurm", "--states", "nothing"), "GET_JOB_STATUS of profile slurm finds no job in it\n    hint: "),
     ],
 )
 def test_captured_output_that_cannot_be_read(incarnate: Incarnate, words: tuple[str, ...], said: str) -> None:

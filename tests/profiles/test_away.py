@@ -82,36 +82,48 @@ def test_an_array_whose_directory_is_away(
 
 
 @pytest.mark.parametrize("name", ["linux", "slurm", "oar"])
-@pytest.mark.parametrize("is_known", [False, True])
-def test_a_directory_that_is_away_has_had_a_submission(
-    make: Callable[[str], System], take_away: Callable[[], None], name: str, *, is_known: bool
+def test_a_directory_that_is_away_may_have_a_job(
+    make: Callable[[str], System], take_away: Callable[[], None], name: str
 ) -> None:
-    """It is not made again, and nothing is submitted in it again, until it is there; one that was removed is."""
+    """It is not made again, and nothing is submitted in it again, until it is there."""
     system = make(name)
     target = system.target
-    target.root = target.root / "of me"
     directory = target.directory()
     job = target.start(directory, **script("echo ran >> log"))
-    if not is_known:
-        (directory / ".gpe/id").unlink()
-        (target.home / ".gpe/jobs" / name / job.id).unlink()
-        (target.home / ".gpe/jobs" / name / "submitting" / directory.name).write_text(f"{directory}\n")
+    marks = target.home / ".gpe/jobs" / name
+    assert [*(marks / "submitting").iterdir()] == []
+    (directory / ".gpe/id").unlink()  # START was killed before it was known
+    (marks / job.id).unlink()
+    (marks / "submitting" / directory.name).write_text(f"{directory}\n")
     take_away()
     for template in ("FIND_JOB", "START"):
         done = target.run(template, directory=directory)
         assert (done.returncode, done.stdout) == (CUT, "")
         assert f"{directory} is not there" in done.stderr
     assert not target.root.exists()
-    if is_known:
-        directory.parent.mkdir(parents=True)
-        assert target.find(directory) == ""
-        directory.parent.rmdir()
-        directory.parents[1].rmdir()
+
+
+def test_a_directory_that_is_away_or_was_removed_had_a_job(shell: str) -> None:
+    """Of one that was removed, with what it was in, the user can write to what is left."""
+    with tempfile.TemporaryDirectory() as links:
+        os.chmod(links, 0o777)  # noqa: S103  # root is another user here, who cannot write in /usr
+        places = ["/usr/of me/1", f"{links}/project/2", "/usr/of me/3"]
+        for place in places[:2]:
+            (Path(links) / place[-1]).symlink_to(place)
+        text = (PROFILES / "linux/enter-directory.sh").read_text()
+        script = f"{text}\nfail() {{ echo $1 $directory; exit; }}\ngpe_jobs='{links}'\n" + "".join(
+            f"(directory='{place}'; check_file_system)\n" for place in places
+        )
+        user = 12345 if os.geteuid() == 0 else None
+        done = subprocess.run(
+            [shell, "-c", script], user=user, cwd="/", capture_output=True, text=True, check=True
+        )
+    assert (done.stdout, done.stderr) == ("75 /usr/of me/1\n", "")
 
 
 HISTORIES = {
     "htcondor": ("condor_history", "*"), "moab": ("showq", "*-c*"), "tcs": ("pjstat", "*-H*"), "oar": ("oarstat", "*--sql*"),
-    "lsf": ("bhist", "*"), "sge": ("qacct", "*"),
+    "lsf": ("bhist", "*"), "sge": ("qacct", "*"), "slurm": ("sacct", "*"),
 }  # fmt: skip
 """The commands that tell how a job ended which is not listed any more."""
 
@@ -137,3 +149,28 @@ def test_a_history_that_does_not_answer(make: Callable[[str], System], name: str
     assert (done.returncode, told.pop(lost.id)) == (0, "away")
     assert [*told] == [waiting.id]
     assert system.target.run("GET_JOB_STATUS", JOB_ID=lost.id).stdout.startswith(f"{lost.id} away reason=")
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "linux"])
+def test_one_query_answers_for_all(make: Callable[[str], System], name: str, tmp_path: Path) -> None:
+    """Of jobs that left no record, too: as many commands as for one of them."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    jobs = [start(system) for _ in range(4)]
+    for job in jobs:
+        system.forget(job)
+    directory, rest = tmp_path / "counters", system.target.env["PATH"]
+    directory.mkdir()
+    # of a single id alone does squeue say that it does not know it
+    for command in {"slurm": "sacct", "pbs": "qstat qselect"}.get(name, system.commands).split():
+        (directory / command).write_text(
+            f"#!/bin/sh\necho {command} >> '{directory}/log'\nPATH='{rest}' exec {command} \"$@\"\n"
+        )
+        (directory / command).chmod(0o755)
+    system.target.path.insert(0, directory)
+    counts = []
+    for asked in (jobs[:2], jobs):
+        (directory / "log").write_text(f"{name}\\n")
+        system.target.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS=" ".join(job.id for job in asked))
+        counts.append(len((directory / "log").read_text().splitlines()))
+    assert counts[0] == counts[1] > 0

@@ -137,3 +137,17 @@ def test_the_style_of_a_caller_hides_no_job(make: Callable[[str], System]) -> No
     (system.directory / "jobs").write_text(f"{job.id}|running||sleep 9\n")
     system.target.environment["QUOTING_STYLE"] = "c"
     assert system.target.statuses() == {}
+
+
+@pytest.mark.parametrize(("words", "state"), [("RUN 16", "RUNNING"), ("FAILED 16 3", "DONE")])
+def test_a_list_that_has_no_room_ends_no_job(make: Callable[[str], System], words: str, state: str) -> None:
+    """Flux lists at most as many jobs as it is asked for, and is asked for a job by its own id then."""
+    system = make("flux")
+    assert isinstance(system, StandIn)
+    listed, job = start(system), start(system)
+    system.write(job, words)
+    (system.directory / "most").write_text("1\n")
+    assert {*system.target.statuses()} == {listed.id}
+    assert job.status().state == state
+    system.forget(job)
+    assert "unknown job" in system.target.fails("GET_JOB_STATUS", JOB_ID=job.id)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = sorted(path.parent.name for path in PROFILES.glob("*/profile.xml"))
 CONTEXT = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/20261127-115935-9cb436d0f198a21b"}
-XML_LIMITS = {"linux": 640, "pbs": 300, "slurm": 265}
+XML_LIMITS = {"linux": 640, "pbs": 300, "slurm": 270}
 TEXT = re.compile(r"<idb:(?:Body|Value|StaticScript)[^>]*>\s*<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 
 

@@ -383,7 +383,8 @@ class Cluster:
     def _sacct(self, session: str, words: list[str]) -> tuple[int, str, str]:
         if not self.options.accounting or self.outage == "refused":
             return 1, "", "Slurm accounting storage is disabled"
-        return 0, self._list(self._find(words[words.index("-j") + 1]), _format_account, session), ""
+        jobs = [job for number in words[words.index("-j") + 1].split(",") for job in self._find(number)]
+        return 0, self._list(jobs, _format_account, session), ""
 
     def _sbatch(self, session: str, user: str, directory: str, words: list[str]) -> tuple[int, str, str]:
         fate = self.random.random()

@@ -15,10 +15,17 @@ case "$1 $2" in
   cp "$2" "script.$id"
   [ -n "$FLUX_F58_FORCE_ASCII" ] || id=$(printf '\306\222%s' "${id#f}")
   echo "$id" ;;
-"jobs -a")
-  [ "$3 $4 $5 $6 $7" = "-n -c 10000 -o {id.f58} {status}/{urgency} {returncode}" ] || exit 2
+"jobs -"*)
+  format='{id.f58} {status}/{urgency} {returncode}'
   [ -n "$FLUX_F58_FORCE_ASCII" ] || exit 3
-  awk '{ print $1 " " $2 "/" $3 " " $4 }' jobs ;;
+  case "$*" in
+  "jobs -a -n -c 10000 -o $format") set -- $(awk -v most="$(cat most 2> /dev/null || echo 10000)" 'NR <= most { print $1 }' jobs) ;;
+  "jobs -n -o $format "*) shift 4 ;;
+  *) exit 2 ;;
+  esac
+  for id; do
+    awk -v id="$id" '$1 == id { print $1 " " $2 "/" $3 " " $4; n++ } END { exit !n }' jobs || echo "JobID $id unknown" >&2
+  done ;;
 "job urgency")
   case $4 in hold) urgency=0 ;; default) urgency=16 ;; *) exit 2 ;; esac
   awk -v id="$3" '$1 == id && $2 != "SCHED" { exit 1 }' jobs ||
