@@ -490,7 +490,10 @@ def test_files(target_of: Callable[..., TargetSystem], server: Server, tmp_path:
     run(main())
 
 
-def test_a_profile_for_an_account_on_a_cluster(server: Server, site: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("workspace", [None, f"{SHARED}/{USER}"])
+def test_a_profile_for_an_account_on_a_cluster(
+    server: Server, site: Path, tmp_path: Path, workspace: str | None
+) -> None:
     """As a newcomer has it: an alias of ssh's configuration, and then only the name of the profile."""
     assert site, "the lab is up"
     wrapper = tmp_path / "bin" / "ssh"
@@ -509,10 +512,11 @@ def test_a_profile_for_an_account_on_a_cluster(server: Server, site: Path, tmp_p
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
-    made = incarnate(
-        "new", "mine", "--extends", "slurm", "--host", "cluster", "--workspace", f"{SHARED}/{USER}", "--try"
-    )
-    assert f"mine@{USER}@cluster: the login works, and {SHARED}/{USER} can be written" in made
+    words = [] if workspace is None else ["--workspace", workspace]
+    made = incarnate("new", "mine", "--extends", "slurm", "--host", "cluster", *words, "--try")
+    place = workspace or f"{pwd.getpwnam(USER).pw_dir}/.gpe/work/{USER}"
+    assert f"mine@{USER}@cluster: the login works, and {place} can be written" in made
+    assert ("jobs work below ~/.gpe/work" in made) == (workspace is None)
     assert "which sees the workspace" in made
     (tmp_path / ".config/osprofile/config.toml").write_text('default = "mine"\n')
     job = incarnate("job", "submit", "sh", "-c", "id -un; uname -n").strip()

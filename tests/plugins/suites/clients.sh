@@ -10,6 +10,8 @@ here=$(cd -- "$(dirname -- "$0")" && pwd)
 python=${PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
+# The user's profiles, but not the user's home, below which jobs work.
+export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work"
 export PYTHONDONTWRITEBYTECODE=1
 
 # write NAME SYSTEM [OPTION...]: writes stand-ins

@@ -11,6 +11,8 @@ here=$(cd -- "$(dirname -- "$0")" && pwd)
 python=${PYTHON:-python3}
 work=$(mktemp -d "${SUITE_TMPDIR:-${TMPDIR:-/tmp}}/dask-suite.XXXXXX")
 OSPROFILE_STORE=$work/jobs.db
+# The user's profiles, but not the user's home, below which jobs work.
+export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work"
 export OSPROFILE_STORE PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONDONTWRITEBYTECODE=1
 
 # remove_jobs: removes the jobs that are still there, and prints their ids

@@ -15,6 +15,8 @@ site=$("$python" -c 'import os, parsl; print(os.path.dirname(os.path.dirname(par
 PATH=$("$python" -c 'import sysconfig; print(sysconfig.get_path("scripts"))'):$PATH
 work=$(mktemp -d)
 OSPROFILE_STORE=$work/jobs.db
+# The user's profiles, but not the user's home, below which jobs work.
+export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work"
 export PATH OSPROFILE_STORE PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONDONTWRITEBYTECODE=1
 
 # remove_jobs: removes the blocks that are still there, and prints their ids

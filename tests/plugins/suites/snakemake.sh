@@ -15,6 +15,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/osprofile-snakemake.XXXXXX")
 trap 'rm -rf -- "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+# The user's profiles, but not the user's home, below which jobs work.
+export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work"
 export PYTHONPATH="$root/plugins" OSPROFILE_STORE="$work/jobs.db" SUITE_PROFILE="$profile" PIP_DISABLE_PIP_VERSION_CHECK=1
 executor=${SUITE_EXECUTOR:-osprofile}
 version=$(python3 -c 'import importlib.metadata as m; print(m.version("snakemake"))')
