@@ -2,31 +2,43 @@
 
 Made from nothing (START_EVENTS), and after a change of each node and each job. The same data as
 `json.dumps` writes it is printed beside it: C code, that knows nothing of ids, types and changes.
+
+And of an agent that gets many submissions at once: the ends of the first jobs are shown while the others are submitted.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
+import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paired import Promise, compare, heading, rounds, timed
+from paired import Promise, compare, deploy, heading, memory_directory, rounds, timed
 
+import osprofile
 from osprofile.executors.ptp.elements import Job, Machine, Node, Process, Queue
 from osprofile.executors.ptp.events import Ok
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.protocol import Connection
 from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import encode_frame
+from osprofile.executors.ptp.wire import FrameReader, encode_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
 NODES, JOBS, RANKS, IDS = 10_000, 1_000, 8, 100_000
 BASE = 16_777_216
 SPEED = 10.0
+SUBMISSIONS = 200
+PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="bench" extends="linux">
+  <osp:UspaceRoot>{root}/jobs</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+</osp:Profile>
+"""
 MACHINE, QUEUES = Machine("machine"), [Queue("batch"), Queue("long", "STOPPED")]
 
 
@@ -82,6 +94,68 @@ def speed(what: str, size: int, work: Callable[[], object], count: int) -> None:
     print(f"{what}: {found:.1f} MB/s (the aim is {SPEED:g} on a quiet machine), {size / 1e6:.2f} MB")
 
 
+def read_groups(args: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield how many elements each group of an event has, and their attributes."""
+    at = 1
+    while at < len(args):
+        spans = [span.split("-") for span in args[at].split(",")]
+        size = int(args[at + 1])
+        yield sum(int(span[-1]) - int(span[0]) + 1 for span in spans), args[at + 2 : at + 2 + size]
+        at += 2 + size
+
+
+class Submissions:
+    """Jobs of `true` that are submitted to an agent at once; each is shown as new, and as ended."""
+
+    def __init__(self, home: Path) -> None:
+        (home / "bench.xml").write_text(PROFILE.format(root=home))
+        self._environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home)}
+        os.environ |= {"HOME": str(home)}
+        deploy(osprofile.load("linux"))
+        self._words = [sys.executable, "-m", "osprofile.executors.ptp.main", "--proxy=stdio", "--profile"]
+        self._words.append(str(home / "bench.xml"))
+        self._medians: dict[str, float] = {}
+
+    def measure(self, what: str) -> Callable[[], float]:
+        """Return a measure: the median of the seconds until a job is NEW, or COMPLETED, both from one run."""
+
+        def take() -> float:
+            if not self._medians:
+                self._medians = self._run()
+            return self._medians.pop(what)
+
+        return take
+
+    def _run(self) -> dict[str, float]:
+        reader, begin = FrameReader(1 << 20), 0.0
+        moments: dict[str, list[float]] = {"NEW": [], "COMPLETED": []}
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            self._words, env=self._environment, bufsize=0, stdin=pipe, stdout=pipe
+        ) as agent:
+            if agent.stdin is None or agent.stdout is None:
+                message = "the agent has no pipes"
+                raise RuntimeError(message)
+            agent.stdin.write(encode_frame(1, 0, ["version=2.0", f"baseId={BASE}"]))
+            agent.stdin.write(encode_frame(2, 1, []) + encode_frame(3, 2, []))
+            while len(moments["COMPLETED"]) < SUBMISSIONS:
+                reader.receive_data(agent.stdout.read(1 << 16))
+                for number, _, args in iter(reader.next_frame, None):
+                    now = time.perf_counter() - begin
+                    if number == 224:  # the queue
+                        job = [f"queueId={args[2]}", "execPath=/bin", "execName=true"]
+                        jobs = [encode_frame(5, 3 + n, [*job, f"jobSubId={n}"]) for n in range(SUBMISSIONS)]
+                        begin = time.perf_counter()
+                        agent.stdin.write(b"".join(jobs))
+                    elif number in {220, 230}:
+                        for ids, attributes in read_groups(args[1:] if number == 220 else args):
+                            moments["NEW"] += [now] * ids * (number == 220)
+                            moments["COMPLETED"] += [now] * ids * ("jobState=COMPLETED" in attributes)
+            agent.stdin.write(encode_frame(0, 3 + SUBMISSIONS, []))
+            agent.stdout.read()
+        return {name: statistics.median(found) for name, found in moments.items()}
+
+
 def main() -> int:
     """Compare and print; 1 where a promise is broken."""
     heading()
@@ -121,6 +195,11 @@ def main() -> int:
         ),
     ]
     held += [compare(promise, ours, theirs, count) for promise, ours, theirs in promises]
+    with memory_directory() as directory:
+        submissions = Submissions(Path(directory))
+        promise = Promise(f"the end of {SUBMISSIONS} jobs of true is shown", "that they are submitted", 1.5)
+        measures = map(submissions.measure, ("COMPLETED", "NEW"))
+        held.append(compare(promise, *measures, min(count, 5)))
     return 0 if all(held) else 1
 
 

@@ -1,4 +1,4 @@
-"""The promises: START takes little processor time, and a job of this machine begins soon.
+"""The promises: START takes little processor time, a job of this machine begins soon, and a poll of an array is cheap.
 
 START of `slurm`, with a stand-in for sbatch, starts eleven programs: sh, mkdir, namei, flock, awk, setsid
 (which becomes another sh), the stand-in (a shell), grep, ln twice, and the shell that reads the script. Its
@@ -10,12 +10,14 @@ programs before that; each is measured by itself in the same run.
 
 A poll of `flux`, as of each profile that extends `batch`, is compared with a loop of the shell that reads and
 prints as many lines. Of the jobs a quarter waits, runs, has ended and left a record, or ended by KILL and left none.
+A poll of an array of `linux` of which a thousand tasks wait is compared with a shell that looks for ten files of each.
 """
 
 from __future__ import annotations
 
 import os
 import statistics
+import subprocess
 import sys
 import time
 from itertools import count
@@ -29,6 +31,8 @@ PROGRAMS = 11
 BEGIN_LIMIT = 16
 POLL_LIMITS = {400: 16, 4000: 8}
 """For so many jobs, how many times as long as a loop of the shell a poll may take."""
+TASKS = 1000
+ARRAY_POLL_LIMIT = 3
 
 
 def measure_begin(words: list[str], pipe: Path) -> float:
@@ -135,6 +139,29 @@ def compare_polls(limit: float, number: int, times: int) -> bool:
         return compare(promise, *(process(["/bin/sh", str(f)]) for f in (script, loop)), times)
 
 
+def compare_array_polls(home: Path, times: int) -> bool:
+    """Compare a poll of tasks that wait, while one runs, with a look for their files; return whether the promise holds."""
+    profile = osprofile.load("linux")
+    poll, peer, directory = home / "poll", home / "peer", home / "array"
+    poll.write_text(osprofile.incarnate(profile, "GET_JOB_STATUS", variation="ALL").text)
+    tests = "".join(f'[ -e "$d/{n}" ] || ' for n in range(10))
+    peer.write_text(f"for d in {directory}/.gpe/tasks/*; do {tests}echo $d; done\n")
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
+    fields = {"EXECUTABLE": "/bin/sleep", "ARGUMENTS": "600", "ARRAY": f"1-{TASKS}%1"}
+    start = osprofile.incarnate(profile, "START", fields=fields, context=context).text
+    job_id = subprocess.run(["sh"], input=start, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        while not (directory / ".gpe/tasks/1/.gpe/session").exists():
+            time.sleep(0.01)
+        promise = Promise(
+            f"a poll of {TASKS} tasks that wait", "a look for ten files of each", ARRAY_POLL_LIMIT
+        )
+        return compare(promise, process(["/bin/sh", str(poll)]), process(["/bin/sh", str(peer)]), times)
+    finally:
+        abort = osprofile.incarnate(profile, "ABORT", fields={"JOB_ID": job_id}).text
+        subprocess.run(["sh"], input=abort, text=True, check=True)
+
+
 def main() -> int:
     """Compare and print; 1 where the promise is broken."""
     heading()
@@ -159,6 +186,7 @@ def main() -> int:
         promise = Promise("START of slurm", f"a shell that starts {PROGRAMS - 1} programs", 2.5)
         held = compare(promise, start_job, start_programs, rounds())
         held = compare_begins(home, rounds()) and held
+        held = compare_array_polls(home, rounds()) and held
         time.sleep(0.5)  # the last job still writes
     for number, limit in POLL_LIMITS.items():
         held = compare_polls(limit, number, rounds()) and held

@@ -11,9 +11,12 @@ gpe_stat() {
   gpe_state=${1:-} gpe_session=${4:-} gpe_since=${20:-}
   [ -n "$gpe_since" ]
 }
+gpe_boot=''
 gpe_here() { # ID: is it a job of this machine since it was booted?
-  gpe_boot=00000000
-  { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
+  if [ -z "$gpe_boot" ]; then
+    gpe_boot=00000000 # and read once, as a shell does it byte by byte
+    { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
+  fi
   gpe_s=${1##*-}
   [ "${gpe_s%_*}" = "${gpe_boot%%-*}" ]
 }

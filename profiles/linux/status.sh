@@ -1,3 +1,4 @@
+gpe_led=''
 gpe_read_machine() { # sets gpe_host and gpe_uptime
   gpe_host=unknown gpe_uptime=
   {
@@ -43,7 +44,7 @@ gpe_status() {
     gpe_find_session "$1"
   fi
   gpe_read_waiting "${1%_*}"
-  if gpe_may_live && gpe_leader "$gpe_sid"; then
+  if gpe_may_live && gpe_has_leader "$gpe_sid"; then
     gpe_print_live "$1"
   elif gpe_record "$1"; then
     gpe_word=ended
@@ -55,6 +56,16 @@ gpe_status() {
   else
     gpe_print_lost "$1"
   fi
+}
+# ID: as gpe_leader, which is asked once for all tasks that wait: a shell reads /proc byte by byte.
+gpe_has_leader() {
+  if [ "$1" != "$gpe_led" ]; then
+    gpe_led=$1 gpe_leads=0
+    gpe_leader "$1" || gpe_leads=1
+    gpe_led_state=$gpe_state
+  fi
+  gpe_state=$gpe_led_state
+  return "$gpe_leads"
 }
 gpe_find_session() { # ID: of a task: sets gpe_sid to its own session, or to its array's if it waits
   gpe_sid=''
