@@ -136,6 +136,8 @@ async def list_jobs(
     end_at_once_on_signal()
     failures = ErrorReporter()
     async with CommandSession(selection, record_needed=not job_ids) as session:
+        if job_ids:
+            session.require_recorded_jobs(job_ids)
         are_named = bool(job_ids)
         job_ids = list(dict.fromkeys(look_up_jobs(session, job_ids, session.resolve_key, failures)))
         selected = [name for name in session.store.list_targets() if session.is_selected(name)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, final
 
 from osprofile.cli import common
 from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options, name_jobs
-from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, format_message
+from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
 from osprofile.jobs.client import JobClient, JobReference, require_id
 from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.process import cancel_on_signal
@@ -221,6 +221,16 @@ class CommandSession:
         if names := [record.target for record in self.store.find_on_all_targets(word)]:
             hint = _format_targets(names)
         raise JobNotFoundError(message, hint=hint)
+
+    def require_recorded_jobs(self, words: Sequence[str]) -> None:
+        """Raise `StoreError` for ids and keys if the record has no job at all: it may be another one.
+
+        A program that polls would take a job that is missing in the answer for one that has ended.
+        """
+        if not self._default_profile and not self.store.list_targets():
+            message = f"job {quote_name(words[0])} is not known: the record {self.store.path} has no job"
+            hint = "is the home directory there, and is $OSPROFILE_STORE what it was when the job was submitted?"
+            raise StoreError(message, hint=hint)
 
     def find_record(self, word: str) -> JobRecord | None:
         """Return the record of a job by its id or key, also if its profile is gone; None without a single one."""

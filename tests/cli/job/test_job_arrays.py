@@ -70,7 +70,7 @@ def test_a_task_is_a_job(machine: Machine, array: str) -> None:
     assert machine.run("job", "forget", array).code == 0
     assert machine.run_json("list", "--all") == []
     ended = machine.run("job", "list", array)
-    assert (ended.code, f"job {array} is not in the record" in ended.err) == (2, True)
+    assert (ended.code, f"job {array} is not known: the record " in ended.err) == (1, True)
 
 
 def test_json(machine: Machine, array: str) -> None:

@@ -257,6 +257,7 @@ def test_a_job_that_nobody_knows(machine: Machine) -> None:
     expected = machine.run("job", "list", "-p", "here", "1-2-0123abcd")
     assert (expected.code, expected.out) == (2, "")
     assert machine.run("job", "output", "-p", "here", "1-2-0123abcd") == expected
+    machine.submit("true")
     for verb in ("show", "output", "list"):
         ended = machine.run("job", verb, "nosuch")
         assert ended.code == 2
