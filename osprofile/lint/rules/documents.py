@@ -39,8 +39,8 @@ _LEVEL_FIELD: Final = (
 RULES: Final = (
     Rule(
         "OSP101", "error", "the file cannot be read as a profile",
-        "A profile is encoded in UTF-8, has at most 8 MiB, and nests its elements at most 32 deep.",
-        '<?xml version="1.0" encoding="iso-8859-1"?>\n' + format_profile(""),
+        "A profile is encoded in UTF-8, UTF-16 or an ISO-8859, has at most 8 MiB, and nests its elements at most 32 deep.",
+        '<?xml version="1.0" encoding="utf-32"?>\n' + format_profile(""),
         '<?xml version="1.0" encoding="UTF-8"?>\n' + format_profile(""),
     ),
     Rule(
@@ -51,10 +51,10 @@ RULES: Final = (
         format_template("cmd < in", name="T"),
     ),
     Rule(
-        "OSP103", "error", "a document type declaration",
+        "OSP103", "error", "declarations in a document type",
         "Entities are not supported, since a document could read files or grow without bound by them.",
+        '<!DOCTYPE x [<!ENTITY e "x">]>\n' + format_profile(""),
         "<!DOCTYPE x>\n" + format_profile(""),
-        format_profile(""),
     ),
     Rule(
         "OSP104", "error", "not valid against the schema",
@@ -64,8 +64,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP105", "error", "two elements of one kind with the same name",
-        "Names of templates, storages and applications must be unique in a document, names of "
-        "variations and fields in a template.",
+        "Names of templates, storages and applications must be unique in a document, and ApplicationName and "
+        "ApplicationVersion together; names of variations and fields in a template.",
         _HOME_TEMPLATE + "\n" + _HOME_TEMPLATE + "\n" + _STORAGE_XML,
         _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),
@@ -86,7 +86,7 @@ RULES: Final = (
     Rule(
         "OSP108", "error", "a name that cannot be used",
         "A profile's name must be that of its file or folder, and one that a request can use; a "
-        "field's name must be one that a replacement can use.",
+        "field's name must be one that a replacement can use, and have no value if the engine supplies one.",
         format_template("true", '<idb:Field name="1ST" isSettable="false"/>', name="T"),
         format_template("echo '<FIRST/'/'\\\\''>'", format_fixed_field("FIRST", "1"), name="T"),
     ),
