@@ -25,10 +25,11 @@ _EMPTY_BODY: Final = (
 _STATE_FIELD: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
+_STATUS_END: Final = format_fixed_field("STATUS_END", "#end")
 _STATUS_FIELDS: Final = (format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"), _STATE_FIELD)
 _OWN_IDS: Final = format_global_fields(format_fixed_field("JOB_ID_PATTERN", "[1-9][0-9]*"))
 _JOB_TEMPLATES: Final = (
-    format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, _STATE_FIELD),
+    format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, _STATE_FIELD, _STATUS_END),
     *(format_template(f"q{name.lower()}", name=name) for name in ("HOLD", "RESUME", "ABORT")),
 )
 _LEVEL_BODY: Final = "hold<VERBOSELY> -v'<LEVEL/'/'\\\\''>'"
@@ -152,7 +153,7 @@ RULES: Final = (
         "With the variation ALL of GET_JOB_STATUS, one call of the batch system returns the states "
         "of all watched jobs, instead of one call per job.",
         format_template("qstat", *_STATUS_FIELDS, name="GET_JOB_STATUS"),
-        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS),
+        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS, _STATUS_END),
     ),
     Rule(
         "OSP207", "warning", "there is no application Executable",
@@ -229,6 +230,15 @@ RULES: Final = (
         ),
         format_global_fields(
             format_field("QUEUE", "<idb:Default/>"), format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="QUEUE=debug"')
+        ),
+    ),
+    Rule(
+        "OSP216", "warning", "the list of all jobs has no last line",
+        "A script that is cut, or whose program became empty, prints few jobs or none, and may end with 0. "
+        "With STATUS_END, the last line of GET_JOB_STATUS ALL, that is no answer, and not a list without jobs.",
+        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS),
+        format_variations(
+            "GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a && echo '#end'"}, *_STATUS_FIELDS, _STATUS_END
         ),
     ),
 )  # fmt: skip

@@ -31,7 +31,8 @@ def _format_list_template(*fields: str) -> str:
 def _format_status_template(word: str) -> str:
     state = f'<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">{word}</idb:Tag></idb:Field>'
     pattern = format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)")
-    return format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat"}, pattern, state)
+    end = format_fixed_field("STATUS_END", "#end")
+    return format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat"}, pattern, state, end)
 
 
 def _format_shared_field(default: str, other: str) -> str:
