@@ -53,7 +53,8 @@ def read_capture(profile: Profile, data: bytes) -> list[JobStatus]:
     with tempfile.TemporaryDirectory(prefix="osprofile-") as folder:
         _write_programs(Path(folder), commands, data)
         text = _run(build_self_contained_script(incarnation), folder)
-    statuses = list(StatusOutputReader(profile).read_statuses(text).values())
+    reader = StatusOutputReader(profile)
+    statuses = list(reader.read_statuses(text).values()) if reader.is_whole(text) else []
     if not statuses:
         hint = _find_hint(profile)
         raise OutputError(f"GET_JOB_STATUS of profile {profile.name} finds no job in it", hint=hint)

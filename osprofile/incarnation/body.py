@@ -31,13 +31,16 @@ if TYPE_CHECKING:
 _REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})([>/])")
 _FROM_AND_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
 _LINE_END: Final = re.compile(r"[\r\n]")
+_OPTIONAL_VALUE: Final = (r"(?s)^(.+)\z", "$1")
+_OPTIONAL: Final = re.compile(r"(?:\(\?[a-zA-Z]+\))?\^")
 
 
 @final
 class Replacement(NamedTuple):
-    """One `<NAME>` or `<NAME/FROM/TO>`; `start` and `end` are its offsets in the body's text.
+    r"""One `<NAME>` or `<NAME/FROM/TO>`; `start` and `end` are its offsets in the body's text.
 
-    `pattern` (FROM) and `replacement` (TO) are None in the short form.
+    `pattern` (FROM) and `replacement` (TO) are None in the short form, and if they give the value itself, as
+    FROM `(?s)^(.+)\z` and TO `$1`. `is_optional` says that FROM begins with `^`: whether there is a value decides.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Replacement(NamedTuple):
     replacement: str | None
     start: int
     end: int
+    is_optional: bool = False
 
     @property
     def pattern_start(self) -> int:
@@ -104,7 +108,11 @@ def _find_replacements(text: str) -> Iterator[Replacement]:
         if start_match[2] == ">":
             yield Replacement(start_match[1], None, None, start, position)
         elif position > searched_until and (end_match := _FROM_AND_TO.match(text, position)):
-            yield Replacement(start_match[1], end_match[1], end_match[2], start, position := end_match.end())
+            pair: tuple[str | None, str | None] = (end_match[1], end_match[2])
+            is_optional = _OPTIONAL.match(end_match[1]) is not None
+            if pair == _OPTIONAL_VALUE:
+                pair = None, None
+            yield Replacement(start_match[1], *pair, start, position := end_match.end(), is_optional)
         elif position > searched_until:
             # If one TO has no end, no later one on the line has: searching again would take quadratic time.
             line_end = _LINE_END.search(text, position)

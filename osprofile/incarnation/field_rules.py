@@ -410,9 +410,14 @@ def _accept_none(_value: str) -> bool:
     return False
 
 
+def has_limit(field: Field) -> bool:
+    """Return whether a field has Min or Max: then the empty value is one that is not given (OS Profile 0.3, 2.3)."""
+    return field.minimum is not None or field.maximum is not None
+
+
 def is_numeric_field(field: Field) -> bool:
     """Return whether a field takes only numbers: it has a limit or the type `number`."""
-    return field.type == "number" or field.minimum is not None or field.maximum is not None
+    return field.type == "number" or has_limit(field)
 
 
 def _compile_pattern(field: Field) -> javaregex.Pattern | None:

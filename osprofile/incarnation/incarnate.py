@@ -192,6 +192,8 @@ def incarnate(
     plan = get_plan(profile, template, variation, application)
     request = dict(fields) if fields else _EMPTY_MAPPING
     context = dict(context) if context else _EMPTY_MAPPING
+    if plan.limited_fields and ("" in request.values() or "" in context.values()):
+        request, context = (_drop_empty_values(plan, values) for values in (request, context))
     warnings: tuple[str, ...] = ()
     if not plan.settable.issuperset(request):
         warnings = _check_request_names(plan, request, strict=strict)
@@ -206,6 +208,11 @@ def incarnate(
     if warnings:
         incarnation.warnings = warnings
     return incarnation
+
+
+def _drop_empty_values(plan: Plan, values: Mapping[str, str]) -> Mapping[str, str]:
+    """Leave out the empty values of fields with limits: no limit allows them, so the Default is used."""
+    return {name: value for name, value in values.items() if value != "" or name not in plan.limited_fields}
 
 
 def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None = None) -> str:

@@ -76,7 +76,11 @@ def _fill_lines(profile: Profile, template: Template, body: SourceText) -> Itera
     """Yield the lines of a body up to its first command, with the values that the profile fixes."""
     offset = 0
     for line in takewhile(_is_before_commands, body.text.split("\n")):
-        field = profile.find_field(template, line[1:-1]) if line == f"<{line[1:-1]}>" else None
+        parsed = parse_body(SourceText(line, body.source, ()))
+        alone = parsed.segments[0] if len(parsed.segments) == 1 else ""
+        field = None
+        if not isinstance(alone, str) and alone.pattern is None:
+            field = profile.find_field(template, alone.name)
         source = field.value_source if field is not None and not field.tags else None
         if source is not None:
             start, condition = (
@@ -87,7 +91,6 @@ def _fill_lines(profile: Profile, template: Template, body: SourceText) -> Itera
                 yield Directive(text + condition, source.get_location(start))
                 start += len(text) + 1
         else:
-            parsed = parse_body(SourceText(line, body.source, ()))
             segments = [
                 s if isinstance(s, str) else _fill_replacement(profile, template, parsed, s)
                 for s in parsed.segments
@@ -145,6 +148,8 @@ def _fill_replacement(
 def _format_replacement(replacement: Replacement, line: str) -> str:
     """Return a replacement as people read it, if it is of a form that the profiles use for directives."""
     name, result = f"<{replacement.name}>", replacement.replacement or ""
+    if replacement.pattern is None:
+        return name
     if replacement.pattern == _UNLESS_EMPTY:
         return _GROUP_OR_ESCAPE.sub(lambda match: match[1] or name, result)
     if replacement.pattern == _IF_EMPTY and not {"$", "\\"} & {*result}:

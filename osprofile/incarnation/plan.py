@@ -67,6 +67,7 @@ class Plan(NamedTuple):
     - `defaults`, `fixed`: the values of Default and Value; a fixed one has no default
     - `settable`: the fields that a request may set; `required`: those without Value and Default
     - `checked_fields`, `tagged_fields`: fields with rules, without and with tags
+    - `limited_fields`: those with Min or Max, for which the empty value is not given (OS Profile 0.3, 2.3)
     - `cases`: the declarations that apply only for a value of another field (`ext:for`)
     - `conditions`, `requirements`: the fields with `ext:when` and `ext:requires`, each with the one that it names
     - `literal_replacements` (key, input key, old, new) and `steps`: compute further values
@@ -91,6 +92,7 @@ class Plan(NamedTuple):
     required: tuple[str, ...]
     checked_fields: NamedRules
     tagged_fields: NamedRules
+    limited_fields: frozenset[str]
     cases: tuple[Field, ...]
     conditions: tuple[tuple[str, str], ...]
     requirements: tuple[tuple[str, str], ...]
@@ -272,6 +274,11 @@ class _PlanCompiler:
             tagged_fields=tuple(
                 (n, rule.resolved_values, rule) for n, rule in field_rules if declarations[n].tags
             ),
+            limited_fields=frozenset(
+                field.name
+                for field in (*declarations.values(), *cases)
+                if rules.has_limit(field) and not any(not tag.name for tag in field.tags)
+            ),
             cases=cases,
             conditions=tuple(_sort_conditions(declarations)),
             requirements=tuple((n, f.requires) for n, f in declarations.items() if f.requires is not None),
@@ -330,11 +337,16 @@ class _PlanCompiler:
             slots.append(TextSlot(field, key, use))
             parts += ["", ""]
         if template.name in _TEMPLATES_WITHOUT_EMPTY_LINES:
-            self.omit_empty_lines(parts, keys)
+            self.omit_empty_lines(parts, keys, [self.is_optional(slot.use) for slot in slots])
         return CompiledText(parts, keys, slots)
 
-    def omit_empty_lines(self, parts: list[str], keys: list[str]) -> None:
-        """Omit a line that has only slots if all its values are empty: a directive or a piece that is not needed.
+    def is_optional(self, use: FieldUse) -> bool:
+        """Return whether a replacement stands for a piece of the text that may be left out."""
+        declared = self.profile.find_field(use.template, use.name)
+        return use.replacement.is_optional or (declared is not None and declared.when is not None)
+
+    def omit_empty_lines(self, parts: list[str], keys: list[str], are_optional: list[bool]) -> None:
+        """Omit a line that has only replacements, one of them optional, if all are empty: a directive or a piece.
 
         The line end becomes a part of the line's last value, which is then computed by a further step.
         """
@@ -346,7 +358,7 @@ class _PlanCompiler:
                 line_start = i
             elif before:
                 line_start = None
-            if line_start is not None and after.startswith("\n"):
+            if line_start is not None and after.startswith("\n") and any(are_optional[line_start : i + 1]):
                 keys[i] = self.add_line(line_keys[line_start : i + 1])
                 parts[2 * i + 2] = after[1:]
 

@@ -42,6 +42,8 @@ END_FILES_FIELD: Final = "END_FILES"
 """The names of the files that a job's end writes in its working directory."""
 STATUS_COMMANDS_FIELD: Final = "STATUS_COMMANDS"
 """The programs whose output GET_JOB_STATUS ALL reads."""
+STATUS_END_FIELD: Final = "STATUS_END"
+"""The last line of GET_JOB_STATUS ALL, which shows that no job is missing."""
 _PROGRAM_NAME: Final = re.compile(r"(?<!\S)[A-Za-z0-9][A-Za-z0-9._-]*(?!\S)")
 POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""
@@ -224,6 +226,8 @@ class StatusOutputReader:
 
     def __init__(self, profile: Profile) -> None:
         self._pattern = get_status_pattern(profile)
+        end = profile.get_value(STATUS_TEMPLATE, STATUS_END_FIELD)
+        self._end = re.compile(rf"(?:^|\n){re.escape(end)}\s*\Z") if end else None
         self._tags = read_state_tags(
             profile, STATUS_TEMPLATE, "STATE", JOB_STATE_TAGS, other_words=LIVE_STATE_TAGS
         )
@@ -234,11 +238,17 @@ class StatusOutputReader:
         self._match_count = 0
         self._group_numbers = tuple(self._pattern.group_names.items())
 
+    def is_whole(self, text: str) -> bool:
+        """Return whether a list of all jobs has the line that ends it; true if the profile has none (STATUS_END)."""
+        return self._end is None or self._end.search(text) is not None
+
     def read_statuses(self, text: str) -> Mapping[str, JobStatus]:
-        """Return the jobs by id; if two have the same id, the last one counts.
+        """Return the jobs by id; if two have the same id, the last one counts. The line of STATUS_END is no job.
 
         Raises `OutputError` for a text that is not empty but has no job.
         """
+        if self._end is not None:
+            text = self._end.sub("\n", text)
         if text == self._last_text:
             return self._last_statuses
         try:

@@ -273,12 +273,24 @@ class ScriptRunner:
     # Queries
 
     async def query_all_jobs(self) -> Mapping[str, JobStatus]:
-        """Return the statuses of all jobs of the user that the batch system lists, by one query."""
+        """Return the statuses of all jobs of the user that the batch system lists, by one query.
+
+        Raises `OutputError` for a list without its end, also after the programs have been installed again.
+        """
         self.query_count += 1
         script = self._shell.render_script(STATUS_TEMPLATE, variation="ALL")
+        text = await self._query_all(script)
+        if not self._all_jobs_reader.is_whole(text):  # a program that is cut prints nothing, and ends with 0
+            await self._shell.deploy_static_scripts()
+            text = await self._query_all(script)
+        if not self._all_jobs_reader.is_whole(text):
+            raise script_output.build_output_error(STATUS_TEMPLATE, script_output.STATUS_END_FIELD, text)
+        return self._all_jobs_reader.read_statuses(text)
+
+    async def _query_all(self, script: str) -> str:
         # Without a slot: it would wait for submissions, and ends would be told late.
         result = await self._shell.run_to_end(STATUS_TEMPLATE, script, needs_slot=False)
-        return self._all_jobs_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
+        return result.stdout.decode("utf-8", "replace")
 
     async def query_job(self, job_id: str) -> JobStatus | None:
         """Return the status of one job; None if the output has no job.

@@ -196,7 +196,7 @@ class TargetShell:
                     with self.metrics.time("osprofile_script_duration_seconds", template=template):
                         result = await self._run_in_shell(wrap_script(script), limit, stdout)
                         if lacks_static_script(result):
-                            await self._deploy_static_scripts(limit)
+                            await self.deploy_static_scripts(limit)
                             result = await self._run_in_shell(wrap_script(script), limit, stdout)
                 except (ScriptError, OutputError) as error:
                     error.message = f"{label}: {error.message}"
@@ -269,13 +269,13 @@ class TargetShell:
                 raise outcome
             return result, outcome
 
-    async def _deploy_static_scripts(self, limit: float) -> None:
-        """Deploy the static scripts of the profile.
+    async def deploy_static_scripts(self, limit: float | None = None) -> None:
+        """Deploy the static scripts of the profile; `limit` is in seconds.
 
         Raises `ScriptError`, or `ScriptFailedError` with NOTHING_DONE_STATUS: the script that needs them has not run.
         """
         script = deployment_script(static_scripts(self.profile, self.context))
-        result = await self._run_in_shell(wrap_script(script), limit, None)
+        result = await self._run_in_shell(wrap_script(script), limit or self._time_limit, None)
         status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
         try:
             check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)

@@ -21,6 +21,7 @@ from osprofile.jobs.script_output import (
     POLL_INTERVAL_FIELD,
     POLL_INTERVAL_FORM,
     STATUS_COMMANDS_FIELD,
+    STATUS_END_FIELD,
     find_id_form,
 )
 from osprofile.jobs.state import (
@@ -123,6 +124,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         MAX_POLL_INTERVAL_FIELD: EngineField(must_exist=False),
         END_FILES_FIELD: EngineField(must_exist=False),
         STATUS_COMMANDS_FIELD: EngineField(must_exist=False),
+        STATUS_END_FIELD: EngineField(must_exist=False),
     },
     "LIST_NODES": {
         "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),

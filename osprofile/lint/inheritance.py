@@ -116,23 +116,15 @@ def _check_empty_values(view: ProfileView) -> Iterator[Problem]:
         if inherited is None or not field.settable or field.value is not None:
             continue
         default = field_rules.apply_tags(field, field.default or "")
-        names = [
-            name for name, limit in _list_limits(field).items() if limit != _list_limits(inherited).get(name)
-        ]
-        if not default or not names or any(not tag.name for tag in field.tags):
+        pattern = field.pattern_text
+        if pattern is None or pattern == inherited.pattern_text or not _lists_values(pattern):
             continue
-        message = f"a request may set field {field.name} to nothing, which passes its {' and '.join(names)}"
+        if not default or field_rules.has_limit(field) or any(not tag.name for tag in field.tags):
+            continue
+        message = f"a request may set field {field.name} to nothing, which passes its pattern"
         hint = f'to replace it by the Default, write <idb:Tag name="">{escape_text(default)}</idb:Tag>'
         hint += ' before the Default; <idb:Tag name=""/> says that it may be empty'
         yield make_problem("OSP316", message, field.locate_child("Default"), hint)
-
-
-def _list_limits(field: Field) -> dict[str, object]:
-    """Return the limits of a field by what refusals call them; of patterns, only those that list the values."""
-    limits = {"Min": field.minimum, "Max": field.maximum, "pattern": field.pattern_text}
-    if field.pattern_text is not None and not _lists_values(field.pattern_text):
-        limits["pattern"] = None
-    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def _lists_values(pattern: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION
+from osprofile.jobs.script_output import STATUS_END_FIELD, STATUS_TEMPLATE
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import JOB_DIRECTIVES
 
@@ -94,6 +95,14 @@ def _check_variations(view: ProfileView) -> Iterator[Problem]:
         if absent:
             hint = "with it, one call of the batch system returns the states of all jobs"
             yield make_problem("OSP206", _format_missing(template, absent), template.location, hint)
+        elif name == STATUS_TEMPLATE and not view.profile.get_value(name, STATUS_END_FIELD):
+            message = (
+                f"{name} ALL does not print a last line, so an answer that is cut is a list without some jobs"
+            )
+            hint = (
+                'print one if all went well: <idb:Field name="STATUS_END" isSettable="false"><idb:Value>#end<'
+            )
+            yield make_problem("OSP216", message, template.get_invocation("ALL").location, hint)
 
 
 def _format_missing(template: Template, variations: list[str]) -> str:

@@ -21,12 +21,12 @@ from osprofile.errors import NotFoundError, OSProfileError, Problem
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
 from osprofile.lint.formats import SHELLCHECK_WIKI
-from osprofile.lint.profile_view import ShellScript
+from osprofile.lint.profile_view import Placeholder, ShellScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from osprofile.lint.profile_view import Placeholder, ProfileView
+    from osprofile.lint.profile_view import ProfileView
     from osprofile.profile.model import Field
     from osprofile.source import Location
 
@@ -147,12 +147,16 @@ def _render_script(view: ProfileView, script: ShellScript) -> RenderedScript:
 
 
 def _omit_empty_lines(script: ShellScript, pieces: list[str]) -> None:
-    """Omit the line end of each line that has only replacements, all of them empty, as the engine does."""
+    """Omit the line end of each line that the engine omits: of replacements, one of them optional, that are empty."""
     begin = 0
     for index, item in enumerate(script.items):
         if item == "\n":
             line = script.items[begin:index]
-            if line and not any(isinstance(i, str) for i in line) and not any(pieces[begin:index]):
+            placeholders = [item for item in line if isinstance(item, Placeholder)]
+            is_optional = len(placeholders) == len(line) and any(
+                p.replacement.is_optional for p in placeholders
+            )
+            if is_optional and not any(pieces[begin:index]):
                 pieces[index] = ""
             begin = index + 1
 

@@ -483,7 +483,7 @@ def _directive_lines(prefix: str) -> Iterator[str]:
     yield '    <idb:Invocation name="">'
     yield "      <idb:Body><![CDATA[#!/bin/sh"
     yield rf"<OPTIONS/(?s)^(.+)\z/{option} $1>"
-    yield "<EXTRA_DIRECTIVES>"
+    yield r"<EXTRA_DIRECTIVES/(?s)^(.+)\z/$1>"
     yield r"<CPUTIME/(?s)^(.+)\z/gpe_cputime=$1>"
     yield "]]></idb:Body>"
     yield "    </idb:Invocation>"

@@ -71,6 +71,9 @@ PASSED = "PASSED"
 USER_GROUPS = "USER_GROUPS"
 """The field with the names of the user's Unix groups, with blanks between them."""
 
+RESERVED_FIELDS: Final = frozenset({"PROFILE_NAME", "USPACE_ROOT", "JOB_SCRIPT", "JOB_SCRIPT:END"})
+"""The fields whose values the engine supplies, whatever a profile declares."""
+
 USER_FIELDS = ("USER_NAME", USER_GROUPS)
 """The fields about the user, which the context supplies; other fields may have cases for them."""
 

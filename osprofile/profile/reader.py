@@ -22,6 +22,7 @@ from osprofile.profile.model import (
     PATTERN_ATTRIBUTE,
     PATTERN_FIELD_ATTRIBUTE,
     REQUIRES_ATTRIBUTE,
+    RESERVED_FIELDS,
     SOURCE_FILE_ATTRIBUTE,
     TYPE_ATTRIBUTE,
     WHEN_ATTRIBUTE,
@@ -118,9 +119,7 @@ class _DocumentReader:
             global_fields=shared.fields if shared is not None else {},
             cases=shared.cases if shared is not None else (),
             storages=self.index_by_name("storage", map(self.read_storage, _list_children(root, "Storage"))),
-            applications=self.index_by_name(
-                "application", map(self.read_application, _list_children(root, "Application"))
-            ),
+            applications=self.read_applications(root),
             element=root,
             files=self.text_files.sources,
         )
@@ -270,6 +269,10 @@ class _DocumentReader:
             )
         first_child, attributes = _first_child_by_name(element), element.attributes
         default, value = first_child.get("Default"), first_child.get("Value")
+        if name in RESERVED_FIELDS and (default is not None or value is not None):
+            message = f"field {name} has a value, but the engine supplies another one"
+            hint = "rename the field, or remove its Default and Value"
+            self.report_invalid_attribute(element, "name", "OSP108", message, hint)
         if PATTERN_ATTRIBUTE in attributes and PATTERN_FIELD_ATTRIBUTE in attributes:
             message = f"field {name} has both ext:pattern and ext:patternField"
             self.report_invalid_attribute(
@@ -325,6 +328,18 @@ class _DocumentReader:
 
     def read_storage(self, element: Element) -> Storage:
         return Storage(element.attributes.get("name", ""), element.attributes.get("template", ""), element)
+
+    def read_applications(self, root: Element) -> dict[str, Application]:
+        applications = [self.read_application(e) for e in _list_children(root, "Application")]
+        first_by_version: dict[tuple[str, str], Application] = {}
+        for application in applications:
+            version = application.application_name, application.application_version
+            first = first_by_version.setdefault(version, application)
+            if all(version) and first.name != application.name:
+                message = f"two applications are {version[0]} {version[1]}: no request can name the second"
+                hint = f"the first is at {first.location}; give one another ApplicationName or ApplicationVersion"
+                self.problems.append(Problem("OSP105", message, application.location, hint))
+        return self.index_by_name("application", applications)
 
     def read_application(self, element: Element) -> Application:
         return Application(

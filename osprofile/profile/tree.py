@@ -1,8 +1,8 @@
 """Parse XML to a tree with the location of each element, attribute and character.
 
-expat parses it, because lxml reports lines but not columns. The parser is hardened: UTF-8 only,
-no document type and thus only the five entities of XML, no network access, and limits on size,
-depth, attributes and elements.
+expat parses it, because lxml reports lines but not columns. The parser is hardened: a document type is not
+read, and so only the five entities of XML exist, no network access, and limits on size, depth,
+attributes and elements. It reads UTF-8; a document in another encoding is one in UTF-8 from the beginning.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ MAX_ELEMENTS = 20_000
 """The most elements of a document; the bundled profiles have some hundred. The time that libxml2
 takes to locate many errors grows with the square of their number."""
 
+_DECLARED_ENCODING: Final = re.compile(r"""(<\?xml[^>]*?\bencoding\s*=\s*)(["'])([A-Za-z0-9._-]+)\2""")
+_PROLOG_PART: Final = re.compile(rb"\s+|<\?.*?\?>|<!--.*?-->", re.DOTALL)
+_DOCTYPE: Final = re.compile(rb"""<!DOCTYPE\s(?:[^\[\]<>"']|"[^"]*"|'[^']*')*>""")
+"""A document type without declarations in the document itself."""
+_OTHER_ENCODINGS: Final = re.compile(r"(?i)utf-16|iso-8859-[0-9]+|windows-125[0-9]")
+"""The encodings that are read beside UTF-8: XML requires UTF-16, with its mark; the others were usual in 2007."""
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """It is no part of a text."""
 _ATTRIBUTE_PATTERN: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
@@ -163,16 +169,47 @@ def raise_problem(source: Source, offset: int, code: str, message: str, hint: st
 
 
 def decode_source(name: str, data: bytes) -> Source:
-    """Return the source of a document's bytes without a byte order mark.
+    """Return the source of a document's bytes, as UTF-8 without a byte order mark.
 
-    Raises `InvalidProfileError` if they are too many, or not UTF-8.
+    Raises `InvalidProfileError` if they are too many, or in an encoding that is not read.
     """
     if len(data) > MAX_BYTES:
         message = f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
         raise InvalidProfileError([Problem("OSP101", message, hint="is this the right file?")])
-    source = Source(name, data.removeprefix(BYTE_ORDER_MARK))
+    source = Source(name, _blank_doctype(_convert_to_utf8(data).removeprefix(BYTE_ORDER_MARK)))
     decode_text(source, "OSP101")  # expat would read a NUL byte as UTF-16
     return source
+
+
+def _convert_to_utf8(data: bytes) -> bytes:
+    """Return a document of another encoding as UTF-8, and say so in its first line; any other one as it is."""
+    encoding = "utf-16"
+    if not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        declared = _DECLARED_ENCODING.match(data[:200].decode("latin-1"))
+        encoding = declared[3] if declared is not None else "utf-8"
+        if encoding.lower() == "utf-16":
+            return data
+    if not _OTHER_ENCODINGS.fullmatch(encoding):
+        return data
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        return data  # which is refused for what it is not
+    # blanks keep the columns
+    return _DECLARED_ENCODING.sub(
+        lambda found: f"{found[1]}{found[2]}UTF-8{found[2]}".ljust(len(found[0])), text, count=1
+    ).encode()
+
+
+def _blank_doctype(data: bytes) -> bytes:
+    """Return a document with blanks in the place of its `<!DOCTYPE ...>`: no parser then looks for its file."""
+    offset = 0
+    while found := _PROLOG_PART.match(data, offset):
+        offset = found.end()
+    found = _DOCTYPE.match(data, offset)
+    if found is None:
+        return data
+    return data[:offset] + re.sub(rb"[^\r\n]", b" ", found[0]) + data[found.end() :]
 
 
 def decode_text(source: Source, code: str) -> str:
@@ -275,8 +312,9 @@ class _TreeBuilder:
         self.stack[-1].text += data
 
     def handle_doctype(self, *_: object) -> None:
-        hint = "remove the <!DOCTYPE ...>: entities are not expanded, write the text itself"
-        message = "a document type declaration is not allowed in a profile"
+        """Refuse what `_blank_doctype` has left: one with declarations in the document itself."""
+        hint = "remove the part in [ ]: entities are not expanded, write the text itself"
+        message = "declarations in <!DOCTYPE ... [ ]> are not allowed in a profile"
         start = self.source.data.rfind(b"<!DOCTYPE", 0, self.parser.CurrentByteIndex)
         raise_problem(self.source, max(start, 0), "OSP103", message, hint)
 

@@ -74,7 +74,7 @@ ACCEPTED = [  # request, groups, text
     ({"QUEUE": "debug"}, "", "q=debug t=10 n=1 g= a=''"),
     ({"QUEUE": "quick"}, "", "q=debug t=10 n=1 g= a=''"),
     ({"QUEUE": "debug", "TIME": "30"}, "", "q=debug t=30 n=1 g= a=''"),
-    ({"QUEUE": "debug", "TIME": ""}, "", "q=debug t= n=1 g= a=''"),  # empty is "not given", as everywhere
+    ({"QUEUE": "debug", "TIME": ""}, "", "q=debug t=10 n=1 g= a=''"),  # empty is "not given", as everywhere
     ({"QUEUE": "long", "TIME": "999"}, "", "q=long t=999 n=2 g= a=''"),
     ({"QUEUE": "gpu"}, "users staff", "q=gpu t= n=1 g=1 a=''"),
     ({"QUEUE": "gpu"}, "", "q=gpu t= n=1 g=1 a=''"),  # of whom nothing is known, the batch system decides

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 import subprocess
 import weakref
@@ -113,20 +114,29 @@ DIRECTIVES = [
     ("#!/bin/sh\n", "#!/bin/sh"),
     ("#!/bin/sh", "#!/bin/sh"),
     ("#!/bin/sh\n#Q <Q>\n", "#!/bin/sh\n#Q "),
-    ("#!/bin/sh\n<Q>\n<R/^/#R >\n<Q/x/y>\n#E\n", "#!/bin/sh\n#R r\n#E"),
-    ("#!/bin/sh\n<Q>\n<Q>", "#!/bin/sh"),
-    ("#!/bin/sh\n<Q><R>\n<R><Q>\n<Q><Q>\n#E\n", "#!/bin/sh\nr\nr\n#E"),
-    ("#!/bin/sh\n\n<Q> \n <Q>\n#E", "#!/bin/sh\n\n \n \n#E"),  # literal text stays
-    ("<R>\n<Q>\n#E\n", "r\n#E"),
-    ("<Q>\n#E\n", "#E"),
+    ("#!/bin/sh\n<OQ>\n<R/^/#R >\n<Q/^x/y>\n#E\n", "#!/bin/sh\n#R r\n#E"),
+    ("#!/bin/sh\n<OQ>\n<OQ>", "#!/bin/sh"),
+    ("#!/bin/sh\n<OQ><OR>\n<R><OQ>\n<Q><OQ><Q>\n#E\n", "#!/bin/sh\nr\nr\n#E"),
+    ("#!/bin/sh\n\n<OQ> \n <OQ>\n#E", "#!/bin/sh\n\n \n \n#E"),  # literal text stays
+    ("<R>\n<OQ>\n#E\n", "r\n#E"),
+    ("<OQ>\n#E\n", "#E"),
+    (
+        "#S\ncat << END\n<Q>\n<Q/x/y>\n<Q><Q>\nEND\n#E\n",
+        "#S\ncat << END\n\n\n\nEND\n#E",
+    ),  # so does a line of plain ones
     ("#S\n<N>\n#E\n", "#S\na\n\nb\n\n#E"),  # a value with line ends is itself no empty line
 ]
+
+
+def _expand(body: str) -> str:
+    r"""Write <OX> as <X/(?s)^(.+)\z/$1>, which is nothing without a value."""
+    return re.sub("<O(.)>", r"<\1/(?s)^(.+)\\z/$1>", body)
 
 
 @pytest.mark.parametrize(("body", "text"), DIRECTIVES)
 def test_directives(body: str, text: str) -> None:
     fields = field("Q", default("")), field("R", default("r")), field("N", default("a\n\nb\n"))
-    made = started(template("JOB_DIRECTIVES", body, *fields))
+    made = started(template("JOB_DIRECTIVES", _expand(body), *fields))
     assert incarnate(made, "START").job_script == f"{text}\ncd /d\nhostname\nexit $?"
     assert incarnate(made, "JOB_DIRECTIVES").text.removesuffix("\n") == text
 
@@ -134,8 +144,9 @@ def test_directives(body: str, text: str) -> None:
 def test_empty_lines_of_other_parts() -> None:
     """Those of START, JOB_PROLOGUE and JOB_EPILOGUE are left out; an application's stay."""
     empty = template_of("", field("Q", default("")), field("V", default("v")))
-    start = "<Q>\nrun '\n<JOB_SCRIPT/'/'\\''>'\n<Q><V>\n<Q> \n\n<Q>\n"
-    parts = {"prologue": "<Q>\np\n<Q>\n", "run": "<Q>\nhostname", "epilogue": "<Q>\n<V>\n<Q>"}
+    start = _expand("<OQ>\nrun '\n<JOB_SCRIPT/'/'\\''>'\n<Q><OV>\n<OQ> \n\n<OQ>\n")
+    parts = {"prologue": "<OQ>\np\n<OQ>\n", "run": "<OQ>\nhostname", "epilogue": "<OQ>\n<V>\n<OQ>"}
+    parts = {name: _expand(text) for name, text in parts.items()}
     made = profile(job_parts(empty, start=start, **parts))
     found = incarnate(made, "START")
     assert found.job_script == "p\n\nhostname\nv"

@@ -124,7 +124,7 @@ CHECKS: dict[str, Any] = {
         LIMITS, 'ext:pattern="[0-9]" ext:type="integer"', "7",
         [("type", "integer", 'integer"'), ("Min", "1", "1<"), ("Max", "10", "10<"), ("pattern", "[0-9]", '[0-9]"')],
     ),
-    "the empty value is not checked": (LIMITS, 'ext:pattern="[0-9]"', "", []),
+    "the empty value is not checked": ("", 'ext:pattern="[0-9]"', "", []),
 }  # fmt: skip
 
 

@@ -206,11 +206,23 @@ def test_text_is_any_text(value: str) -> None:
 
 @pytest.mark.parametrize("attributes", ['ext:type="number"', 'ext:type="integer"', 'ext:pattern="x"'])
 def test_the_empty_string_is_not_given_and_passes_every_check(attributes: str) -> None:
-    content = "<idb:Min>1</idb:Min><idb:Max>2</idb:Max>"
-    assert text_of(content + default("1"), attributes, request="") == ""
-    assert text_of(content + default(""), attributes) == ""
-    assert text_of(content + fixed(""), attributes, request="1") == ""
-    assert text_of(content + default("1"), attributes, context="") == ""
+    assert text_of(default("1"), attributes, request="") == ""
+    assert text_of(default(""), attributes) == ""
+    assert text_of(fixed(""), attributes, request="1") == ""
+    assert text_of(default("1"), attributes, context="") == ""
+
+
+@pytest.mark.parametrize("limit", ["<idb:Min>1</idb:Min>", "<idb:Max>2</idb:Max>"])
+def test_the_default_takes_the_place_of_an_empty_value_that_no_limit_allows(limit: str) -> None:
+    """As of a value that is not given (OS Profile 0.3, 2.3); a tag of the empty name is a value."""
+    for source in ("request", "context"):
+        assert text_of(limit + default("1"), **{source: ""}) == "1"
+        assert text_of(limit + default(""), **{source: ""}) == ""
+        assert text_of(limit + tag("", "2") + default("1"), **{source: ""}) == "2"
+        assert text_of(limit + tag("", "") + default("1"), **{source: ""}) == ""
+    assert text_of(limit + fixed(""), request="1") == ""
+    with pytest.raises(MissingValueError):
+        text_of(limit, request="")
 
 
 # Limits: minimum, maximum, value, whether it lies inside. Both ends belong to the range.

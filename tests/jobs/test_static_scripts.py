@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import ScriptFailedError
+from osprofile import load
+from osprofile.errors import OutputError, ScriptFailedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.shell import build_self_contained_script
@@ -133,6 +134,37 @@ async def test_where_they_cannot_be_deployed_nothing_is_done(
         with pytest.raises(ScriptFailedError, match="deploying the static scripts failed"):
             await target.status(job_id)  # it is no unknown job
     assert len(toy.submissions) == 1
+
+
+async def test_a_status_program_that_is_cut_is_installed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It prints nothing and ends with 0, as if there were no jobs: the list lacks its end."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    async with TargetSystem(load("linux"), timing=QUICK) as target:
+        job_id = await target.submit(JobDescription(executable="sleep", arguments=["60"]))
+        (program,) = (tmp_path / ".gpe/bin").glob("*/get-job-status.sh")
+        program.write_text(program.read_text().partition("\n")[0] + "\n")
+        statuses = await target._scripts.query_all_jobs()
+        assert statuses[job_id].state is JobState.RUNNING
+        await target.abort(job_id)
+
+
+@pytest.mark.usefixtures("programs")
+async def test_a_list_without_its_end_is_no_answer(tmp_path: Path) -> None:
+    file = tmp_path / "profiles/programs/profile.xml"
+    end = '<idb:Field name="STATUS_END" isSettable="false"><idb:Value>all told</idb:Value></idb:Field>'
+    before = '    <idb:Field name="STATE"'
+    for printed, is_whole in (("all told", True), ("fine all told", False), ("all told; echo x", False)):
+        text = file.read_text().replace(before, end + before)
+        file.write_text(text.replace("|| :</idb", f"|| :; echo {printed}</idb"))
+        async with TargetSystem(Repository([str(file.parents[1])]).load("programs"), timing=QUICK) as target:
+            if is_whole:
+                assert await target._scripts.query_all_jobs() == {}
+            else:
+                with pytest.raises(OutputError, match="STATUS_END"):
+                    await target._scripts.query_all_jobs()
+        file.write_text(text.replace(end, ""))
 
 
 def test_a_self_contained_script_does_nothing_where_it_cannot_be_deployed(programs: Profile) -> None:

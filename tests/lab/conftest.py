@@ -115,7 +115,8 @@ class Lab:
 
     def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
         text = self.ok("GET_JOB_STATUS", variation=variation, **fields)
-        return {status.id: status for status in map(self.status, text.splitlines())}
+        lines = text.removesuffix("#end\n").splitlines()
+        return {status.id: status for status in map(self.status, lines)}
 
     def status(self, line: str) -> Status:
         """Read a line of GET_JOB_STATUS."""

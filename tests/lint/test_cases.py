@@ -372,6 +372,7 @@ CASES = [
             {"": "x", "ALL": "x"},
             format_fixed_field("STATUS_PATTERN", "(?<id>.)(?<state>.)"),
             '<idb:Field name="STATE" isSettable="false"><idb:Tag name="*">LOST</idb:Tag></idb:Field>',
+            format_fixed_field("STATUS_END", "#end"),
         )
         + format_template(
             "x",

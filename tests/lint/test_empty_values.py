@@ -1,4 +1,4 @@
-"""What lint says of a limit that an empty value of a request bypasses (OSP316)."""
+"""What lint says of a pattern that an empty value of a request bypasses (OSP316)."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ def redeclare(content: str, attributes: str = INTEGER, name: str = "WALLTIME") -
 @pytest.mark.parametrize(
     ("content", "attributes", "value"),
     [
-        (MAX + HOUR, INTEGER, "3600"),
-        ("<idb:Min>60</idb:Min>" + HOUR, INTEGER, "3600"),
         (HOUR, INTEGER + BY_PATTERN, "3600"),
-        (MAX + '<idb:Tag name="hour">3600</idb:Tag><idb:Default>hour</idb:Default>', INTEGER, "3600"),
+        ('<idb:Tag name="hour">3600</idb:Tag><idb:Default>hour</idb:Default>', INTEGER + BY_PATTERN, "3600"),
     ],
 )
 def test_a_site_limits_an_inherited_field_and_gives_it_a_default(
@@ -57,16 +55,17 @@ def test_the_tag_of_the_hint_is_xml(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "attributes"),
     [
-        (MAX + "<idb:Default/>", INTEGER),
-        (MAX + '<idb:Tag name="any"/><idb:Default>any</idb:Default>', INTEGER),
+        ("<idb:Default/>", INTEGER + BY_PATTERN),
+        ('<idb:Tag name="any"/><idb:Default>any</idb:Default>', INTEGER + BY_PATTERN),
         (HOUR, INTEGER),
-        (f"<idb:Min>1</idb:Min><idb:Max>999999999</idb:Max>{HOUR}", INTEGER),
+        (MAX + HOUR, INTEGER + BY_PATTERN),
+        (MAX + HOUR, INTEGER),
         (HOUR, INTEGER + ' ext:pattern="[1-9][0-9]+"'),
         (HOUR, INTEGER + ' ext:pattern="(?:3600|7200)?"'),
-        (MAX + "<idb:Value>3600</idb:Value>", INTEGER + ' isSettable="false"'),
-        (MAX + '<idb:Tag name=""/>' + HOUR, INTEGER),
+        ("<idb:Value>3600</idb:Value>", INTEGER + BY_PATTERN + ' isSettable="false"'),
+        ('<idb:Tag name=""/>' + HOUR, INTEGER + BY_PATTERN),
     ],
-    ids=["no default", "a tag for nothing", "no limit", "the inherited limits", "an open pattern",
+    ids=["no default", "a tag for nothing", "no pattern", "also a limit", "a limit", "an open pattern",
          "a pattern that accepts it", "fixed", "a tag that keeps it"],
 )  # fmt: skip
 def test_a_field_that_may_be_empty(tmp_path: Path, content: str, attributes: str) -> None:
@@ -81,11 +80,11 @@ def test_a_field_that_the_profile_does_not_inherit(tmp_path: Path) -> None:
 
 def test_the_profile_that_limits_the_field_is_told_and_no_heir(tmp_path: Path) -> None:
     (tmp_path / "department.xml").write_text(
-        format_profile(redeclare(MAX + HOUR), 'name="department" extends="slurm"')
+        format_profile(redeclare(HOUR, BY_PATTERN), 'name="department" extends="slurm"')
     )
     assert find_hints(tmp_path, "", "department") == []
-    assert find_hints(tmp_path, redeclare(MAX + HOUR), "department") == []
-    assert len(find_hints(tmp_path, redeclare(MAX.replace("7200", "3600") + HOUR), "department")) == 1
+    assert find_hints(tmp_path, redeclare(HOUR, BY_PATTERN), "department") == []
+    assert len(find_hints(tmp_path, redeclare(HOUR, BY_PATTERN.replace("7200", "1800")), "department")) == 1
 
 
 def test_an_invalid_pattern_is_reported_alone(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ MARKUP = "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or 
 UTF8 = "save the file as UTF-8"
 DECLARE_UTF8 = "save the file as UTF-8 and say so in its first line"
 UTF16 = "is it UTF-16? save the file as UTF-8"
-DOCTYPE = "remove the <!DOCTYPE ...>: entities are not expanded, write the text itself"
+ENTITY = "only &lt; &gt; &amp; &quot; &apos; and &#...; exist here"
+DOCTYPE = "remove the part in [ ]: entities are not expanded, write the text itself"
 NUMBER = "as in 10, -3, 1.5 or 2e6"
 ROOT = 'a profile begins <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" ...'
 ABSOLUTE = "begin it with the Delimiter, '/', without leading white space; or with ~/, the user's home"
@@ -140,9 +141,13 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         document("<!-- é -->").encode("latin-1"),
         "4:6: error OSP101 a profile is UTF-8, and this byte is not", UTF8,
     ),
-    "latin-1 declared": (
-        '<?xml version="1.0" encoding="ISO-8859-1"?>' + document(),
-        "1:1: error OSP101 a profile is UTF-8, not 'ISO-8859-1'", DECLARE_UTF8,
+    "EBCDIC declared": (
+        '<?xml version="1.0" encoding="cp037"?>' + document(),
+        "1:1: error OSP101 a profile is UTF-8, not 'cp037'", DECLARE_UTF8,
+    ),
+    "utf-16 declared": (
+        '<?xml version="1.0" encoding="utf-16"?>' + document(),
+        "1:1: error OSP101 a profile is UTF-8, not 'utf-16'", DECLARE_UTF8,
     ),
     "unknown encoding": (
         '<?xml version="1.0" encoding="x-nope"?>' + document(),
@@ -158,7 +163,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     ),
     "utf-32": (
         document().encode("utf-32"),
-        "1:1: error OSP101 a profile is UTF-8, and this byte is not", UTF8,
+        "1:1: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16,
     ),
     "cut in a character": (
         document("<!-- é -->").encode()[: document("<!-- é -->").encode().index("é".encode()) + 1],
@@ -174,24 +179,32 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
     ),
     # Document types
     "doctype": (
-        "<!DOCTYPE x>\n" + document(),
-        "1:1: error OSP103 a document type declaration is not allowed in a profile", DOCTYPE,
+        "<!DOCTYPE x []>\n" + document(),
+        "1:1: error OSP103 declarations in <!DOCTYPE ... [ ]> are not allowed in a profile", DOCTYPE,
+    ),
+    "second doctype": (
+        "<!DOCTYPE x>\n<!DOCTYPE x>\n" + document(),
+        "2:1: error OSP103 declarations in <!DOCTYPE ... [ ]> are not allowed in a profile", DOCTYPE,
     ),
     "laughs": (
         '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>\n' + document("&b;"),
-        "1:1: error OSP103 a document type declaration is not allowed in a profile", DOCTYPE,
+        "1:1: error OSP103 declarations in <!DOCTYPE ... [ ]> are not allowed in a profile", DOCTYPE,
     ),
     "external": (
         '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n' + document("&a;"),
-        "1:1: error OSP103 a document type declaration is not allowed in a profile", DOCTYPE,
+        "1:1: error OSP103 declarations in <!DOCTYPE ... [ ]> are not allowed in a profile", DOCTYPE,
     ),
-    "external subset": (
-        '<!DOCTYPE x SYSTEM "http://example.org/x.dtd">\n' + document(),
-        "1:1: error OSP103 a document type declaration is not allowed in a profile", DOCTYPE,
+    "entity of an external subset": (
+        '<!DOCTYPE x SYSTEM "http://example.org/x.dtd">\n' + document("<!-- --> &a;"),
+        "5:10: error OSP102 not well-formed XML: undefined entity", ENTITY,
+    ),
+    "entity of an external subset in an attribute": (
+        '<!DOCTYPE x SYSTEM "http://example.org/x.dtd">\n' + document('<idb:Template name="&a;"/>'),
+        "5:1: error OSP102 not well-formed XML: undefined entity", ENTITY,
     ),
     "parameter": (
         '<!DOCTYPE x [<!ENTITY % a SYSTEM "http://example.org/x"> %a;]>\n' + document(),
-        "1:1: error OSP103 a document type declaration is not allowed in a profile", DOCTYPE,
+        "1:1: error OSP103 declarations in <!DOCTYPE ... [ ]> are not allowed in a profile", DOCTYPE,
     ),
     # The root
     "no namespace": (
@@ -409,6 +422,27 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         document(template_of("T") + "\n" + template_of("T")),
         "5:21: error OSP105 duplicate template T", "first defined at f.xml:4:1; remove or rename one of them",
     ),
+    "two applications of one version": (
+        document(
+            "\n".join(
+                f'<osp:Application name="{name}" template="T"><osp:ApplicationName>x</osp:ApplicationName>'
+                "<osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>"
+                for name in "ab"
+            )
+        ),
+        "5:1: error OSP105 two applications are x 1: no request can name the second",
+        "the first is at f.xml:4:1; give one another ApplicationName or ApplicationVersion",
+    ),
+    "a value for a field of the engine": (
+        in_template('<idb:Field name="PROFILE_NAME" isSettable="false"><idb:Value>x</idb:Value></idb:Field>'),
+        "5:18: error OSP108 field PROFILE_NAME has a value, but the engine supplies another one",
+        "rename the field, or remove its Default and Value",
+    ),
+    "a default for a field of the engine": (
+        in_template('<idb:Field name="USPACE_ROOT"><idb:Default>x</idb:Default></idb:Field>'),
+        "5:18: error OSP108 field USPACE_ROOT has a value, but the engine supplies another one",
+        "rename the field, or remove its Default and Value",
+    ),
     "two unnamed": (
         document(template_of("") + "\n" + "<idb:Template name=''/>"),
         "5:21: error OSP105 duplicate template without a name",
@@ -504,7 +538,7 @@ f.xml:4:1: error OSP102 not well-formed XML: not well-formed (invalid token)
 """,
     ),
     "utf-16": (
-        document().encode("utf-16"),
+        document().encode("utf-16")[:-1],
         """
 f.xml:1:1: error OSP101 a profile is UTF-8, and this byte is not
     ��<�o�s�p�:�P�r�o�f�i�l�e� �x�m�l�n�s�:�o�s�p�=�"�h�t�t�p�:�/�/�g�p�e�.�i�n�t�e�l�.�c�o�m�/�o�s�p�r�...

@@ -159,7 +159,7 @@ def test_of_very_many_errors_the_schemas_tell_the_first_ones() -> None:
 # What would have a careless reader open files or sockets, in a process that watches.
 OUTSIDE = {
     "external entity": '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]>\n' + document("&e;"),
-    "external subset": '<!DOCTYPE x SYSTEM "http://127.0.0.1:9/x.dtd">\n' + document(),
+    "external subset": '<!DOCTYPE x SYSTEM "http://127.0.0.1:9/x.dtd">\n' + document("<Bad/>"),
     "schema location": document('<idb:Bad xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
     'xsi:schemaLocation="urn:x /etc/hostname urn:y http://127.0.0.1:9/y.xsd"/>'),
     "schema without namespace": document('<Bad xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,6 +23,9 @@ from tests.strategies import (
     template,
     template_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MY_LINUX = """<osp:Profile
     xmlns:osp="http://gpe.intel.com/osprs/profile"
@@ -178,6 +182,29 @@ def test_how_it_is_spelled_does_not_matter(text: str) -> None:
     )  # fmt: skip
     assert found.storages["s"].template == "T"
     assert found.applications["a"].application_name == "A"
+
+
+ENCODINGS = {
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "UTF-16, the other order": lambda text: ("\ufeff" + text).encode("utf-16-be"),
+    "UTF-16, declared": lambda text: f"<?xml version='1.0' encoding='UTF-16'?>{text}".encode("utf-16"),
+    "Latin 1": lambda text: f"<?xml version='1.0' encoding=\"iso-8859-1\"?>{text}".encode("latin-1"),
+    "Windows": lambda text: f"<?xml version='1.0' encoding='windows-1252' ?>{text}".encode("cp1252"),
+    "doctype": lambda text: f"<!DOCTYPE osp:Profile>{text}".encode(),
+    "doctype in another file": lambda text: (
+        "<?xml version='1.0'?><!-- <!DOCTYPE x [ --><!DOCTYPE osp:Profile\n  PUBLIC \"[>\" 'http://example.org/[>'\n>"
+        f"<!-- b -->{text}"
+    ).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encode", ENCODINGS.values(), ids=ENCODINGS)
+def test_other_encodings_and_a_document_type_that_is_not_read(encode: Callable[[str], bytes]) -> None:
+    text = document("\n<!-- é --><idb:Template name='é'><idb:Field name='F'/></idb:Template>")
+    plain, found = (load_document("f", data).templates["é"] for data in (text.encode(), encode(text)))
+    lines = encode("").count(b"\n")
+    assert str(found.location) == f"f:{5 + lines}:11"
+    assert str(plain.fields["F"].location.column) == str(found.fields["F"].location.column)
 
 
 def test_line_ends_of_a_body_are_those_of_unix() -> None:  # XML 1.0, 2.11

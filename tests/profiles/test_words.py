@@ -457,7 +457,7 @@ def run_on(slurm: Target, cluster: str, template: str, variation: str = "", **fi
     slurm.deploy(found.static_scripts)
     done = slurm.sh(found.text)
     assert (done.returncode, done.stderr) == (0, ""), template
-    return done.stdout
+    return done.stdout.removesuffix("#end\n")
 
 
 def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:

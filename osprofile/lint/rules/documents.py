@@ -25,10 +25,11 @@ _EMPTY_BODY: Final = (
 _STATE_FIELD: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
+_STATUS_END: Final = format_fixed_field("STATUS_END", "#end")
 _STATUS_FIELDS: Final = (format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"), _STATE_FIELD)
 _OWN_IDS: Final = format_global_fields(format_fixed_field("JOB_ID_PATTERN", "[1-9][0-9]*"))
 _JOB_TEMPLATES: Final = (
-    format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, _STATE_FIELD),
+    format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, _STATE_FIELD, _STATUS_END),
     *(format_template(f"q{name.lower()}", name=name) for name in ("HOLD", "RESUME", "ABORT")),
 )
 _LEVEL_BODY: Final = "hold<VERBOSELY> -v'<LEVEL/'/'\\\\''>'"
@@ -39,8 +40,8 @@ _LEVEL_FIELD: Final = (
 RULES: Final = (
     Rule(
         "OSP101", "error", "the file cannot be read as a profile",
-        "A profile is encoded in UTF-8, has at most 8 MiB, and nests its elements at most 32 deep.",
-        '<?xml version="1.0" encoding="iso-8859-1"?>\n' + format_profile(""),
+        "A profile is encoded in UTF-8, UTF-16 or an ISO-8859, has at most 8 MiB, and nests its elements at most 32 deep.",
+        '<?xml version="1.0" encoding="utf-32"?>\n' + format_profile(""),
         '<?xml version="1.0" encoding="UTF-8"?>\n' + format_profile(""),
     ),
     Rule(
@@ -51,10 +52,10 @@ RULES: Final = (
         format_template("cmd < in", name="T"),
     ),
     Rule(
-        "OSP103", "error", "a document type declaration",
+        "OSP103", "error", "declarations in a document type",
         "Entities are not supported, since a document could read files or grow without bound by them.",
+        '<!DOCTYPE x [<!ENTITY e "x">]>\n' + format_profile(""),
         "<!DOCTYPE x>\n" + format_profile(""),
-        format_profile(""),
     ),
     Rule(
         "OSP104", "error", "not valid against the schema",
@@ -64,8 +65,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP105", "error", "two elements of one kind with the same name",
-        "Names of templates, storages and applications must be unique in a document, names of "
-        "variations and fields in a template.",
+        "Names of templates, storages and applications must be unique in a document, and ApplicationName and "
+        "ApplicationVersion together; names of variations and fields in a template.",
         _HOME_TEMPLATE + "\n" + _HOME_TEMPLATE + "\n" + _STORAGE_XML,
         _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),
@@ -86,7 +87,7 @@ RULES: Final = (
     Rule(
         "OSP108", "error", "a name that cannot be used",
         "A profile's name must be that of its file or folder, and one that a request can use; a "
-        "field's name must be one that a replacement can use.",
+        "field's name must be one that a replacement can use, and have no value if the engine supplies one.",
         format_template("true", '<idb:Field name="1ST" isSettable="false"/>', name="T"),
         format_template("echo '<FIRST/'/'\\\\''>'", format_fixed_field("FIRST", "1"), name="T"),
     ),
@@ -152,7 +153,7 @@ RULES: Final = (
         "With the variation ALL of GET_JOB_STATUS, one call of the batch system returns the states "
         "of all watched jobs, instead of one call per job.",
         format_template("qstat", *_STATUS_FIELDS, name="GET_JOB_STATUS"),
-        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS),
+        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS, _STATUS_END),
     ),
     Rule(
         "OSP207", "warning", "there is no application Executable",
@@ -229,6 +230,15 @@ RULES: Final = (
         ),
         format_global_fields(
             format_field("QUEUE", "<idb:Default/>"), format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="QUEUE=debug"')
+        ),
+    ),
+    Rule(
+        "OSP216", "warning", "the list of all jobs has no last line",
+        "A script that is cut, or whose program became empty, prints few jobs or none, and may end with 0. "
+        "With STATUS_END, the last line of GET_JOB_STATUS ALL, that is no answer, and not a list without jobs.",
+        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS),
+        format_variations(
+            "GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a && echo '#end'"}, *_STATUS_FIELDS, _STATUS_END
         ),
     ),
 )  # fmt: skip

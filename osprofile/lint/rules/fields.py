@@ -31,7 +31,8 @@ def _format_list_template(*fields: str) -> str:
 def _format_status_template(word: str) -> str:
     state = f'<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">{word}</idb:Tag></idb:Field>'
     pattern = format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)")
-    return format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat"}, pattern, state)
+    end = format_fixed_field("STATUS_END", "#end")
+    return format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat"}, pattern, state, end)
 
 
 def _format_shared_field(default: str, other: str) -> str:
@@ -45,10 +46,10 @@ def _format_shared_field(default: str, other: str) -> str:
     return "\n".join(parts)
 
 
-def _format_limited_memory(tag: str) -> str:
-    """Return a global field MEMORY, which a parent has, too, with a limit."""
-    content = f"<idb:Max>8000</idb:Max>{tag}<idb:Default>2000</idb:Default>"
-    return format_global_fields(format_field("MEMORY", content, ' ext:type="integer"'))
+def _format_listed_memory(tag: str) -> str:
+    """Return a global field MEMORY, which a parent has, too, with a list of its values."""
+    content = f"{tag}<idb:Default>2000</idb:Default>"
+    return format_global_fields(format_field("MEMORY", content, ' ext:pattern="2000|4000"'))
 
 
 _DEBUG_QUEUE: Final = (
@@ -171,13 +172,13 @@ RULES: Final = (
         ),
     ),
     Rule(
-        "OSP316", "warning", "a limit and a Default that an empty value bypasses",
-        "A request may set the field to nothing, as in --set WALLTIME=. That passes Min, Max and pattern, and "
-        "is not replaced by the Default. A tag with an empty name replaces it; one that is empty itself says that "
-        "the field may be empty. The rule is about inherited fields that a profile gives a Default and a new Min or "
-        "Max, or a pattern that lists the values, as physics|chem does.",
-        _format_limited_memory(""),
-        _format_limited_memory('<idb:Tag name="">2000</idb:Tag>'),
+        "OSP316", "warning", "a pattern and a Default that an empty value bypasses",
+        "A request may set the field to nothing, as in --set QUEUE=. That passes the pattern, and is not replaced by "
+        "the Default, as it is for a field with Min or Max. A tag with an empty name replaces it; one that is empty "
+        "itself says that the field may be empty. The rule is about inherited fields that a profile gives a Default "
+        "and a new pattern that lists the values, as physics|chem does.",
+        _format_listed_memory(""),
+        _format_listed_memory('<idb:Tag name="">2000</idb:Tag>'),
     ),
     Rule(
         "OSP317", "warning", "a case that changes nothing, or that no request reaches",
