@@ -229,7 +229,7 @@ class CommandSession:
         """
         if not self._default_profile and not self.store.list_targets():
             message = f"job {quote_name(words[0])} is not known: the record {self.store.path} has no job"
-            hint = "is the home directory there, and is $OSPROFILE_STORE what it was when the job was submitted?"
+            hint = "is the home directory there, and is $OSPROFILE_STORE what it was at the submission?"
             raise StoreError(message, hint=hint)
 
     def find_record(self, word: str) -> JobRecord | None:
