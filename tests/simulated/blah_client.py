@@ -84,7 +84,7 @@ class BlahClient:
     async def _unless_killed(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something to its end, or until the daemon is killed; then start another one."""
         task = asyncio.ensure_future(work)
-        death = asyncio.ensure_future(self.daemon.process.wait())
+        death = asyncio.ensure_future(self.daemon.wait())
         await asyncio.wait((task, death), return_when=asyncio.FIRST_COMPLETED)
         if task.done() and task.exception() is not None:  # its pipes are closed before its end is known
             await asyncio.wait((death,), timeout=PATIENCE)

@@ -129,12 +129,19 @@ class GridManager:
         """Send the daemon the signal by which HTCondor ends it; return its exit code."""
         with suppress(ProcessLookupError):
             self.process.terminate()
-        return await asyncio.to_thread(self.process.wait, PATIENCE)
+        async with asyncio.timeout(PATIENCE):
+            return await self.wait()
+
+    async def wait(self) -> int:
+        """Return the daemon's exit code when it has ended."""
+        while (code := self.process.poll()) is None:  # noqa: ASYNC110  # it may be no child of this process
+            await asyncio.sleep(0.02)
+        return code
 
     async def kill(self) -> None:
         """End the daemon as a machine does that loses its power."""
         self.process.kill()
-        await asyncio.to_thread(self.process.wait, PATIENCE)
+        await self.wait()
         await self._stop()
 
     async def _stop(self) -> None:
