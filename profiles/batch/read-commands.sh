@@ -16,6 +16,13 @@ read_commands() {
   # shellcheck disable=SC1090  # of the profile that extends batch
   . "$1"
 }
+# STATES ID: false if the job is in none of them, which are an ERE. Some batch systems take what they
+# then do not do, or do later.
+gpe_require() {
+  gpe_lines=$(gpe_list) || return
+  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)([ /]|\$)" ||
+    { echo "it is unknown, or not in the state $1" && return 1; }
+}
 refuse() { # WHAT
   printf '%s %s\n' "${profile:?}" "$1" >&2
   return 1
