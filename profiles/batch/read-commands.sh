@@ -16,8 +16,8 @@ read_commands() {
   # shellcheck disable=SC1090  # of the profile that extends batch
   . "$1"
 }
-# STATES ID: false if the job is in none of them, which are an ERE. Some batch systems take what they
-# then do not do, or do later.
+# STATES ID: false if the job is in none of these states, an ERE: some batch systems take a hold of
+# any job, and then do nothing, or do it later.
 gpe_require() {
   gpe_lines=$(gpe_list) || return
   printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)([ /]|\$)" ||
