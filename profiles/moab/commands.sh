@@ -37,7 +37,3 @@ gpe_hold() { gpe_require 'Idle|Deferred|Blocked' "$1" && mjobctl -h user "$1"; }
 gpe_is_held() { case $1 in *Hold) ;; *) return 1 ;; esac }
 gpe_resume() { mjobctl -u user "$1"; }
 gpe_signal() { gpe_require Running "$1" && mjobctl -N "signal=$2" "$1"; }
-gpe_require() { # STATES ID: Moab takes a hold of a job that runs, too
-  gpe_lines=$(gpe_list) || return
-  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)\$" || { echo "it is not $1" && return 1; }
-}
