@@ -284,7 +284,12 @@ class ScriptRunner:
             await self._shell.deploy_static_scripts()
             text = await self._query_all(script)
         if not self._all_jobs_reader.is_whole(text):
-            raise script_output.build_output_error(STATUS_TEMPLATE, script_output.STATUS_END_FIELD, text)
+            message = (
+                f"{STATUS_TEMPLATE} gave no whole answer: its output is without its last line (STATUS_END)"
+            )
+            raise OutputError(
+                message, hint="run the template by itself, with the variation ALL, to see its output"
+            )
         return self._all_jobs_reader.read_statuses(text)
 
     async def _query_all(self, script: str) -> str:
