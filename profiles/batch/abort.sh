@@ -5,7 +5,7 @@ main() {
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   set -f
   read_commands "$1"
-  read_jobs || exit 2
+  read_jobs "$id" || exit 2
   live=$(print_live)
   if [ -z "$live" ]; then
     # shellcheck disable=SC2046
@@ -15,7 +15,11 @@ main() {
   [ -n "$live" ] || fail "job $id has already ended, or is unknown"
   # before the job is cancelled, because it may write down its end at once
   trap 'withdraw_notes; exit 1' HUP INT TERM
-  for task in $live; do note_removal "$task"; done
+  # that of an array stands for its tasks that have not begun, which may be thousands
+  note_removal "$id"
+  for task in $live; do
+    [ "$task" = "$id" ] || ! has_begun "$task" || note_removal "$task"
+  done
   words=$(gpe_cancel "$id" 2>&1) && exit
   # A job that is just being started may be refused, because it neither waits nor runs.
   sleep 1
@@ -40,6 +44,9 @@ print_live() { # the job, or its tasks, if they have not ended
   # shellcheck disable=SC2046
   print_lines $(print_tasks "$id") | awk '$1 == "live" { print $2 }'
 }
+has_begun() { # TASK
+  gpe_job_dir "$1" && [ -d "$gpe_dir" ]
+}
 note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
   gpe_job_dir "$1" || return 0
   (
@@ -56,7 +63,8 @@ note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
 ends_by_note() {
   [ -n "$noted" ] || return
   for task in $noted; do
+    [ "$task" != "$id" ] || [ "$live" = "$id" ] || continue # of an array, its tasks say so
     gpe_job_dir "$task" && grep -q '^seen' "$gpe_dir/.gpe/removed" || return
   done
-  read_jobs && [ -z "$(print_live)" ]
+  read_jobs "$id" && [ -z "$(print_live)" ]
 }

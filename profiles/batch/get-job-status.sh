@@ -5,8 +5,9 @@ main() {
   profile=$2 id_pattern=$3 ids=${4-}
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   read_commands "$1"
-  read_jobs || exit 2
   set -f
+  # shellcheck disable=SC2086
+  read_jobs $ids || exit 2
   # shellcheck disable=SC2046,SC2086
   set -- $(print_tasks $ids)
   # the others are told all the same
@@ -27,13 +28,25 @@ $(printf '%s away reason=what the batch system knows of its end cannot be asked 
 # lines: awk prints those that need no look into the job's directory.
 print_states() {
   lines=$(print_lines "$@")
-  printf '%s\n' "$lines" | awk '/^(live|limit) / { sub(/^[^ ]+ [^ ]+ /, ""); print }'
-  rest=$(printf '%s\n' "$lines" | grep -vE '^(live|limit) ' | while read -r meaning id line; do
+  ends=$(printf '%s\n' "$lines" | grep -vE '^(live|limit) ' | while read -r meaning id line; do
     case $meaning in
     removal) gpe_ended_itself "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
+    ended) gpe_record "$id" own || printf '?%s\n' "$line" ;;
     *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
     esac
   done)
-  printf '%s\n' "$rest" | grep '^[^?]'
-  gpe_explain "$(printf '%s\n' "$rest" | sed -n 's/^?//p')"
+  {
+    printf '%s\n' "$lines" = "$ends"
+    gpe_explain "$(printf '%s\n' "$ends" | sed -n 's/^?//p')"
+  } | awk '
+$0 == "=" { in_ends = 1; next }
+in_ends { # only the list knows the queue of a job
+  if ($2 == "exited" && $1 in queue) sub(/ exit=[0-9]+( host=[^ ]+)?/, "&" queue[$1])
+  told[$1] = $0
+  next
+}
+{ id = ids[++n] = $2 }
+match($0, / queue=[A-Za-z0-9_.-]+/) { queue[id] = substr($0, RSTART, RLENGTH) }
+sub(/^(live|limit) [^ ]+ /, "") { told[id] = $0 }
+END { for (i = 1; i <= n; i++) if (told[ids[i]] != "") print told[ids[i]] }'
 }

@@ -16,6 +16,13 @@ read_commands() {
   # shellcheck disable=SC1090  # of the profile that extends batch
   . "$1"
 }
+# STATES ID: false if the job is in none of these states, an ERE: some batch systems take a hold of
+# any job, and then do nothing, or do it later.
+gpe_require() {
+  gpe_lines=$(gpe_list) || return
+  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)([ /]|\$)" ||
+    { echo "it is unknown, or not in the state $1" && return 1; }
+}
 refuse() { # WHAT
   printf '%s %s\n' "${profile:?}" "$1" >&2
   return 1

@@ -1,5 +1,5 @@
-read_jobs() { # sets jobs to the lines of gpe_list that begin with an id
-  jobs=$(gpe_list) || return
+read_jobs() { # [ID...]: sets jobs to the lines of gpe_list that begin with an id
+  jobs=$(gpe_list "$@") || return
   jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
 }
 read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list: missing
@@ -15,8 +15,13 @@ print_tasks() {
   {
     for id in "$@"; do
       gpe_array=
-      ! gpe_job_dir "$id" || [ ! -s "$gpe_dir/.gpe/array" ] ||
+      if ! gpe_job_dir "$id"; then
+        :
+      elif [ -s "$gpe_dir/.gpe/array" ]; then
         read -r gpe_array < "$gpe_dir/.gpe/array"
+      elif [ -e "$gpe_dir/.gpe/script" ]; then # of a profile with a submit_job of its own
+        gpe_read_array "$gpe_dir/.gpe/script"
+      fi
       if [ -n "$gpe_array" ]; then
         gpe_print_indices | ID=$id awk '{ print ENVIRON["ID"] "_" $0 }'
       else
@@ -31,7 +36,7 @@ sub(/_[0-9]+$/, "", whole) && whole in asked { print $1; told[whole] }
 END { for (i = 1; i <= n; i++) if (!(ids[i] in told)) print ids[i] }'
 }
 # [ID...]: prints each with its line, if it has one; without IDs, those of all lines. In front is
-# what the word of the line means: live, limit, removal or ended, or none without a line.
+# what the word of the line means: live, limit, removal, ended or unknown, or none without a line.
 print_lines() {
   {
     printf '%s\n' "$jobs" | awk '{ sub(/\/.*/, "", $2) } NF > 1 && !seen[$2]++ { print $2 }' |
@@ -47,8 +52,11 @@ part == 1 && NF > 1 {
 }
 part == 2 { print $1 in line ? line[$1] : "none " $1 }'
 }
-get_meaning() { # WORD
-  if ! gpe_has_ended "$1"; then
+# WORD; away and forgotten: the history does not answer, or does not know the job.
+get_meaning() {
+  if [ "$1" = away ] || [ "$1" = forgotten ]; then
+    echo unknown
+  elif ! gpe_has_ended "$1"; then
     echo live
   elif gpe_is_limit "$1"; then
     echo limit

@@ -1,5 +1,6 @@
 # COMMANDS SCRIPT: submits with the profile's gpe_submit, which gets the words of the script's lines
-# #OPTION, and prints the job's id. The job has a copy of the commands, to find its own id.
+# #OPTION, and prints the job's id. The job has a copy of the commands, to find its own id. Few
+# programs are started here: a submission takes as long as they do.
 submit_job() {
   drop_batch_variables
   read_commands "$1"
@@ -8,7 +9,7 @@ submit_job() {
   set -f
   gpe_read_array "$2" || :
   printf '%s\n' "$gpe_array" > .gpe/array || return
-  options=$(sed -n '2,/^[^#]/s/^#OPTION //p' "$2")
+  read_options "$2"
   # shellcheck disable=SC2086
   answer=$(gpe_submit "$2" $options)
   rc=$?
@@ -17,6 +18,21 @@ submit_job() {
     [ "$rc" -ne 255 ] || rc=1
     return "$rc"
   fi
-  id=$(printf '%s\n' "$answer" | { export LC_ALL=C && gpe_read_id | tail -n 1; })
-  printf '%s\n' "${id:-$answer}"
+  id=$(
+    export LC_ALL=C
+    gpe_read_id << END
+$answer
+END
+  )
+  printf '%s\n' "${id:-$answer}" # START reads the last line
+}
+read_options() { # SCRIPT: sets options to the words of its lines #OPTION
+  options=
+  while IFS= read -r line; do
+    case $line in
+    '#OPTION '*) options="$options ${line#\#OPTION }" ;;
+    '#'* | '') ;;
+    *) break ;;
+    esac
+  done < "$1"
 }

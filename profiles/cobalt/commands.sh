@@ -34,10 +34,6 @@ $0 == ENVIRON["GPE_ARGS"] { print id; exit }'
 gpe_own_id() { printf '%s\n' "$COBALT_JOBID"; }
 gpe_cancel() { qdel "$1"; }
 gpe_hold() { # of a job that runs, qhold notes the hold for later
-  gpe_text=$(gpe_list) || return
-  case $(printf '%s\n' "$gpe_text" | awk -v id="$1" '$1 == id { print $2 }') in
-  queued | *_hold | dep_fail) qhold "$1" ;;
-  *) echo 'it does not wait' && return 1 ;;
-  esac
+  gpe_require 'queued|.*_hold|dep_fail' "$1" && qhold "$1"
 }
-gpe_resume() { gpe_text=$(gpe_list) && printf '%s\n' "$gpe_text" | grep -q "^$1 " && qrls "$1"; }
+gpe_resume() { gpe_require '.*' "$1" && qrls "$1"; }

@@ -60,8 +60,6 @@ gpe_cancel() { # the job is there until its pod has ended, which may take its ti
   kubectl delete job "$1" --cascade=foreground --wait=false > /dev/null
 }
 gpe_hold() { # a job that runs would lose its pod, and begin anew
-  gpe_lines=$(gpe_list) || return
-  printf '%s\n' "$gpe_lines" | grep -q "^$1 Pending" || { echo 'it does not wait' && return 1; }
-  kubectl patch job "$1" -p '{"spec": {"suspend": true}}' > /dev/null
+  gpe_require Pending "$1" && kubectl patch job "$1" -p '{"spec": {"suspend": true}}' > /dev/null
 }
 gpe_resume() { kubectl patch job "$1" -p '{"spec": {"suspend": false}}' > /dev/null; }

@@ -3,7 +3,7 @@
 # lead there. If it was removed, its user can write to what is left of its path.
 check_file_system() {
   mark=${directory%/}
-  mark=$gpe_jobs/submitting/${mark##*/} place=$directory
+  mark=$HOME/.gpe/submitting/${mark##*/} place=$directory
   until [ -d "${place:=/}" ]; do place=${place%/*}; done
   [ ! -d "$directory" ] || return 0
   is_marked || { [ ! -w "$place" ] && has_link; } || return 0
@@ -21,7 +21,7 @@ has_link() {
 enter_directory() {
   [ ! -L "${directory%/}" ] ||
     fail 73 "$directory is a link: a job's directory is none, so that nobody can point it elsewhere"
-  (umask 077 && mkdir -p -- "$gpe_jobs/submitting" "$directory/.gpe") && cd -- "$directory" ||
+  (umask 077 && mkdir -p -- "$gpe_jobs" "${mark%/*}" "$directory/.gpe") && cd -- "$directory" ||
     fail 73 "jobs cannot work in $directory: a profile names the directory for them as UspaceRoot"
   # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
   # path leads through. namei prints MODE OWNER NAME of each: a link is safe, and what neither group

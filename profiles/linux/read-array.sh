@@ -1,7 +1,16 @@
 # SCRIPT: sets gpe_array to the indices that a job script has, or to nothing, and then is false.
 gpe_read_array() {
-  gpe_array=$(sed -n -e '/^\. \.\/\.gpe/q' \
-    -e "s/^\(gpe_.* \)\{0,1\}gpe_array='\([^']*\)'.*/\2/p" "$1" 2> /dev/null)
+  gpe_array=
+  [ -r "$1" ] || return
+  while IFS= read -r gpe_head; do
+    case $gpe_head in
+    '. ./.gpe'*) break ;;
+    "gpe_array='"* | gpe_*" gpe_array='"*)
+      gpe_array=${gpe_head#*gpe_array=\'}
+      gpe_array=${gpe_array%%\'*}
+      ;;
+    esac
+  done < "$1"
   [ -n "$gpe_array" ]
 }
 # PREFIX: reads lines, and prints PREFIX with each index of gpe_array that begins none of them.

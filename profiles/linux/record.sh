@@ -1,6 +1,7 @@
-# ID: prints how the job ended, from the files in its working directory; false if there are none. A
-# removal is only asked for: it is the end of a job that left no other one. Where the directory is
-# away, that is printed: a word without a tag, which is no end.
+# ID [own]: prints how the job ended, from the files in its working directory; false if there are
+# none. A removal is only asked for: it is the end of a job that left no other one. own: that of a
+# task's array does not count, because the batch system tells an end of the task. Where the
+# directory is away, that is printed: a word without a tag, which is no end.
 gpe_record() {
   if ! gpe_job_dir "$1"; then
     gpe_is_away "$1" || return
@@ -10,7 +11,7 @@ gpe_record() {
   gpe_from=$gpe_dir gpe_array_dir=${gpe_dir%/.gpe/tasks/*}
   gpe_read_usage
   # a task without an end of its own was removed with its array
-  [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] ||
+  [ -n "${2-}" ] || [ -e "$gpe_dir/.gpe/removed" ] || [ -e "$gpe_dir/.gpe/limit" ] ||
     [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=$gpe_array_dir
   if [ -e "$gpe_dir/.gpe/limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/limit"

@@ -30,7 +30,3 @@ gpe_cancel() { llcancel "$1"; }
 gpe_hold() { gpe_require 'I|D|NQ' "$1" && llhold "$1"; }
 gpe_is_held() { case $1 in H | HS | S) ;; *) return 1 ;; esac }
 gpe_resume() { gpe_require '.*' "$1" && llhold -r "$1"; }
-gpe_require() { # STATES ID: llhold succeeds for any job, and of a job that runs it does nothing
-  gpe_lines=$(gpe_list) || return
-  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)\$" || { echo 'it does not wait' && return 1; }
-}

@@ -8,7 +8,9 @@ gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS/MEMORY OPTION...: mem= is of the wh
   shift 2
   msub -E -j oe -o /dev/null -l "$need" "$@" "$script" 2>&1
 }
-gpe_list() { # [-c]: of jobs that have ended
+gpe_list() { gpe_showq; }
+gpe_list_ended() { gpe_showq -c; }
+gpe_showq() { # [-c]: of jobs that have ended
   gpe_ask '*</Data>*' showq "$@" --xml -w "user=$(id -un)" || return
   printf '%s\n' "$gpe_text" | awk -v RS='<' '
 function read_value(name) {
@@ -27,7 +29,6 @@ function read_value(name) {
   print read_value("JobID"), state
 }'
 }
-gpe_list_ended() { gpe_list -c; }
 gpe_has_ended() { case $1 in Completed | Vacated | Removed | time) ;; *) return 1 ;; esac }
 gpe_is_removal() { [ "$1" = Removed ]; }
 gpe_is_limit() { [ "$1" = time ]; }
@@ -37,7 +38,3 @@ gpe_hold() { gpe_require 'Idle|Deferred|Blocked' "$1" && mjobctl -h user "$1"; }
 gpe_is_held() { case $1 in *Hold) ;; *) return 1 ;; esac }
 gpe_resume() { mjobctl -u user "$1"; }
 gpe_signal() { gpe_require Running "$1" && mjobctl -N "signal=$2" "$1"; }
-gpe_require() { # STATES ID: Moab takes a hold of a job that runs, too
-  gpe_lines=$(gpe_list) || return
-  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)\$" || { echo "it is not $1" && return 1; }
-}

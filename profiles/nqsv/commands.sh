@@ -16,7 +16,3 @@ gpe_own_id() { printf '%s\n' "$PBS_JOBID" | sed 's/^.*://; s/\..*//'; }
 gpe_cancel() { qdel "$1"; }
 gpe_hold() { gpe_require 'QUE|WAT' "$1" && qhold "$1"; }
 gpe_resume() { gpe_require '.*' "$1" && qrls "$1"; }
-gpe_require() { # STATES ID
-  gpe_lines=$(gpe_list) || return
-  printf '%s\n' "$gpe_lines" | grep -qE "^$2 ($1)\$" || { echo 'it does not wait' && return 1; }
-}

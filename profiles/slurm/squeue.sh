@@ -3,6 +3,34 @@ gpe_squeue() { # OPTION...: prints a line for each job and task that squeue know
   gpe_fields="$gpe_fields,Partition:|,TimeUsed:|,EndTime:|,PriorityLong:|"
   SLURM_TIME_FORMAT=%s squeue -h -r -t all -O "$gpe_fields" "$@"
 }
+# [ID...]: asked for by themselves, without a line for what is not known; a task with its array.
+gpe_list() {
+  gpe_component=
+  case $#:${1-} in
+  0:*) set -- -u "$(id -u)" ;;
+  1:*+*)
+    gpe_component=$1
+    set -- -j "$1"
+    ;;
+  *) set -- -j "$(gpe_print_wholes "$@")" ;;
+  esac
+  gpe_lines=$(gpe_squeue "$@" 2>&1) || case $gpe_lines in
+  *'Invalid job id'*) return 0 ;;
+  *)
+    printf '%s\n' "$gpe_lines" >&2
+    return 1
+    ;;
+  esac
+  printf '%s\n' "$gpe_lines" | gpe_format_states "$gpe_component" && return
+  case $1:$gpe_lines in -j:* | -u: | -u:'CLUSTER: '*) return 0 ;; esac
+  printf '%s\n' "$gpe_lines" >&2 # no answer about jobs
+  return 1
+}
+gpe_print_wholes() { # ID...: with commas between them; of tasks and components, the whole once
+  printf '%s\n' "$@" | awk '
+{ sub(/[_+].*/, "") }
+!seen[$0]++ { printf "%s%s", n++ ? "," : "", $0 }'
+}
 # ID: reads these lines, or those of the accounting, and prints the states; of an array, of all its
 # tasks. An empty ID: of all jobs. False if there are none.
 gpe_format_states() {

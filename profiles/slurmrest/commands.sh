@@ -43,8 +43,6 @@ gpe_find() { gpe_rest GET /jobs 'first(.jobs[]
 gpe_own_id() { printf '%s\n' "$SLURM_JOB_ID"; }
 gpe_cancel() { gpe_rest DELETE "/job/$1" empty; }
 gpe_hold() { # Slurm takes a hold of a job that runs, too
-  gpe_lines=$(gpe_list) || return
-  printf '%s\n' "$gpe_lines" | grep -q "^$1 PENDING" || { echo 'it does not wait' && return 1; }
-  gpe_rest POST "/job/$1" empty '{"hold": true}'
+  gpe_require PENDING "$1" && gpe_rest POST "/job/$1" empty '{"hold": true}'
 }
 gpe_resume() { gpe_rest POST "/job/$1" empty '{"hold": false}'; }

@@ -73,7 +73,8 @@ while [ $# -gt 0 ]; do
 done
 for d in "$FAKE"/jobs/*; do
   n=${d##*/} code=0
-  [ -e "$d/state" ] && { [ -z "$want" ] || [ "$want" = "$n" ]; } || continue
+  [ -e "$d/state" ] || continue
+  case ",$want," in ,, | *",$n,"*) ;; *) continue ;; esac
   read -r state < "$d/state"
   [ ! -e "$d/code" ] || read -r code < "$d/code"
   found=y
@@ -83,7 +84,8 @@ for d in "$FAKE"/jobs/*; do
   *) echo "$n|$state|$code|n/a|None|" ;;
   esac
 done
-[ -z "$want" ] || [ -n "$found" ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
+case $want in '' | *,*) found=y ;; esac
+[ -n "$found" ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
 """
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">

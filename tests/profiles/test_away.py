@@ -90,11 +90,11 @@ def test_a_directory_that_is_away_may_have_a_job(
     target = system.target
     directory = target.directory()
     job = target.start(directory, **script("echo ran >> log"))
-    marks = target.home / ".gpe/jobs" / name
-    assert [*(marks / "submitting").iterdir()] == []
+    marks = target.home / ".gpe/submitting"
+    assert [*marks.iterdir()] == []
     (directory / ".gpe/id").unlink()  # START was killed before it was known
-    (marks / job.id).unlink()
-    (marks / "submitting" / directory.name).write_text(f"{directory}\n")
+    (target.home / ".gpe/jobs" / name / job.id).unlink()
+    (marks / directory.name).write_text(f"{directory}\n")
     take_away()
     for template in ("FIND_JOB", "START"):
         done = target.run(template, directory=directory)

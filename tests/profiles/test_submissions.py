@@ -242,10 +242,10 @@ def test_an_abort_of_a_job_that_has_ended_by_itself(slurm: Target, commands: Slu
     commands.set("sbatch", "7\n")
     job = slurm.start()
     (job.directory / ".gpe_exit_status").write_text("0\n")
-    commands.set("squeue", "7 RUNNING\n")  # it has not heard of it
+    commands.set("squeue", "7|RUNNING|0|n1|None|\n")  # it has not heard of it
     (commands.directory / "scancel").write_text("#!/bin/sh\n")
     (commands.directory / "scancel").chmod(0o700)
-    slurm.ok("ABORT", JOB_ID="7")
+    assert "has already ended" in slurm.fails("ABORT", JOB_ID="7")
     assert not (job.directory / ".gpe/removed").exists()
 
 
@@ -377,7 +377,7 @@ def test_two_batch_systems_in_one_home(repository: Repository, slurm: Target, co
 
     commands.set("sbatch", "14\n")
     jobs = {name: target.start() for name, target in ended.items()}
-    commands.set("squeue", "14 RUNNING\n")
+    commands.set("squeue", "14|RUNNING|0|n1|None|\n")
     slurm.ok("ABORT", JOB_ID="14")
     assert (jobs["slurm"].directory / ".gpe/removed").exists()
     assert not (jobs["sge"].directory / ".gpe/removed").exists()

@@ -30,7 +30,7 @@ squeue)
   done
   awk -F'|' -v states="$states" -v id="$id" -v format="$format" '
   { name = $2 == "" ? $1 : $1 "_" $2; is_live = $3 ~ /PENDING|RUNNING|SUSPENDED/ }
-  id != "" && $1 != id && name != id { next }
+  id != "" && index("," id ",", "," $1 ",") == 0 && name != id { next }
   { known = 1 }
   states == "live" && !is_live || states != "live" && states != "all" && $3 != states { next }
   format ~ /^JobArrayID/ { print name, $3, $4, $3 == "PENDING" ? "n/a" : "n1", $5, "debug", $3 == "PENDING" ? "0:00" : "0:02", "1800000000", "100", "" }
@@ -38,7 +38,7 @@ squeue)
   format == "%i" { print name }
   format == "%i %r" { print name " " $5 }
   format == "%F|%Z|%o" { print $1, $6, ".gpe/script" }
-  END { exit id != "" && !known }' OFS='|' "$here/jobs" || { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; } ;;
+  END { exit id != "" && id !~ /,/ && !known }' OFS='|' "$here/jobs" || { echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1; } ;;
 scancel)
   case $1 in
   --full)
