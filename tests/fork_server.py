@@ -216,7 +216,8 @@ def _become_command(words: list[str], environment: dict[str, str], directory: in
     os.closerange(3, directory + len(files) + 1)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = words[2:] if words[1:2] == ["-m"] else words
+    runs_module = words[0] == sys.executable
+    sys.argv = words[2:] if runs_module else words
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, encoding="utf-8", errors=errors, closefd=False)
         for number, mode, errors in ((0, "r", "strict"), (1, "w", "strict"), (2, "w", "backslashreplace"))
@@ -224,7 +225,7 @@ def _become_command(words: list[str], environment: dict[str, str], directory: in
     try:
         if words[0] == "incarnate":
             main()
-        elif words[1:2] == ["-m"]:
+        elif runs_module:
             runpy.run_module(words[2], run_name="__main__", alter_sys=True)
         elif Path(words[0]).read_text().startswith("#!/bin/sh"):  # the path of Python cannot be in a line #!
             os.execv(words[0], words)  # noqa: S606  # what a shell would do

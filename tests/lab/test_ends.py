@@ -54,8 +54,6 @@ KINDS = {
     "cancelled before it ran": Kind("exec sleep 600", ("REMOVED", None, None, False), (HOLD, ABORT)),
     "cancelled running": Kind("exec sleep 600", ("REMOVED", None, None, False), (ABORT,)),
 }
-# Slurm's qstat does not tell why a job is over; what it left tells the signal by which the limit ended it.
-OTHERWISE = {("torque", "over the time limit"): ("FAILED", None, 15, False)}
 
 
 async def until_running(events: AsyncIterator[object], target: TargetSystem, jobs: list[str]) -> None:
@@ -118,9 +116,7 @@ async def run(target: TargetSystem, partition: str | None) -> dict[str, list[Job
 def test_ends(site: Path, profile: str, partition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if EACH < 3 and profile == "torque":  # a quick run waits for Slurm's limit once
         monkeypatch.delitem(KINDS, "over the time limit")
-    expected = {
-        name: Counter({OTHERWISE.get((profile, name), kind.end): EACH}) for name, kind in KINDS.items()
-    }
+    expected = {name: Counter({kind.end: EACH}) for name, kind in KINDS.items()}
     resolved = Repository([str(site), str(PROFILES)]).load(profile)
 
     async def main() -> dict[str, Counter[tuple[str, int | None, int | None, bool]]]:
