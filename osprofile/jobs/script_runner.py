@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import logging
 import math
+import posixpath
 import re
 from collections import defaultdict
 from types import MappingProxyType
@@ -34,6 +35,7 @@ from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutpu
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
 from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
 from osprofile.jobs.shell import (
+    SHELL_TEMPLATE,
     build_script,
     extract_exit_status,
     generate_mark,
@@ -263,6 +265,12 @@ class ScriptRunner:
             with contextlib.suppress(OSProfileError):
                 await self.run_start_script(start_script)
         return job_id
+
+    async def delete_submission_mark(self, directory: str) -> None:
+        """Delete the mark at home because of which START refuses a directory that is not there."""
+        name = quote_shell_word(posixpath.basename(directory))
+        script = f'rm -f -- "$HOME"/.gpe/submitting/{name}\n'
+        await self._shell.run_to_end(SHELL_TEMPLATE, script, label="taking a submission over")
 
     def _parse_job_id(self, template: str, text: str) -> str:
         job_id = script_output.parse_job_id(self._job_id_pattern, text)

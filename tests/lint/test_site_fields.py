@@ -161,7 +161,7 @@ def test_a_missing_pattern_is_reported_at_its_cause_alone(tmp_path: Path) -> Non
     [problem] = find_problems(tmp_path, format_field("QUEUE", EMPTY, ' ext:patternField="QUEUES"'))
     assert (problem.code, problem.message) == (
         "OSP209",
-        "field QUEUE takes its pattern from 'QUEUES', which is no global field of profile mysite -> slurm -> linux",
+        "field QUEUE takes its pattern from 'QUEUES', which is no global field of profile mysite -> slurm -> batch -> linux",
     )
 
 
