@@ -448,7 +448,7 @@ def broken(tmp_path: Path) -> Path:
     shell = tmp_path / "shell"
     shell.write_text(
         f"cat > {tmp_path}/script.$$\n"
-        f"if [ -e {tmp_path}/broken ] && grep -q bin/submit. {tmp_path}/script.$$; then echo no daemon >&2; exit 1; fi\n"
+        f"if [ -e {tmp_path}/broken ] && grep -q /submit.sh {tmp_path}/script.$$; then echo no daemon >&2; exit 1; fi\n"
         f". {tmp_path}/script.$$\n"
     )
     write_profile(tmp_path, f"sh {shell}")
