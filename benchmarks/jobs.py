@@ -177,7 +177,7 @@ def main() -> int:
         call("scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN")
         try:
             measures = submissions(Path(directory), 40 if quick else 100)
-            bulk = bulk_submissions(Path(directory), 200 if quick else 2000, 10_000)
+            bulk = bulk_submissions(Path(directory), 500 if quick else 2000, 10_000)
             peer, bare = "a loop of sh -s < script", "a loop of bare sbatch, by the job"
             pairs = 3 if quick else 7
             held = [

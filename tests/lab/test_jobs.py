@@ -107,7 +107,7 @@ def test_a_heterogeneous_job(lab_of: Callable[[str], Lab]) -> None:
         path.write_text(before)
     for job_id in (job.id, f"{job.id}+0", f"{job.id}+1"):
         assert lab.statuses("", JOB_ID=job_id)[job_id].state == "HELD"
-    assert "no job" in lab.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}+2")
+    assert "unknown job" in lab.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}+2")
     assert job.id in lab.statuses()
     assert f"{job.id}+1" not in lab.statuses()
     assert "Operation not permitted on individual component" in lab.fails("ABORT", JOB_ID=f"{job.id}+1")
