@@ -226,8 +226,7 @@ class StatusOutputReader:
 
     def __init__(self, profile: Profile) -> None:
         self._pattern = get_status_pattern(profile)
-        end = profile.get_value(STATUS_TEMPLATE, STATUS_END_FIELD)
-        self._end = re.compile(rf"(?:^|\n){re.escape(end)}\s*\Z") if end else None
+        self._end = profile.get_value(STATUS_TEMPLATE, STATUS_END_FIELD) or ""
         self._tags = read_state_tags(
             profile, STATUS_TEMPLATE, "STATE", JOB_STATE_TAGS, other_words=LIVE_STATE_TAGS
         )
@@ -240,15 +239,15 @@ class StatusOutputReader:
 
     def is_whole(self, text: str) -> bool:
         """Return whether a list of all jobs has the line that ends it; true if the profile has none (STATUS_END)."""
-        return self._end is None or self._end.search(text) is not None
+        return f"\n{text.rstrip()}".endswith(f"\n{self._end}" if self._end else "")
 
     def read_statuses(self, text: str) -> Mapping[str, JobStatus]:
         """Return the jobs by id; if two have the same id, the last one counts. The line of STATUS_END is no job.
 
         Raises `OutputError` for a text that is not empty but has no job.
         """
-        if self._end is not None:
-            text = self._end.sub("\n", text)
+        if self._end and self.is_whole(text):
+            text = text.rstrip().removesuffix(self._end)
         if text == self._last_text:
             return self._last_statuses
         try:

@@ -298,7 +298,7 @@ class JobSubmitter:
             hint = f"complete it on {record.other_host}; if that did not submit the job: --take-over submits it here"
             raise SubmissionElsewhereError(message, hint=hint)
         if self._store.claim_submission(record.number, take_over=take_over):
-            if take_over:  # a person says that the other host has submitted nothing
+            if take_over and record.other_host is not None:  # a person says that it has submitted nothing
                 await self._scripts.delete_submission_mark(record.directory)
             files = self._store.read_details(record.number).files
             return await self._run_submission(record, is_repeated=True, files=files)

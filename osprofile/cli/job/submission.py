@@ -124,9 +124,7 @@ async def _announce_job(target: TargetSystem, description: JobDescription, mode:
     """Print what a new job gets for each `auto`, as the queue; refuse it before its files are copied."""
     for name, value in (await target.find_choices(description)).items():
         common.print_message(f"incarnate: {name.lower()} {value}: the first that the job fits")
-    if mode.dry_run or mode.test_only:
-        return
-    if description.inputs:
+    if description.inputs and not (mode.dry_run or mode.test_only):
         await target.preview(description)  # what is refused is not copied
 
 
