@@ -132,7 +132,9 @@ class _Request:
         self.directory = self.directory.rstrip("/") or "/"
         self._submit_directory = submit_directory
         self.name = options.get_text("name") or script.name or "sbatch"
-        asked = self._asked = SbatchRequest(options, Given(user_name=client.user_name))
+        asked = self._asked = SbatchRequest(options, Given(user_name=client.user_name), default_nodes=1)
+        if refusal := next((exact.refusal for exact in asked.exact if exact.refusal), None):
+            raise refusal
         self.environment = self._get_environment()
         self.signal = self._get_signal()
         exclusive = options.get("exclusive")
