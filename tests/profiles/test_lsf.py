@@ -119,7 +119,7 @@ def test_slots(lsf: Target, commands: Lsf, fields: dict[str, str], expected: lis
         ({"START_TIME": "2026-12-31T23:59:00"}, "#BSUB -b 2026:12:31:23:59"),
         ({"REQUEUE": "true"}, "#BSUB -r"),
         ({"REQUEUE": "false"}, "#BSUB -rn"),
-        ({"ARRAY": "7"}, '#BSUB -J "gpe_job[7]"'),
+        ({"ARRAY": "7"}, '#BSUB -J "hostname[7]"'),
         ({"ARRAY": "1-9:2,15%3", "JOB_NAME": "n"}, '#BSUB -J "n[1-9:2,15]%3"'),
     ],
 )
