@@ -63,8 +63,7 @@ _VARIABLES: Final = {
 
 
 def _run_sbatch(client: Client, words: Sequence[str]) -> int:
-    ignores = client.settings.ignore == "harmless"
-    table = accept_options(SBATCH_TABLE, SBATCH_HARMLESS if ignores else ())
+    table = accept_options(SBATCH_TABLE, SBATCH_HARMLESS if client.ignores_harmless else ())
     command_line = parse_words(table, words, ends_at_operand=True)
     script, arguments = _read_script(command_line)
     where = "line {} of the script: ".format
