@@ -113,7 +113,12 @@ _CELL_WORDS: Final = {
 _ASSIGNMENT: Final = re.compile(r"\b([A-Za-z_]\w*)=(?:'(?:[^']|'\\'')*'|\"[^\"]*\"|\S*)")
 _DIRECTIVE: Final = re.compile(r"#[A-Z$]")
 _NOTE_WORDS: Final = """#!/bin/sh
-{ printf '%s\\037' "${0##*/}" "$@"; printf '\\036'; } >> "$HOME/words"
+{
+  printf '%s\\037' "${0##*/}" "$@"
+  # which START adds to the script that bsub reads
+  [ "${0##*/}" != bsub ] || sed -n 's/^#BSUB -R "\\(s[^"]*\\)"$/-R \\1/p' | tr ' \\n' '\\037\\037'
+  printf '\\036'
+} >> "$HOME/words"
 echo 1
 """
 
