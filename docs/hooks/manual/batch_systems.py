@@ -24,6 +24,7 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.fields import FIELDS
 from osprofile.jobs.shell import build_self_contained_script
+from osprofile.profile.model import EXPERIMENTAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -362,10 +363,17 @@ def format_batch_systems_page() -> str:
         [format_code(name), *(find_owner(p, name) for p in loaded)]
         for name in dict.fromkeys(name for p in loaded for name in p.templates)
     ]
+    experimental = [
+        f"{format_code(profile.name)} ({words})"
+        for profile in loaded
+        if (words := profile.get_value(START, EXPERIMENTAL))
+    ]
     return f"""# All batch systems
 
 What each bundled profile makes of the same request. These tables are made from the profiles' own scripts whenever the manual
 is built.
+
+Experimental are {", ".join(experimental)}.
 
 ## Fields of a job
 
