@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OSProfileError
+from osprofile.profile.model import EXPERIMENTAL
+from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, PROFILES, exports, quoted
 from tests.profiles.systems import SYSTEMS, StandIn, get_task, make_system
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
@@ -584,7 +586,11 @@ def format_page() -> str:
                 cells.append("real" if is_real else signs[system.kind])
         rows.append(f"| {title} | {' | '.join(cells)} |")
     stories = [f"- *{title}*: {text}" for title, (_, text) in STORIES.items()]
-    systems = [f"- `{name}`: {system.answers}" for name, system in SYSTEMS.items()]
+    systems = [
+        f"- `{name}`: {system.answers}{', experimental, ' * bool(words)}{words}"
+        for name, system in SYSTEMS.items()
+        for words in [Repository([PROFILES]).load(name).get_value("START", EXPERIMENTAL)]
+    ]
     reasons = [f"{number}. {reason}." for reason, number in notes.items()]
     head = " | ".join(f"`{name}`" for name in SYSTEMS)
     return PAGE_TEXT.format(
