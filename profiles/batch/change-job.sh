@@ -29,8 +29,8 @@ becomes() {
 }
 is_held() { # is the job, or a task of it? 2: that is not known
   gpe_lines=$(gpe_list 2> /dev/null) || return 2
-  for state in $(printf '%s\n' "$gpe_lines" | awk -v id="$id" '
-$1 == id || index($1, id "_") == 1 { print $2 }') none; do
+  for state in $(printf '%s\n' "$gpe_lines" | awk -v id="$id" "$awk_whole"'
+$1 == id || whole($1) == id { print $2 }') none; do
     gpe_is_held "$state"
     rc=$?
     [ "$rc" -eq 1 ] || return "$rc"

@@ -7,6 +7,7 @@ read_commands() {
   gpe_is_limit() { false; }
   gpe_is_removal() { false; }
   gpe_is_held() { return 2; }
+  gpe_name_tasks() { awk -v id="$1" '{ print id "_" $0 }'; }
   gpe_submit() { refuse 'does not define gpe_submit'; }
   gpe_list() { refuse 'does not define gpe_list'; }
   gpe_cancel() { refuse 'does not define gpe_cancel'; }
@@ -15,6 +16,25 @@ read_commands() {
   gpe_signal() { refuse 'cannot send signals to jobs'; }
   # shellcheck disable=SC1090  # of the profile that extends batch
   . "$1"
+}
+# awk_whole has the function whole(ID) of awk, which returns the array of a task: 12 of 12_3, 12.3
+# and 12[3], and 12[].server of 12[3].server.
+# shellcheck disable=SC2034  # the functions of other files use it
+awk_whole='
+function whole(id) {
+  if (!sub(/([_.][0-9]+|\[[0-9]+\])$/, "", id)) sub(/\[[0-9]+\]/, "[]", id)
+  return id
+}
+'
+# ID: sets gpe_state to the words for its state, of an array each once; false, and says so, if it is
+# not in the list.
+gpe_read_state() {
+  gpe_lines=$(gpe_list "$1") || return
+  gpe_state=$(printf '%s\n' "$gpe_lines" | awk -v id="$1" "$awk_whole"'
+($1 == id || whole($1) == id) && !seen[$2]++ { printf "%s%s", n++ ? " " : "", $2 }')
+  [ -n "$gpe_state" ] && return
+  echo 'it is unknown'
+  return 1
 }
 # STATES ID: false if the job is in none of these states, an ERE: some batch systems take a hold of
 # any job, and then do nothing, or do it later.

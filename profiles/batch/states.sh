@@ -23,44 +23,44 @@ print_tasks() {
         gpe_read_array "$gpe_dir/.gpe/script"
       fi
       if [ -n "$gpe_array" ]; then
-        gpe_print_indices | ID=$id awk '{ print ENVIRON["ID"] "_" $0 }'
+        gpe_print_indices | gpe_name_tasks "$id"
       else
         printf '%s\n' "$id"
       fi
     done
     printf '%s\n' = "$jobs"
-  } | awk '
+  } | awk "$awk_whole"'
 !in_jobs { if ($0 == "=") in_jobs = 1; else { ids[++n] = $0; asked[$0] }; next }
-{ whole = $1 }
-sub(/_[0-9]+$/, "", whole) && whole in asked { print $1; told[whole] }
+(array = whole($1)) != $1 && array in asked { print $1; told[array] }
 END { for (i = 1; i <= n; i++) if (!(ids[i] in told)) print ids[i] }'
 }
 # [ID...]: prints each with its line, if it has one; without IDs, those of all lines. In front is
 # what the word of the line means: live, limit, removal, ended or unknown, or none without a line.
 print_lines() {
   {
-    printf '%s\n' "$jobs" | awk '{ sub(/\/.*/, "", $2) } NF > 1 && !seen[$2]++ { print $2 }' |
-      while read -r word; do printf '%s %s\n' "$(get_meaning "$word")" "$word"; done
+    printf '%s\n' "$jobs" | awk 'NF > 1 && !seen[$2]++ { print $2 }' | while read -r word; do
+      why=${word#"${word%%/*}"}
+      printf '%s %s\n' "$(get_meaning "${word%%/*}" "${why#/}")" "$word"
+    done
     printf '%s\n' = "$jobs" = "$@"
   } | awk -v all="$(($# == 0))" '
 $0 == "=" { part++; next }
 !part { meaning[$2] = $1; next }
 part == 1 && NF > 1 {
-  split($2, word, "/")
-  line[$1] = meaning[word[1]] " " $1 " " $0
+  line[$1] = meaning[$2] " " $1 " " $0
   if (all) print line[$1]
 }
 part == 2 { print $1 in line ? line[$1] : "none " $1 }'
 }
-# WORD; away and forgotten: the history does not answer, or does not know the job.
+# STATE SUBSTATE; away and forgotten: the history does not answer, or does not know the job.
 get_meaning() {
   if [ "$1" = away ] || [ "$1" = forgotten ]; then
     echo unknown
-  elif ! gpe_has_ended "$1"; then
+  elif ! gpe_has_ended "$@"; then
     echo live
-  elif gpe_is_limit "$1"; then
+  elif gpe_is_limit "$@"; then
     echo limit
-  elif gpe_is_removal "$1"; then
+  elif gpe_is_removal "$@"; then
     echo removal
   else
     echo ended

@@ -29,16 +29,9 @@ gpe_is_limit() { # what Slurm alone knows
   esac
 }
 gpe_cancel() { scancel "$1"; }
-gpe_read_state() { # ID: sets gpe_state to the words for its state, of an array each once
-  gpe_lines=$(gpe_list "$1") || return
-  gpe_state=$(printf '%s\n' "$gpe_lines" | awk -v id="$1" '
-($1 == id || index($1, id "_") == 1) && !seen[$2]++ { printf "%s%s", n++ ? " " : "", $2 }')
-  [ -n "$gpe_state" ] && return
-  echo "no job $1 is known to Slurm"
-  return 1
-}
 gpe_hold() { # ID: for a running job, Slurm would report success and do nothing
   gpe_read_state "$1" || return
+  # shellcheck disable=SC2154  # gpe_read_state, of batch, sets it
   case $gpe_state in *PENDING*)
     gpe_scontrol hold "$1" && gpe_read_state "$1" || return
     case $gpe_state in *PENDING*) return 0 ;; esac
