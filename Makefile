@@ -4,7 +4,7 @@
 # make test    the tests; with HUNT=1 their hunts at length, as before a release
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, FLUX=1, PBS=1, these, too
 # make docs    the manual, built to site/, and its tests; make browser, the pages in a Chromium (Debian's package chromium)
-# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask, Toil, AiiDA and Cylc, and the facility's API; make suites, the projects' own tests
+# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask, Toil, AiiDA and Cylc, and the facility's API; make suites, the projects' own tests; make slurm-suites, these on Slurm
 # make picture  record the pictures of README and the manual; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
@@ -18,7 +18,7 @@ export PIP_NO_INPUT = 1
 measure = for name in $(2); do \
   $(1)/python benchmarks/$$name.py $(BENCH) || { echo "$$name.py once more:"; $(1)/python benchmarks/$$name.py $(BENCH); } || exit 1; done
 
-.PHONY: help demo picture check changed test lint docs browser plugins suites bench-plugins lab golden bench dist clean
+.PHONY: help demo picture check changed test lint docs browser plugins suites slurm-suites bench-browser bench-plugins lab lab-up lab-tests lab-alone lab-bench golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -89,6 +89,8 @@ docs: $(VENV)/.dev
 
 browser: $(VENV)/.browser
 	$(BIN)/python -m pytest tests/browser $(PYTEST)
+
+bench-browser: $(VENV)/.browser
 	$(call measure,$(BIN),page)
 
 plugins: $(PLUGINS)/.dev
@@ -96,10 +98,13 @@ plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/basedpyright --pythonpath $(PLUGINS)/bin/python --project tests/plugins/pyrightconfig.json  # but Dask's example, whose own types it does not read
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
-# With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
+# slurm-suites: on a real Slurm (as root: sh tests/lab/up.sh).
 SUITES         ?= toil dask psij parsl snakemake cylc clients
 SUITES_PROFILE ?= linux
 suites: $(SUITES:%=suite-%)
+
+slurm-suites: $(PLUGINS)/.dev
+	$(MAKE) suites SUITES_PROFILE=slurm SUITES="psij parsl snakemake cylc facility"
 
 suite-%: $(PLUGINS)/.dev
 	run() { FAILED_TESTS= SUITE_QUICK=$(SUITE_QUICK) PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$*.sh $(SUITES_PROFILE); }; \
@@ -112,14 +117,25 @@ golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update
 
 LAB_BENCHMARKS ?= jobs events blah far
-lab: $(VENV)/.dev
+lab: lab-up
+	$(MAKE) lab-tests
+	$(MAKE) lab-alone
+	$(MAKE) lab-bench
+
+lab-up: $(VENV)/.dev
 	sh tests/lab/ci.sh
 	$(if $(OAR),sh tests/lab/oar-up.sh,@echo "OAR is left out: OAR=1 installs and starts it, in a minute")
 	$(if $(FLUX),sh tests/lab/flux-up.sh,@echo "Flux is left out: FLUX=1 builds and starts it, in six minutes")
 	$(if $(PBS),sh tests/lab/pbs-up.sh,@echo "OpenPBS is left out: PBS=1 builds and starts it, in seven minutes")
+
+lab-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m "not alone" $(PYTEST)
+
+lab-alone: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m alone
 	$(BIN)/python -m pytest tests/lab/test_sge.py  # one at a time: they write the user's defaults for qsub
+
+lab-bench: $(VENV)/.dev
 	$(call measure,$(BIN),$(LAB_BENCHMARKS))
 
 bench: $(VENV)/.dev

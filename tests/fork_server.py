@@ -38,8 +38,7 @@ _PRELOADED: Final = (
     "osprofile.cli.job.verbs",
     "osprofile.cli.main",
     "osprofile.incarnation.incarnate",
-    "osprofile.javaregex.machine",
-    "osprofile.javaregex.pattern",
+    *(f"osprofile.javaregex.{p.stem}" for p in Path("osprofile/javaregex").glob("[a-z]*.py")),
     *(f"osprofile.cli.job.{p.stem}" for p in Path("osprofile/cli/job").glob("[a-z]*.py")),
     *(f"osprofile.jobs.{p.stem}" for p in Path("osprofile/jobs").glob("[a-z]*.py")),
     "osprofile.executors.blah.server",
@@ -172,50 +171,58 @@ def _start_server() -> str:
     return path
 
 
-def _serve(path: str) -> None:
-    """Fork a process for each connection until standard input is closed."""
+def _serve(path: str) -> tuple[bytes, list[int]] | None:
+    """Fork a process for each connection until standard input is closed; in such a process, return what to run."""
     for name in _PRELOADED:
         import_module(name)
     gc.freeze()  # a collection would copy the pages of what is shared
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes of connections
     with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)
         listener.listen()
+        if os.fork():  # the parent waits until the server listens
+            return None
         selector.register(listener, selectors.EVENT_READ)
         selector.register(0, selectors.EVENT_READ)
-        if os.fork():  # the parent waits until the server listens
-            return
-        while all(key.fd for key, _ in selector.select()):
-            connection, _ = listener.accept()
-            if os.fork():
-                connection.close()
-                continue
-            break
-        else:
-            return
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _, files, _, _ = socket.recv_fds(connection, 1, 4)
-    request = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
-    if command := os.fork():
-        for file in files:
-            os.close(file)
-        connection.sendall(b"%d\n" % command)
-        connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(os.waitpid(command, 0)[1]))
-        os._exit(0)
-    connection.close()
-    _become_command(request["words"], request["environment"], *files)
+        while True:
+            for key, _ in selector.select():
+                if not key.fd:
+                    return None
+                if key.data:  # the command has ended
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    _answer(*key.data)
+                    continue
+                connection, _ = listener.accept()
+                _, files, _, _ = socket.recv_fds(connection, 1, 4)
+                with connection.makefile("rb") as received:
+                    request = received.read()
+                if not (command := os.fork()):
+                    return request, files
+                for file in files:
+                    os.close(file)
+                connection.sendall(b"%d\n" % command)
+                selector.register(os.pidfd_open(command), selectors.EVENT_READ, (connection, command))
 
 
-def _become_command(words: list[str], environment: dict[str, str], directory: int, *files: int) -> None:
+def _answer(connection: socket.socket, command: int) -> None:
+    """Tell the exit code of a command that has ended, if somebody still waits for it."""
+    code = os.waitstatus_to_exitcode(os.waitpid(command, 0)[1])
+    with connection, suppress(OSError):
+        connection.sendall(b"%d\n" % code)
+
+
+def _become_command(request: bytes, directory: int, *files: int) -> None:
     """Run the command in this process, which then ends as any other does."""
     from osprofile.cli.main import main
 
+    asked = json.loads(request)
     os.fchdir(directory)
     for number, file in enumerate(files):
         os.dup2(file, number)
-    os.closerange(3, directory + len(files) + 1)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.environ.clear()
-    os.environ.update(environment)
+    os.environ.update(asked["environment"])
+    words = asked["words"]
     runs_module = words[0] == sys.executable
     sys.argv = words[2:] if runs_module else words
     sys.stdin, sys.stdout, sys.stderr = (
@@ -253,4 +260,5 @@ def _exit_soon(end: SystemExit) -> None:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    if asked := _serve(sys.argv[1]):
+        _become_command(asked[0], *asked[1])

@@ -35,7 +35,7 @@ def shim(
     With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat and
     qdel, runs its jobs on the target system of the profile. PBS has two forms: pbspro prints what
     OpenPBS and PBS Pro do, torque what Torque does. A stand-in refuses the options that it does not support;
-    with --ignore harmless, it takes those that do not change what a job does.
+    with --ignore harmless, or a profile without queues, it takes those that do not change what a job does.
 
     Exit codes: 0 written; 2 wrong usage, or another program has one of the names; 3 invalid profile.
 

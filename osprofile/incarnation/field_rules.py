@@ -121,14 +121,19 @@ DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_clock, 
 _ALTERNATIVES: Final = r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?"
 QUOTED: Final = "QUOTED"
 """The derived field `<X:QUOTED>` of any field X is its value as one word of a shell, or nothing without a value."""
+EXECUTABLE: Final = "EXECUTABLE"
+PROGRAM: Final = "PROGRAM"
+"""The derived field `<X:PROGRAM>` of any field X is its value; without one, the name of the job's program."""
+_NO_PROGRAM: Final = "gpe_job"
+_MAX_PROGRAM_NAME: Final = 63
 QUOTE_ESCAPE: Final = ("'", r"'\\''")
 """FROM and TO by which a value can stand between single quotes."""
 
 
 def get_derived_base(name: str) -> str | None:
-    """Return X if the name is `X:HMS`, `X:MINUTES` or `X:QUOTED`, else None."""
+    """Return X if the name is `X:HMS`, `X:MINUTES`, `X:QUOTED` or `X:PROGRAM`, else None."""
     base, _, form = name.rpartition(":")
-    return base if base and (form in DERIVED_FORMATS or form == QUOTED) else None
+    return base if base and (form in DERIVED_FORMATS or form in {QUOTED, PROGRAM}) else None
 
 
 def is_quoted_form(name: str) -> bool:
@@ -136,11 +141,18 @@ def is_quoted_form(name: str) -> bool:
     return name.endswith(f":{QUOTED}")
 
 
-def derive_value(field: Field, name: str, value: str) -> str:
+def is_program_form(name: str) -> bool:
+    """Return whether a name is `X:PROGRAM`."""
+    return name.endswith(f":{PROGRAM}")
+
+
+def derive_value(field: Field, name: str, value: str, program: str = "") -> str:
     """Return the value of the derived field `name` from the value of its base field `field`.
 
-    Raises `ValueRefusedError`.
+    `program`: the path of the job's program, or its application's name. Raises `ValueRefusedError`.
     """
+    if is_program_form(name):
+        return value or fit_program_name(field, program) or _NO_PROGRAM
     if not value:
         return value
     if is_quoted_form(name):
@@ -150,6 +162,16 @@ def derive_value(field: Field, name: str, value: str) -> str:
         hint = f'give field {field.name} ext:type="integer"'
         raise ValueRefusedError(message, field=field.name, location=field.location, hint=hint)
     return DERIVED_FORMATS[name.rpartition(":")[2]](int(value))
+
+
+def fit_program_name(field: Field, program: str) -> str:
+    """Return the last part of a program's path, as far as the field's pattern allows it."""
+    path = program[:9999].rstrip("/")
+    name = re.sub(r"[^A-Za-z0-9_.+-]", "_", path.rpartition("/")[2]).lstrip("-.")[:_MAX_PROGRAM_NAME]
+    pattern = _compile_pattern(field)
+    match = pattern.find(name) if pattern is not None else None
+    found = name if pattern is None else match.group() if match else None
+    return found or ""
 
 
 def apply_tags(field: Field, value: str) -> str:

@@ -386,11 +386,22 @@ class _PlanCompiler:
         else:
             declared = field
             self.deriving_templates.setdefault(name, template)
-            self.steps.setdefault(name, ValueStep(name, lambda v: rules.derive_value(field, name, v[base])))
+            get_program = self.create_program_getter() if rules.is_program_form(name) else None
+            step = ValueStep(
+                name,
+                lambda v: rules.derive_value(field, name, v[base], get_program(v) if get_program else ""),
+            )
+            self.steps.setdefault(name, step)
         self.uses.setdefault(base or name, use)
         if declared is not None:
             self.add_declaration(declared, template)
         return name, base or name
+
+    def create_program_getter(self) -> Callable[[Values], str]:
+        """Return the function for the program of the job script; its application's name, if that has no EXECUTABLE."""
+        uses, application = self.uses, self.application
+        name = application.application_name if application is not None else ""
+        return lambda values: values[rules.EXECUTABLE] if rules.EXECUTABLE in uses else name
 
     def add_declaration(self, declaration: Field, template: Template) -> None:
         problem = merge_declaration(self.declarations, declaration, template)

@@ -17,6 +17,7 @@ from osprofile.job_scripts.command_line import (
     split_list,
 )
 from osprofile.job_scripts.script_request import (
+    ExactOption,
     FileName,
     Given,
     ScriptRequest,
@@ -58,14 +59,14 @@ SBATCH_TABLE: Final = (
     Option("nodes", ("-N", "--nodes"), "N"),
     Option("no_requeue", ("--no-requeue",)),
     Option("ntasks", ("-n", "--ntasks"), "N"),
-    Option("ntasks_per_node", ("--ntasks-per-node",), "N"),
+    Option("ntasks_per_node", ("--ntasks-per-node", "--tasks-per-node"), "N"),
     Option("open_mode", ("--open-mode",), "append|truncate"),
     Option("output", ("-o", "--output"), "FILE", "the pattern of a file's name"),
     Option("parsable", ("--parsable",), "", "print only the number"),
     Option("partition", ("-p", "--partition"), "NAME"),
     Option("qos", ("-q", "--qos"), "NAME"),
     Option("quiet", ("-Q", "--quiet")),
-    Option("requeue", ("--requeue",)),
+    Option("requeue", ("--requeue",), "expedite", is_optional=True),
     Option("reservation", ("--reservation",), "NAME"),
     Option("signal", ("--signal",), "[B:]SIGNAL[@SECONDS]", "sent before the time limit"),
     Option("time", ("-t", "--time"), "TIME", "the limit: minutes, or as in 01:30:00, 1-12"),
@@ -93,9 +94,9 @@ SBATCH_TABLE: Final = (
         " --gres-flags= -h,--help -H,--hold --kill-on-invalid-dep= -L,--licenses= --mcs-label= --mem-bind="
         " --mem-per-gpu= --mincpus= --network= -k,--no-kill[=] -F,--nodefile= -w,--nodelist= --ntasks-per-core="
         " --ntasks-per-gpu= --ntasks-per-socket= --ntasks-per-tres= -O,--overcommit --power= --prefer= --priority="
-        " --profile= --propagate[=] --reboot --sockets-per-node= --spread-job --switches= --tasks-per-node= --test-only"
+        " --profile= --propagate[=] --reboot --sockets-per-node= --spread-job --switches= --test-only"
         " --thread-spec= --threads-per-core= --time-min= --tmp= --uid= --usage --use-min-nodes -V,--version"
-        " --wait-all-nodes="
+        " --wait-all-nodes= --consolidate-segments --mem-update= --resv-ports= --spread-segments --tres-per-task="
     ),
 )
 SBATCH_HARMLESS: Final = frozenset(
@@ -131,6 +132,7 @@ SBATCH_HARMLESS: Final = frozenset(
 )
 """Of the options without a field, those about where and when a job runs, and not about what it does."""
 _GPU: Final = re.compile("(?:gres:)?gpu(?![A-Za-z0-9_])")
+_RANGE_OF_NODES: Final = re.compile(r"[0-9]+-[0-9]+|[0-9]+(?:[-:][0-9]+)*(?:,[0-9]+(?:[-:][0-9]+)*)+")
 _LETTERS: Final = re.compile(r"%[0-9]{0,2}.?", re.DOTALL)
 _MAIL_EVENTS: Final = {
     "NONE": [],
@@ -172,20 +174,23 @@ SBATCH_FIELDS: Final = {
 class SbatchRequest:
     """What the options of sbatch ask for. Raises `UsageError` for what is not supported.
 
-    `others`: values that have no field, such as `--gres=shard:1`.
+    `default_nodes`: how many nodes a job has that asks for no number; None: only the batch system knows. `others`: values
+    that have no field, such as `--gres=shard:1`; `exact`: those that say more than their fields.
     """
 
-    def __init__(self, options: CommandLine, given: Given) -> None:
-        self._options, self._given = options, given
+    def __init__(self, options: CommandLine, given: Given, *, default_nodes: int | None = None) -> None:
+        self._options, self._given, self._default_nodes = options, given, default_nodes
         self.others: list[OptionValue] = []
+        self.exact: list[ExactOption] = []
         per_node = self._count("ntasks_per_node", quantities.parse_count)
         self.cpus = given.cpus or self._count("cpus", quantities.parse_count)
-        self.nodes = given.nodes or self._count("nodes", _parse_nodes)
+        self.nodes = given.nodes or self._get_nodes()
         self.processes = given.processes or self._count("ntasks", quantities.parse_count)
-        if per_node is not None and self.processes is None:
-            self.processes = per_node * (self.nodes or 1)
-        if per_node is not None and self.nodes is None:
-            self.nodes = -(-(self.processes or 1) // per_node)  # rounded up
+        if per_node is not None and not self.exact:  # else, a range of nodes
+            self.processes = self.processes or per_node * (self.nodes or 1)
+            self.nodes = self.nodes or -(-self.processes // per_node)  # rounded up
+        self.exact += map(ExactOption, options.options.get("ntasks_per_node", ())[-1:])
+        self.start_time = self._get_start_time()
         self.walltime = self._count("time", quantities.parse_slurm_time)
         self.memory = self._get_memory()
         self.gpus, self.gpu_type = self._get_gpus()
@@ -198,7 +203,6 @@ class SbatchRequest:
     def attributes(self) -> dict[str, Any]:
         """The attributes of a job's description that do not depend on other jobs or on files; None: not given."""
         text = self._options.get_text
-        begin = self._options.get("begin")
         return {
             "queue": text("partition"),
             "project": text("account"),
@@ -213,7 +217,7 @@ class SbatchRequest:
             "constraint": text("constraint"),
             "reservation": text("reservation"),
             "exclusive": self._get_exclusive(),
-            "start_time": None if begin is None else quantities.parse_iso_time(begin),
+            "start_time": self.start_time,
             "notify": self.notify,
             "notify_events": self.notify_events,
             "array": text("array"),
@@ -223,6 +227,37 @@ class SbatchRequest:
     def _count(self, name: str, parse: Callable[[OptionValue], int]) -> int | None:
         option = self._options.get(name)
         return None if option is None else parse(option)
+
+    def _get_nodes(self) -> int | None:
+        option = self._options.get("nodes")
+        if option is None:
+            return None
+        first, _, last = option.text.partition("-")
+        if _RANGE_OF_NODES.fullmatch(option.text) and first != last:
+            message = f"{option}: {quote_value(option.text)} is not supported: it is a range"
+            refusal = UsageError(message, hint="give one number of nodes")
+            self.exact.append(ExactOption(option, ("nodes",), refusal))
+            return None
+        return quantities.parse_count(option._replace(text=first))
+
+    def _get_start_time(self) -> str | None:
+        option = self._options.get("begin")
+        if option is None:
+            return None
+        try:
+            return quantities.parse_iso_time(option)
+        except UsageError as refusal:
+            self.exact.append(ExactOption(option, ("start_time",), refusal))
+            return None
+
+    def _divide_among_nodes(self, option: OptionValue, attributes: Sequence[str], ours: str) -> int:
+        """Return the nodes among which the batch system divides what an option asks for in all."""
+        is_known = self.nodes is not None or self._default_nodes is not None or self.processes in {None, 1}
+        refusal = UsageError(
+            f"{option}: how many nodes share it is not known", hint=f"give --nodes, or {ours}"
+        )
+        self.exact.append(ExactOption(option, tuple(attributes), None if is_known else refusal))
+        return self.nodes or self._default_nodes or 1
 
     @property
     def cpus_per_node(self) -> int:
@@ -235,6 +270,7 @@ class SbatchRequest:
         if memory is not None and per_cpu is not None:
             raise UsageError(f"{memory} and {per_cpu} exclude each other", hint="leave one of them out")
         if per_cpu is not None:
+            self._divide_among_nodes(per_cpu, ("memory",), "--mem")
             return quantities.parse_slurm_size(per_cpu) * self.cpus_per_node
         return None if memory is None else quantities.parse_slurm_size(memory)
 
@@ -254,23 +290,27 @@ class SbatchRequest:
     def _parse_gpus(self, name: str, option: OptionValue) -> tuple[int, str | None] | None:
         if name == "gres":
             return self._parse_gres(option)
-        match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([1-9][0-9]{0,3})", option.text)
+        match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([0-9]{1,4})", option.text)
         if match is None:
             raise _refuse_gpus(option)
         number = int(match[2])
-        if name == "gpus":
-            if number % (self.nodes or 1):
-                message = f"{option} {number} cannot be divided among {self.nodes} nodes"
-                raise UsageError(message, hint="give --gpus-per-node")
-            number //= self.nodes or 1
+        if number == 0:
+            return None
+        if name == "gpus" and number > 1:
+            nodes = self._divide_among_nodes(option, ("gpus", "gpu_type"), "--gpus-per-node")
+            if number % nodes:
+                message = f"{option} {number} cannot be divided among {nodes} nodes"
+                refusal = UsageError(message, hint="give --gpus-per-node")
+                self.exact[-1] = self.exact[-1]._replace(refusal=refusal)
+            number = -(-number // nodes)  # rounded up
         return number, match[1]
 
     def _parse_gres(self, option: OptionValue) -> tuple[int, str | None] | None:
         gpus = None
         for part in option.text.split(","):
-            match = re.fullmatch(r"(?:gres:)?gpu(?:[:=]([A-Za-z][^:,=]*))?(?:[:=]([1-9][0-9]{0,3}))?", part)
+            match = re.fullmatch(r"(?:gres:)?gpu(?:[:=]([A-Za-z][^:,=]*))?(?:[:=]([0-9]{1,4}))?", part)
             if match is not None and gpus is None:
-                gpus = int(match[2] or 1), match[1]
+                gpus = (int(match[2] or 1), match[1]) if match[2] != "0" else None
             elif match is not None or _GPU.match(part):
                 raise _refuse_gpus(option)
             elif part.lower() != "none":
@@ -285,17 +325,23 @@ class SbatchRequest:
         for word in types.text.split(","):
             if word.upper() not in _MAIL_EVENTS:
                 hint = f"supported are {', '.join(_MAIL_EVENTS)}"
-                raise UsageError(f"{types}: {quote_value(word)} is not supported", hint=hint)
+                refusal = UsageError(f"{types}: {quote_value(word)} is not supported", hint=hint)
+                self.exact.append(ExactOption(types, ("notify", "notify_events"), refusal))
+                if (user := self._options.get("mail_user")) is not None:
+                    self.exact.append(ExactOption(user, ("notify",), refusal))
+                break
             events += _MAIL_EVENTS[word.upper()]
-        user = self._options.get_text("mail_user") or self._given.user_name
-        return (user, ",".join(dict.fromkeys(events))) if events else (None, None)
+        user_name = self._options.get_text("mail_user") or self._given.user_name
+        return (user_name, ",".join(dict.fromkeys(events))) if events else (None, None)
 
     def _get_exclusive(self) -> bool | None:
         option = self._options.get("exclusive")
         return None if option is None or option.text else True
 
     def _get_requeue(self) -> bool | None:
-        if "requeue" in self._options:
+        if (option := self._options.get("requeue")) is not None:
+            if option.text:
+                self.exact.append(ExactOption(option, ("requeue",)))
             return True
         return False if "no_requeue" in self._options else None
 
@@ -303,21 +349,21 @@ class SbatchRequest:
 def read_sbatch(directives: Sequence[Directive], given: Given) -> ScriptRequest:
     """Return what directives of Slurm ask for. Raises `UsageError`."""
     merged = merge_lines(parse_directives(SBATCH_TABLE, directives, keeps_others=True))
-    per_node = merged.get("ntasks_per_node")
     options, sources = leave_out_given(merged, {**SBATCH_FIELDS, "ntasks_per_node": ""}, given)
     asked = SbatchRequest(options, given)
     request = ScriptRequest(dict(asked.attributes), sources=sources)
+    request.exact = [exact._replace(option=_name_in_full(exact.option)) for exact in asked.exact]
     convert_job_name(request, options.get("name"))
     others = [*options.options.get("", ()), *asked.others, *_list_other_gres(merged, given)]
     for option in others:
         is_ours = (option.flag, option.text) == ("--kill-on-invalid-dep", "yes")
         (request.dropped if is_ours else request.others).append(option)
-    if per_node is not None:
+    if (per_node := options.get("ntasks_per_node")) is not None:
         sources.setdefault("PROCESSES", per_node)
-        request.exact.append(per_node)
     for name in ("without_effect", "parsable", "quiet", "wait"):
-        request.dropped += options.options.get(name, ())
-    if (mail := options.get("mail_type") or options.get("mail_user")) and asked.notify is None:
+        request.dropped += map(_name_in_full, options.options.get(name, ()))
+    mail = options.get("mail_type") or options.get("mail_user")
+    if mail and asked.notify is None and not any(exact.option is mail for exact in asked.exact):
         request.dropped.append(mail)
     if (exclusive := options.get("exclusive")) and exclusive.text:
         request.others.append(exclusive)
@@ -333,6 +379,12 @@ def read_sbatch(directives: Sequence[Directive], given: Given) -> ScriptRequest:
         request.others.append(signal)
     _read_files(options, request, given)
     return request
+
+
+def _name_in_full(option: OptionValue) -> OptionValue:
+    """Return an option with its longest flag, by which profiles list what is passed."""
+    flags = next(row.flags for row in SBATCH_TABLE if option.flag in row.flags)
+    return option._replace(flag=max(flags, key=len))
 
 
 def _list_other_gres(options: CommandLine, given: Given) -> list[OptionValue]:
@@ -378,11 +430,3 @@ def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> N
 def _refuse_gpus(option: OptionValue) -> UsageError:
     hint = "GPUs are supported, as in --gres=gpu:2, --gpus=2 or --gpus-per-node=a100:2"
     return UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
-
-
-def _parse_nodes(option: OptionValue) -> int:
-    first, _, last = option.text.partition("-")
-    if last and last != first:
-        message = f"{option}: {quote_value(option.text)} is not supported: it is a range"
-        raise UsageError(message, hint="give one number of nodes")
-    return quantities.parse_count(option._replace(text=first))

@@ -39,14 +39,26 @@ class Given(NamedTuple):
 
 
 @final
+class ExactOption(NamedTuple):
+    """An option that says more than the attributes it sets: it is passed in their place, where the profile passes it.
+
+    `refusal`: where it is not, the error if the attributes cannot say it.
+    """
+
+    option: OptionValue
+    attributes: tuple[str, ...] = ()
+    refusal: UsageError | None = None
+
+
+@final
 @dataclass(slots=True)
 class ScriptRequest:
     """What directives ask for.
 
     - `attributes`: those of a `JobDescription`, by name; `fields`: values of further fields
     - `sources`: the options that set the fields, for messages
-    - `dropped`: options that change nothing for the result
-    - `others`: options that have no field, with their longest flag; `exact`: options whose fields say less than they do
+    - `dropped`: options that change nothing for the result; they are passed, where the profile passes them
+    - `others`: options that have no field, with their longest flag; `exact`: options that say more than their fields
     - `remarks`: what the user should know of values that are taken in another way
     - `stdin`: the file that is read; `stdout`, `stderr`: the names of the files that are written; None: not given
     - `joins`: both outputs go to one file, if only one of them has a name
@@ -58,7 +70,7 @@ class ScriptRequest:
     sources: dict[str, OptionValue] = field(default_factory=dict)
     dropped: list[OptionValue] = field(default_factory=list)
     others: list[OptionValue] = field(default_factory=list)
-    exact: list[OptionValue] = field(default_factory=list)
+    exact: list[ExactOption] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     stdin: FileName | None = None
     stdout: FileName | None = None

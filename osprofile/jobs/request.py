@@ -210,7 +210,8 @@ def _find_passed_fields(profile: Profile, option: str) -> list[str] | None:
     # One value may be a list: of each resource in it, the name would have to be compared.
     resource = flag if "," in value else f"{flag}{value.partition('=')[0]}"
     passed = profile.passed_options
-    return [passed[name] for name in (flag, resource) if name in passed] or None
+    found = [name for name in (flag, resource) if name in passed]
+    return [field for name in found for field in passed[name].split(",")] or None
 
 
 def _is_declared_again(profile: Profile, template: str, field: str) -> bool:
@@ -231,7 +232,7 @@ def format_passed_options(profile: Profile, description: JobDescription) -> str:
             message = f"the option {quote_value(option)} is not passed to the batch system"
             hint = f"profile {profile.name} lists those that are in its field PASSED_OPTIONS"
             raise ValueRefusedError(message, field=PASSED, hint=hint)
-    return " ".join(options)
+    return "\n".join(options)
 
 
 def list_dependencies(description: JobDescription) -> dict[str, list[str]]:

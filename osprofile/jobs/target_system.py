@@ -29,16 +29,17 @@ from osprofile.errors import (
     UnknownFieldError,
 )
 from osprofile.incarnation.context import add_target_fields, add_user_groups, get_user_name
+from osprofile.incarnation.field_rules import fit_program_name
 from osprofile.jobs.arrays import sum_usage
 from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
-from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.kept_profiles import keep_profile
 from osprofile.jobs.profiles import tells_energy
 from osprofile.jobs.recorder import StatusRecorder
-from osprofile.jobs.script_output import get_poll_intervals
+from osprofile.jobs.script_output import START_TEMPLATE, get_poll_intervals
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import JobFiles, Store
@@ -332,6 +333,12 @@ class TargetSystem:
         return self._scripts.new_job_directory()
 
     # Queries
+
+    def fit_job_name(self, program: str) -> str | None:
+        """Return the name for a job that runs a program by a shell: as much of its path's last part as JOB_NAME allows."""
+        name = FIELD_BY_ATTRIBUTE["name"]
+        field = self.profile.find_field(self.profile.get_template(START_TEMPLATE), name)
+        return fit_program_name(field, program) or None if field is not None and field.settable else None
 
     def find_record(self, job_id: str) -> JobRecord | None:
         """Return what is recorded of a job; None if it has no record."""

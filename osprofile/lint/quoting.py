@@ -106,7 +106,7 @@ def get_placeholder_values(view: ProfileView, placeholder: Placeholder) -> Value
     declared = view.find_field(placeholder.text, name)
     if declared is None:
         values = value_sets.ANY_VALUES
-    elif declared.name != name:
+    elif declared.name != name and not field_rules.is_program_form(name):
         is_quoted = field_rules.is_quoted_form(name)
         values = value_sets.ANY_VALUES if is_quoted else value_sets.DERIVED_VALUES
     else:

@@ -103,7 +103,7 @@ def _check_derived(view: ProfileView, text: TemplateText, replacement: Replaceme
     base = view.find_field(text, replacement.name)
     if base is None or base.name == replacement.name or base.type == "integer":
         return
-    if field_rules.is_quoted_form(replacement.name):
+    if field_rules.is_quoted_form(replacement.name) or field_rules.is_program_form(replacement.name):
         return
     message = f"<{replacement.name}> is computed from field {base.name}, which is not an integer"
     hint = f'give the field at {base.location} ext:type="integer"'

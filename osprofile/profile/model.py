@@ -525,7 +525,7 @@ class Profile:
     def passed_options(self) -> dict[str, str]:
         """The options of the batch system that jobs may give though they have no field: `--licenses`, `-lsoftware`.
 
-        Each with the field for the same thing, as in `--gpus-per-task:GPUS`, which a site may limit; empty for most.
+        Each with the fields for the same thing, as in `--tres-per-task:GPUS,CPUS`, which a site may limit; empty for most.
         """
         template = JOB_DIRECTIVES if JOB_DIRECTIVES in self.templates else "JOB_PROLOGUE"
         words = (word.partition(":") for word in self.get_value(template, PASSED_OPTIONS).split())

@@ -61,7 +61,7 @@ class Settings(NamedTuple):
 
     `profile`: a name, or the absolute path of a file; `profiles`: directories to search first; `target`: the name of the
     target system in the record; `store`: the path of the record, None for the user's own; `ignore`: `harmless` for
-    options that change only where and when a job runs.
+    options that change only where and when a job runs; a profile without queues ignores them always.
     """
 
     profile: str
@@ -122,6 +122,13 @@ class Client:
         self._store: Store | None = None
         self._session: JobSession | None = None
         self._requests: dict[int, Mapping[str, str]] = {}
+
+    @property
+    def ignores_harmless(self) -> bool:
+        """Whether options are ignored that change only where and when a job runs: without queues, they mean nothing."""
+        from osprofile.jobs.profiles import list_settable_fields
+
+        return self.settings.ignore == "harmless" or "QUEUE" not in list_settable_fields(self.session.profile)
 
     def __enter__(self) -> Self:
         return self

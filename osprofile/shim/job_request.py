@@ -68,7 +68,7 @@ class JobRequest:
         if "NODE_FILE" not in settable:
             attributes["node_file"] = None  # its variable is empty
         ignored = [*self.ignored]
-        for field in _HARMLESS_FIELDS if client.settings.ignore == "harmless" else ():
+        for field in _HARMLESS_FIELDS if client.ignores_harmless else ():
             if field not in settable and attributes.get(field.lower()) is not None:
                 ignored += filter(None, [self.field_options.get(field)])
                 attributes[field.lower()] = None

@@ -41,6 +41,9 @@ i=${GPE_ARRAY_INDEX-}
 h=$(uname -n)
 h=${h%%.*}
 pad() { printf "%0$1d" "$2"; }
+# Who submits may make the folder of an output only then, by the job's number: it has 5 seconds.
+n=0
+await() { for f; do until [ -d "${f%/*}/" ] || [ "$((n += 1))" -gt 50 ]; do sleep 0.1; done; done; }
 """
 STEPS_VARIABLE: Final = "SLURM_STEPS_FILE"
 """The variable of a job that names a file: srun writes a line into it for each step, its process id and its start time."""
@@ -92,6 +95,7 @@ class Wrapper:
         lines = [
             _HEAD,
             f"command exec < {self.stdin} || exit 125\n",
+            f"await {self.stdout} {self.stderr}\n",
             f"command exec {arrow} {self.stdout} || exit 125\n",
             f"command exec {error} || exit 125\n",
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
 from typing import TYPE_CHECKING, Final, final
 
@@ -67,6 +68,15 @@ def _make_program_script(words: Sequence[str]) -> JobScript:
     """Return the script of `qsub -- PROGRAM [ARGUMENT...]`, which runs the program."""
     text = f"#!/bin/sh\nexec {quote_shell_words(words)}\n"
     return JobScript(text.encode("utf-8", "surrogateescape"), "", ("/bin/sh",))
+
+
+def _get_login_shell() -> str:
+    """Return the user's shell, by which PBS runs a script whose first line names none; /bin/sh without one."""
+    try:
+        shell = pwd.getpwuid(os.geteuid()).pw_shell
+    except KeyError:
+        return "/bin/sh"
+    return "/bin/sh" if os.path.basename(shell) in {"", "false", "nologin"} else shell
 
 
 def _refuse_others(options: Sequence[OptionValue], system: str) -> None:
@@ -157,7 +167,9 @@ class _Request:
             return format_pbs_path(path, replacements)
 
         output, error = format_path("output", "o"), format_path("error", "e")
-        shell = self._options.get_text("shell")
+        shell = self._options.get_text("shell") or ""
+        if not shell and not self._script.content.startswith(b"#!"):
+            shell = _get_login_shell()
         return Wrapper(
             environment={**self._environment, **self._list_variables()},
             runtime_environment=self._list_runtime_variables(job_id),

@@ -63,8 +63,7 @@ _VARIABLES: Final = {
 
 
 def _run_sbatch(client: Client, words: Sequence[str]) -> int:
-    ignores = client.settings.ignore == "harmless"
-    table = accept_options(SBATCH_TABLE, SBATCH_HARMLESS if ignores else ())
+    table = accept_options(SBATCH_TABLE, SBATCH_HARMLESS if client.ignores_harmless else ())
     command_line = parse_words(table, words, ends_at_operand=True)
     script, arguments = _read_script(command_line)
     where = "line {} of the script: ".format
@@ -132,7 +131,9 @@ class _Request:
         self.directory = self.directory.rstrip("/") or "/"
         self._submit_directory = submit_directory
         self.name = options.get_text("name") or script.name or "sbatch"
-        asked = self._asked = SbatchRequest(options, Given(user_name=client.user_name))
+        asked = self._asked = SbatchRequest(options, Given(user_name=client.user_name), default_nodes=1)
+        if refusal := next((exact.refusal for exact in asked.exact if exact.refusal), None):
+            raise refusal
         self.environment = self._get_environment()
         self.signal = self._get_signal()
         exclusive = options.get("exclusive")

@@ -1,33 +1,41 @@
-# ID...: sets history to what LSF's history tells of them, or away to what is told of a job if it
-# does not answer.
-ask_history() {
-  history='' away=''
-  [ "$#" -gt 0 ] || return 0
-  history=$(bhist -l "$@" 2>&1) && return
-  case $?:$history in
+# ID...: what the history knows of jobs that bjobs has forgotten, with one query.
+gpe_list_ended() {
+  gpe_text=$(bhist -l "$@" 2>&1) || case $?:$gpe_text in
   127:* | *'job found'* | *'not found'*) ;;
-  *) away='away reason=bhist does not answer, which knows its end' history= ;;
+  *)
+    printf '%s\n' "$gpe_text" >&2
+    return 1
+    ;;
   esac
+  {
+    printf '%s\n' "$@" ''
+    printf '%s\n' "$gpe_text"
+  } | gpe_read_history | gpe_format_states || : # none is an answer, too
 }
-# ID: prints a line as bjobs does, of a job that only the history knows; false if it does not. Its
-# entries begin with a date and go on behind 21 blanks. The command stands in such lines too, never
-# at a line's begin.
-gpe_bhist() {
-  printf '%s\n' "$history" | GPE_OWNER=$(id -un) awk -v id="$1" '
+# Reads the ids and, after an empty line, the history, and prints lines as bjobs does. Its entries
+# begin with a date and go on behind 21 blanks. The command stands in such lines too, never at a
+# line's begin.
+gpe_read_history() {
+  GPE_OWNER=$(id -un) awk '
 BEGIN {
   owner = ENVIRON["GPE_OWNER"] # -v would read a backslash in it
   date = "^[A-Z][a-z][a-z] [A-Z][a-z][a-z] [ 0-9][0-9] [0-9:]+( [0-9][0-9][0-9][0-9])?: "
 }
 function begin() { state = ""; code = term = host = "-" }
+function tell() {
+  if (id != "") told[id] = state == "" ? "" : id "|-|" state "|" code "|" host "|" term
+}
 function read_entry(text) {
   text = line
   line = ""
   if (index(text, "Job <") == 1) {
-    mine = index(text, "Job <" id ">,") == 1 && index(text, ", User <" owner ">")
-    if (mine) begin()
+    tell()
+    id = substr(text, 6, index(text, ">") - 6)
+    if (!(id in asked) || !index(text, ", User <" owner ">")) id = ""
+    begin()
     return
   }
-  if (!mine || !sub(date, "", text)) return
+  if (!sub(date, "", text)) return
   if (text ~ /^([Dd]ispatched|.*[Ss]tarted on) /) begin()
   if (text ~ /^[Dd]ispatched .*</) { host = text; sub(/^[^<]*</, "", host); sub(/>.*/, "", host) }
   if (text ~ /^Done successfully/) state = "DONE"
@@ -44,14 +52,12 @@ function read_entry(text) {
     sub(/[.;] *$/, "", term)
   }
 }
+!in_history { if ($0 == "") in_history = 1; else asked[$0]; next }
 /^                     / { line = line substr($0, 22); next }
 { read_entry(); line = $0 }
 END {
   read_entry()
-  at = index(id, "[")
-  index_of = at ? substr(id, at + 1, length(id) - at - 1) : "-"
-  if (at) id = substr(id, 1, at - 1)
-  if (state != "") print id "|" index_of "|" state "|" code "|" host "|" term
-  exit state == ""
+  tell()
+  for (id in told) if (told[id] != "") print told[id]
 }'
 }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import osprofile
+from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import PROFILES, load_text, quoted
 
 if TYPE_CHECKING:
@@ -136,3 +138,53 @@ def test_times_of_each_shell(shell: str) -> None:
     read = f'. {PROFILES}/linux/job.sh; for t; do gpe_hundredths=; gpe_parse_time "$t" || gpe_hundredths=; echo "$gpe_hundredths"; done'
     done = subprocess.run([shell, "-c", read, shell, *table], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [*table.values()]
+
+
+PROGRAM_NAMES = {
+    "a path": ("/opt/my app/fit (v2).sh", "fit__v2_.sh"),
+    "a name": ("./-x--", "x--"),
+    "a directory's mark": ("/opt/sim//", "sim"),
+    "not ASCII": ("/tmp/größe # -p x", "gr__e___-p_x"),
+    "nothing is left": ("...", "gpe_job"),
+    "long": ("x" * 300, "x" * 63),
+}
+DIRECTIVES = {
+    "slurm": "#SBATCH --job-name={}", "pbs": "#PBS -N {}", "torque": "#PBS -N {}", "sge": "#$ -N {}", "lsf": "#BSUB -J {}",
+    "oar": "#OPTION -n {}", "flux": "#FLUX: --job-name={}", "htcondor": "#OPTION batch_name={}", "slurmrest": "#OPTION name={}",
+    "nqsv": "#PBS -N {}", "tcs": "#PJM -N {}", "cobalt": "#COBALT --jobname {}", "loadleveler": "#@ job_name = {}", "moab": "#OPTION -N {}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIRECTIVES)
+@pytest.mark.parametrize("case", PROGRAM_NAMES)
+def test_a_job_without_a_name_has_that_of_its_program(name: str, case: str) -> None:
+    profile, directive = osprofile.load(name), DIRECTIVES[name]
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/w"}
+    program, expected = PROGRAM_NAMES[case]
+    text = incarnate(profile, "START", fields={"EXECUTABLE": program}, context=context).text
+    assert f"\n{directive.format(expected)}\n" in text
+    named = incarnate(
+        profile, "START", fields={"EXECUTABLE": program, "JOB_NAME": "mine"}, context=context
+    ).text
+    assert f"\n{directive.format('mine')}\n" in named
+    assert directive.format(expected) not in named
+    assert "JOB_NAME=" not in text  # the program is not told a name that nobody gave
+
+
+def test_a_name_keeps_to_its_pattern_and_an_application_has_its_own() -> None:
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/w"}
+    pbs = incarnate(
+        osprofile.load("pbs"), "START", fields={"EXECUTABLE": "/opt/2nd+fit@home"}, context=context
+    )
+    assert "\n#PBS -N nd+fit_home\n" in pbs.text  # it begins with a letter
+    site = load_text(
+        """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  name="site" extends="slurm"><osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="POVRAY"><idb:Invocation><idb:Body>gpe_run -- povray</idb:Body></idb:Invocation></idb:Template>
+  <osp:Application name="P" template="POVRAY"><osp:ApplicationName>POV-Ray 3</osp:ApplicationName>
+    <osp:ApplicationVersion>3</osp:ApplicationVersion></osp:Application></osp:Profile>"""
+    )
+    text = incarnate(site, "START", application="POV-Ray 3", context=context).text
+    assert "\n#SBATCH --job-name=POV-Ray_3\n" in text
+    with pytest.raises(osprofile.OSProfileError, match="EXECUTABLE is not used"):
+        incarnate(site, "START", application="POV-Ray 3", fields={"EXECUTABLE": "x"}, context=context)

@@ -186,13 +186,13 @@ def test_directives_become_words_of_qsub(pbs: Target, server: Server) -> None:
 def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Server) -> None:
     directory = pbs.directory()
     script = pbs.script("START", directory=directory)
-    mine = "#PBS -N gpe_job\n#PBS  -P 'a b'\t-v \"A=$(id) ;*,B=\\,\" -W x=\\'\n\n# words\n#PBS -V"
-    assert pbs.sh(script.replace("#PBS -N gpe_job", mine)).stdout == "1.pbs0\n"
+    mine = "#PBS -N hostname\n#PBS  -P 'a b'\t-v \"A=$(id) ;*,B=\\,\" -W x=\\'\n\n# words\n#PBS -V"
+    assert pbs.sh(script.replace("#PBS -N hostname", mine)).stdout == "1.pbs0\n"
     assert server.options(pbs.start(directory))[:9] == [
-        *("-N", "gpe_job", "-P", "a b", "-v", r"A=$(id) ;*,B=\,", "-W", "x='", "-V")
+        *("-N", "hostname", "-P", "a b", "-v", r"A=$(id) ;*,B=\,", "-W", "x='", "-V")
     ]
     server.set(pbs.start(directory), state=None)
-    odd = pbs.sh(script.replace("#PBS -N gpe_job", '#PBS -N "a').replace("/job1", "/job2"))
+    odd = pbs.sh(script.replace("#PBS -N hostname", '#PBS -N "a').replace("/job1", "/job2"))
     assert odd.stderr.startswith("START: a directive of the job script (#PBS, from OPTIONS")
     assert "has a quote without its second one" in odd.stderr
     assert (odd.returncode, odd.stdout) == (1, "")
@@ -210,7 +210,7 @@ def test_the_program_has_the_umask_of_start_or_of_the_site(
     script = pbs.script("START", directory=directory, EXECUTABLE="/bin/sh", ARGUMENTS=words)
     before = os.umask(0o027)
     try:
-        done = pbs.sh(script.replace("#PBS -N gpe_job", f"#PBS -N gpe_job{directive}"))
+        done = pbs.sh(script.replace("#PBS -N sh", f"#PBS -N gpe_job{directive}"))
     finally:
         os.umask(before)
     job = pbs.start(directory)
@@ -280,7 +280,7 @@ def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected
     options = [word for value in expected for word in ("-l", value)]
     assert server.options(pbs.start(**fields)) == [
         "-N",
-        "gpe_job",
+        "hostname",
         "-f",
         "-j",
         "oe",
@@ -293,8 +293,8 @@ def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected
 def test_an_exclusive_job_keeps_the_select_of_a_sites_directive(pbs: Target, server: Server) -> None:
     directory = pbs.directory()
     script = pbs.script("START", directory=directory, EXCLUSIVE="true")
-    mine = "#PBS -N gpe_job\n#PBS -l select=2:ncpus=4"
-    assert pbs.sh(script.replace("#PBS -N gpe_job", mine)).returncode == 0
+    mine = "#PBS -N hostname\n#PBS -l select=2:ncpus=4"
+    assert pbs.sh(script.replace("#PBS -N hostname", mine)).returncode == 0
     assert server.resources(pbs.start(directory)) == ["select=2:ncpus=4", "place=exclhost"]
 
 

@@ -157,7 +157,7 @@ def test_fields_that_are_options(
     ],
 )
 def test_fields_that_are_directives(sge: Target, fields: dict[str, str], expected: str) -> None:
-    assert directives(sge.start(**fields)) == ["#$ -S /bin/sh", "#$ -N gpe_job", f"#$ {expected}"]
+    assert directives(sge.start(**fields)) == ["#$ -S /bin/sh", "#$ -N hostname", f"#$ {expected}"]
 
 
 @pytest.mark.parametrize(

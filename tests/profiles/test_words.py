@@ -551,7 +551,7 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     assert [line for line in lines if line.startswith("#")] == [
         "#!/bin/sh",
         "#SBATCH --output=/dev/null",
-        "#SBATCH --job-name=gpe_job",
+        "#SBATCH --job-name=hostname",
         "#SBATCH --partition=q",
         "#SBATCH --account=p",
         "#SBATCH --nodes=2",

@@ -95,10 +95,13 @@ def test_lists_of_hosts(text: str, hosts: list[str]) -> None:
     assert scontrol.expand_hosts(text) == hosts
 
 
-def test_harmless_options_are_ignored_if_asked(place: Place) -> None:
+def test_harmless_options_are_ignored_if_asked_or_without_queues(place: Place) -> None:
+    for ignore, is_refused in (("", True), ("harmless", False)):
+        place.write_stand_ins("slurm", "slurm", ignore)
+        err = place.run("sbatch", "--threads-per-core=1", "--wrap", "true").err
+        assert ("option --threads-per-core is not supported" in err) == is_refused
+    place.write_stand_ins("slurm")
     words = ["--exclusive", "--qos=q", "-A", "me", "-p", "fast", "--threads-per-core=1", "--mail-type=END"]
-    assert place.run("sbatch", *words, "--wrap", "true").code != 0
-    place.write_stand_ins("slurm", ignore="harmless")
     place.ok("sbatch", *words, "-W", "-o", "out", "--wrap", "echo done")
     assert (place.work / "out").read_text() == "done\n"
     for option in ("--hold", "--gpus=1", "--nodelist=a", "--nonsense"):

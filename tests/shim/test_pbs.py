@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -128,6 +130,19 @@ def test_variables_of_pbs(place: Place) -> None:
     assert (count.strip(), directory) == ("4", str(place.work))
 
 
+def test_a_script_that_names_no_shell_runs_by_the_login_shell(place: Place) -> None:
+    """An empty first line is enough."""
+    login_shell = pwd.getpwuid(os.geteuid()).pw_shell
+    for text, shell in (
+        ("\nreadlink /proc/$$/exe\n", login_shell),
+        ("#!/bin/sh\nreadlink /proc/$$/exe\n", "/bin/sh"),
+    ):
+        place.ok("qsub", "-N", "job", "-o", "out", text=text)
+        wait_until(lambda: (place.work / "out").exists() and (place.work / "out").read_text())
+        assert (place.work / "out").read_text() == f"{os.path.realpath(shell)}\n"
+        (place.work / "out").unlink()
+
+
 def test_default_files(place: Place) -> None:
     place.ok("qsub", text="echo 1; echo 2 >&2\n")
     place.ok("qsub", "-N", "n", "-j", "eo", text="echo 1; echo 2 >&2\n")
@@ -201,7 +216,6 @@ def test_selections_and_dependencies(place: Place) -> None:
         (["-W", "umask=022"], "-W: the attribute umask is not supported"),
         (["-W", "depend=on:2"], "-W: 'on:2' is not supported"),
         (["-W", "depend=afterok:99"], "-W: there is no job 99"),
-        (["-q", "fast"], "option -q 'fast': field QUEUE is not used"),
         (["-p", "high"], "-p: 'high' is not a number"),
     ],
 )

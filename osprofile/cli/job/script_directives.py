@@ -26,6 +26,8 @@ from osprofile.shim.command import get_submit_directory
 from osprofile.text import escape_unprintable, quote_name, quote_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from osprofile.jobs.fields import JobDescription
     from osprofile.profile.model import Profile
 
@@ -63,12 +65,12 @@ def apply_directives(
     if request.attributes.get("requeue") is False and "REQUEUE" not in settable:
         request.attributes["requeue"] = None  # no job is run again there
         request.sources.pop("REQUEUE", None)
+    passed = _select_passed_options(profile, request)
     changed = _merge(description, request, None if copied else path)
     for field, option in request.sources.items():
         if field not in settable and _has_value(request, field):
             message = f"{option}: profile {profile.name} has no field {field}"
             raise UsageError(message, hint=IGNORE_HINT)
-    passed = _select_passed_options(profile, request)
     _report(name, request)
     changed = replace(
         changed,
@@ -186,17 +188,34 @@ def _has_value(request: ScriptRequest, field: str) -> bool:
 
 
 def _select_passed_options(profile: Profile, request: ScriptRequest) -> list[str]:
-    """Return the options without a field that the profile lets jobs give; raise `UsageError` for others."""
+    """Return the options that the profile lets jobs give as they are; raise `UsageError` for others without a field.
+
+    What is passed is neither an attribute of the job nor dropped.
+    """
     passed: dict[str, OptionValue] = {}
-    refused = []
-    for option in [*request.others, *request.exact]:
+
+    def passes(option: OptionValue) -> bool:
         text = _format_option(option)
-        if is_passed_option(profile, text):
+        if is_passed := is_passed_option(profile, text):
             passed[text] = option
-        elif option in request.others:
-            refused.append(option)
+        return is_passed
+
+    for exact in request.exact:
+        if passes(exact.option):
+            request.attributes |= dict.fromkeys(exact.attributes)
+        elif exact.refusal is not None:
+            if evaded := find_evaded_field(profile, _format_option(exact.option)):
+                exact.refusal.message += f", and profile {profile.name} limits {evaded}"
+            raise exact.refusal
+    request.dropped = [option for option in request.dropped if not passes(option)]
+    _refuse_options(profile, [option for option in request.others if not passes(option)])
     if passed:
         request.sources[PASSED] = OptionValue(", ".join(map(str, passed.values())))
+    return list(passed)
+
+
+def _refuse_options(profile: Profile, refused: Sequence[OptionValue]) -> None:
+    """Raise `UsageError` for options that have no field and are not passed."""
     for option in refused:
         if is_passed_option(profile, option.flag):
             message = f"{option}: {quote_value(option.text)} cannot be passed to the batch system"
@@ -211,7 +230,6 @@ def _select_passed_options(profile: Profile, request: ScriptRequest) -> list[str
         )
         hint = f"{IGNORE_HINT}; a site lists options that are passed in the field PASSED_OPTIONS"
         raise UsageError(message, hint=hint)
-    return list(passed)
 
 
 def _format_option(option: OptionValue) -> str:

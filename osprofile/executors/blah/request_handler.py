@@ -117,7 +117,8 @@ class RequestHandler:
         except IncarnationError as error:
             raise name_source_attribute(submission, error) from None
         directory = f"{await system.target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
-        staged = build_staged_job(submission, directory, has_proxy=proxy is not None)
+        job_name = system.target.fit_job_name(submission.description.executable or "")
+        staged = build_staged_job(submission, directory, has_proxy=proxy is not None, job_name=job_name)
 
         def read_files() -> list[NewFile]:
             return [] if proxy is None else [NewFile(PROXY_FILE_NAME, _read_proxy_file(proxy.path))]

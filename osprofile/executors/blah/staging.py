@@ -129,11 +129,14 @@ of outputs, and pairs of a name in the job's directory and its destination; the 
 arguments. If a file cannot be used, it exits with 125, as job scripts do (`executors/failures.py`)."""
 
 
-def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool) -> JobDescription:
+def build_staged_job(
+    submission: Submission, directory: str, *, has_proxy: bool, job_name: str | None = None
+) -> JobDescription:
     """Return the job that runs a submission's program, by the staging script if that is needed.
 
-    A job with input or output files runs in `directory`, which is its own; any other job runs in
-    Iwd. `has_proxy`: the proxy will be in `directory` when the job starts.
+    A job with input or output files runs in `directory`, which is its own; any other job runs in Iwd.
+    `has_proxy`: the proxy will be in `directory` when the job starts. `job_name`: of a job of the staging
+    script, which would have the shell's.
     """
     description = replace(submission.description, working_directory=directory)
     if has_proxy:
@@ -150,4 +153,4 @@ def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool)
         str(len(submission.outputs)), *(name for pair in submission.outputs for name in pair),
         description.executable, *description.arguments,
     )  # fmt: skip
-    return replace(description, executable="/bin/sh", arguments=arguments)
+    return replace(description, executable="/bin/sh", arguments=arguments, name=description.name or job_name)

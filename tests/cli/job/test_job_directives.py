@@ -42,7 +42,7 @@ def batch(machine: Machine) -> Machine:
     """Return a machine with the profiles `batch` (#SBATCH) and `pbslike`, `lsflike`, `sgelike`."""
     for name, prefix in PREFIXES.items():
         first, rest = LINES.split("\n", 1)
-        lines = f"{first}\n<PASSED/(?s)^(.+)\\z/# passed $1>\n{rest}"
+        lines = f"{first}\n<PASSED/(?m)^(.+)$/# passed $1>\n{rest}"
         passed = "--licenses --hold -lsoftware"
         machine.add(name, JOB_DIRECTIVES.format(lines=lines, prefix=prefix, passed=passed))
     return machine
@@ -184,14 +184,15 @@ def test_what_changes_nothing_is_dropped_by_name(batch: Machine) -> None:
     write(batch, *(f"#SBATCH {name.replace('-m=', '-m ')}" for name in names))
     fields, err = ask(batch)
     for line, name in enumerate(names, 2):
-        assert f"{name.partition('=')[0]} (line {line})" in err
+        flag = name.partition("=")[0]
+        assert f"{'--distribution' if flag == '-m' else flag} (line {line})" in err
     assert err.count("warning") == 1
     assert not {"NOTIFY", "PASSED"} & fields.keys()
 
 
 def test_what_the_profile_lists_is_passed(batch: Machine) -> None:
     write(batch, "#SBATCH -L matlab:2 --hold")
-    assert ask(batch)[0]["PASSED"] == "--licenses=matlab:2 --hold"
+    assert ask(batch)[0]["PASSED"] == "--licenses=matlab:2\n--hold"
     write(batch, "#PBS -l software=x,walltime=60")
     fields, _ = ask(batch, profile="pbslike")
     assert (fields["PASSED"], fields["WALLTIME"]) == ("-l software=x", "60")

@@ -97,7 +97,7 @@ def test_a_program_that_the_host_has(machine: Machine, here: Path) -> None:
 
 
 def test_the_directives_of_a_script_that_is_copied(machine: Machine, here: Path) -> None:
-    lines = LINES.replace("\n", "\n<PASSED/(?s)^(.+)\\z/# passed $1>\n", 1)
+    lines = LINES.replace("\n", "\n<PASSED/(?m)^(.+)$/# passed $1>\n", 1)
     machine.add("batch", JOB_DIRECTIVES.format(lines=lines, prefix="#SBATCH", passed="--hold"))
     text = "#SBATCH --job-name=demo --nodes 2\n#SBATCH --output=logs/%x-%j.out\ncat data; pwd\n"
     (here / "sim.sh").write_text(f"#!/bin/sh\n{text}")

@@ -167,6 +167,28 @@ def test_an_option_that_could_exceed_a_limit_of_the_site(machine: Machine) -> No
         assert f"profile site limits {field}, which this option could exceed" in err
 
 
+def test_a_limit_holds_for_what_an_option_asks_for_in_all(machine: Machine) -> None:
+    """Slurm counts memory for each processor; the limit is for each node."""
+    for options, code, told in (
+        ("--nodes=2 --ntasks=8 --mem-per-cpu=8G", 0, "#SBATCH --mem=32768M\n"),
+        ("--nodes=2 --ntasks=8 --mem-per-cpu=64G", 1, "field MEMORY"),
+        (
+            "--ntasks=8 --mem-per-cpu=8G",
+            2,
+            "how many nodes share it is not known, and profile site limits MEMORY",
+        ),
+        ("--ntasks=8 --mem-per-cpu=8G", 2, "give --nodes, or --mem"),
+        ("--ntasks=8 --gpus=8", 2, "give --nodes, or --gpus-per-node"),
+        ("--gpus=0 --gres=gpu:0", 0, "#SBATCH --partition=long\n"),
+    ):
+        (machine.root / "sim.sh").write_text(f"#!/bin/sh\n#SBATCH {options}\nhostname\n")
+        add_site(machine)
+        ended = machine.run("job", "submit", "-p", "site", "--dry-run", "--queue", "long", "sim.sh")
+        assert ended.code == code, ended
+        assert told in ended.out + ended.err
+        assert "#SBATCH --mem-per-cpu" not in ended.out
+
+
 def test_a_site_lists_options_that_are_passed(machine: Machine) -> None:
     (machine.root / "sim.sh").write_text("#!/bin/sh\n#SBATCH --bb=x\nhostname\n")
     passed = '<idb:Field name="PASSED_OPTIONS" isSettable="false"><idb:Value>--bb</idb:Value></idb:Field>'

@@ -1,6 +1,6 @@
 """Programs of others that call sbatch or qsub, each with its smallest real job: clients.py STAND_INS [--side-by-side] CLIENT...
 
-STAND_INS has folders of stand-ins: slurm, slurm-harmless (made with --ignore harmless), pbspro, torque. Nothing of a
+STAND_INS has folders of stand-ins: slurm, pbspro, torque. Nothing of a
 client is replaced. Each prints its name, its version, its time and what was run.
 """
 
@@ -317,7 +317,7 @@ def _run_troika() -> str:
 
 _CLIENTS: dict[str, tuple[str, str, Callable[[], str]]] = {
     "submitit": ("submitit", "slurm", _run_submitit),
-    "parsl-slurm": ("parsl", "slurm-harmless", lambda: _run_parsl("SlurmProvider", cmd_timeout=60)),
+    "parsl-slurm": ("parsl", "slurm", lambda: _run_parsl("SlurmProvider", cmd_timeout=60)),
     "parsl-pbspro": ("parsl", "pbspro", lambda: _run_parsl("PBSProProvider", cmd_timeout=60)),
     "parsl-torque": ("parsl", "torque", lambda: _run_parsl("TorqueProvider")),
     "psij-slurm": ("psij-python", "slurm", lambda: _run_psij("slurm")),

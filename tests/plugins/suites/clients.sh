@@ -40,16 +40,14 @@ install_and_run() {
 }
 
 if [ -n "${SUITE_CONTROL:-}" ]; then
-  mkdir "$work/slurm" "$work/slurm-harmless"
+  mkdir "$work/slurm"
   for command in sbatch squeue scancel sacct scontrol sinfo srun sacctmgr; do
     ln -s "$(command -v "$command")" "$work/slurm"
-    ln -s "$(command -v "$command")" "$work/slurm-harmless"
   done
   run "$python" submitit dask-slurm psij-slurm parsl-slurm executorlib toil
   exit
 fi
 write slurm slurm
-write slurm-harmless slurm --ignore harmless
 write pbspro pbspro
 write torque torque
 

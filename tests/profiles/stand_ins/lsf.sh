@@ -35,8 +35,7 @@ bjobs)
     id != 0 && $1 != id && $1 "[" $2 "]" != id || all == "" && $3 ~ /DONE|EXIT/ { next }
     { k++ }
     format ~ /sub_cwd/ { print $1, $6; next }
-    format ~ /run_time/ { print $1, $2, $3, "2 second(s)", "1.5 second(s)", "2 Mbytes"; next }
-    { print $1, $2, $3, $4, $3 ~ /PEND|PSUSP/ || $4 == "-" && $3 == "EXIT" ? "-" : "4*hostA:4*hostB", $3 ~ /PEND|PSUSP/ ? "-" : $5, $3 ~ /PEND/ && $5 != "-" ? $5 : "-" }
+    { print $1, $2, $3, $4, $3 ~ /PEND|PSUSP/ || $4 == "-" && $3 == "EXIT" ? "-" : "4*hostA:4*hostB", $3 ~ /PEND|PSUSP/ ? "-" : $5, $3 ~ /PEND/ && $5 != "-" ? $5 : "-", "2 second(s)", "1.5 second(s)", "2 Mbytes" }
     END { exit !k }' "$here/jobs" || {
       rc=255
       if [ "$id" = 0 ]; then echo "No ${all:+un}finished job found" | sed 's/unfinished //' >&2; else echo "Job <$id> is not found" >&2; fi
