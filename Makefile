@@ -2,7 +2,7 @@
 # make check   a quick part of the tests of every package: one minute
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; with HUNT=1 their hunts at length, as before a release
-# make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, FLUX=1, these, too
+# make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, FLUX=1, PBS=1, these, too
 # make docs    the manual, built to site/, and its tests; make browser, the pages in a Chromium (Debian's package chromium)
 # make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask, Toil, AiiDA and Cylc, and the facility's API; make suites, the projects' own tests; make slurm-suites, these on Slurm
 # make picture  record the pictures of README and the manual; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
@@ -126,6 +126,7 @@ lab-up: $(VENV)/.dev
 	sh tests/lab/ci.sh
 	$(if $(OAR),sh tests/lab/oar-up.sh,@echo "OAR is left out: OAR=1 installs and starts it, in a minute")
 	$(if $(FLUX),sh tests/lab/flux-up.sh,@echo "Flux is left out: FLUX=1 builds and starts it, in six minutes")
+	$(if $(PBS),sh tests/lab/pbs-up.sh,@echo "OpenPBS is left out: PBS=1 builds and starts it, in seven minutes")
 
 lab-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m "not alone" $(PYTEST)

@@ -1,11 +1,12 @@
 # abort.sh COMMANDS PROFILE ID-PATTERN ID: cancels a job that has not ended. Exit status 1: it has,
 # it is not known, or the batch system refuses; 2: it does not answer.
 main() {
-  profile=$2 id_pattern=$3 id=$4 noted=
+  profile=$2 id_pattern=$3 ids=$4 noted=
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   set -f
   read_commands "$1"
-  read_jobs "$id" || exit 2
+  read_jobs "$ids" || exit 2
+  id=$ids
   live=$(print_live)
   if [ -z "$live" ]; then
     # shellcheck disable=SC2046
@@ -42,7 +43,7 @@ withdraw_notes() { # the batch system has not taken the removal
 }
 print_live() { # the job, or its tasks, if they have not ended
   # shellcheck disable=SC2046
-  print_lines $(print_tasks "$id") | awk '$1 == "live" { print $2 }'
+  print_lines $(print_tasks "$id") | awk '$1 ~ /^(live|open)$/ { print $2 }'
 }
 has_begun() { # TASK
   gpe_job_dir "$1" && [ -d "$gpe_dir" ]

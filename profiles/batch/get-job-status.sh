@@ -30,8 +30,12 @@ print_states() {
   lines=$(print_lines "$@")
   ends=$(printf '%s\n' "$lines" | grep -vE '^(live|limit) ' | while read -r meaning id line; do
     case $meaning in
-    removal) gpe_ended_itself "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
-    ended) gpe_record "$id" own || printf '?%s\n' "$line" ;;
+    removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
+    ended)
+      # C of Torque tells no end of a task that was removed with its array
+      case $line in *' exit='* | *' signal='*) own=own ;; *) own='' ;; esac
+      gpe_record "$id" $own || printf '?%s\n' "$line"
+      ;;
     *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
     esac
   done)
@@ -39,14 +43,41 @@ print_states() {
     printf '%s\n' "$lines" = "$ends"
     gpe_explain "$(printf '%s\n' "$ends" | sed -n 's/^?//p')"
   } | awk '
+function get(line, name) {
+  if (!match(line, " " name "=[^ ]+")) return ""
+  return substr(line, RSTART + length(name) + 2, RLENGTH - length(name) - 2)
+}
+# Of a job that left a record, the list has the queue and all hosts, and may have more of the usage:
+# that of other nodes.
+function add_told(record, line, n, name, i, a, b, reason) {
+  sub(/ reason=.*/, "", line)
+  if (match(record, / reason=.*/)) reason = substr(record, RSTART)
+  sub(/ reason=.*/, "", record)
+  n = split("host queue elapsed cpu memory ended", name, " ")
+  for (i = 1; i <= n; i++) {
+    a = get(line, name[i])
+    b = get(record, name[i])
+    sub(" " name[i] "=[^ ]+", "", record)
+    if (a == "" || (i > 2 && b + 0 > a + 0)) a = b
+    if (a != "") record = record " " name[i] "=" a
+  }
+  return record reason
+}
 $0 == "=" { in_ends = 1; next }
-in_ends { # only the list knows the queue of a job
-  if ($2 == "exited" && $1 in queue) sub(/ exit=[0-9]+( host=[^ ]+)?/, "&" queue[$1])
-  told[$1] = $0
+in_ends {
+  told[$1] = $2 ~ /^(exited|limit|removed)/ && $1 in listed ? add_told($0, listed[$1]) : $0
   next
 }
-{ id = ids[++n] = $2 }
-match($0, / queue=[A-Za-z0-9_.-]+/) { queue[id] = substr($0, RSTART, RLENGTH) }
-sub(/^(live|limit) [^ ]+ /, "") { told[id] = $0 }
+{
+  id = ids[++n] = $2
+  meaning = $1
+  sub(/^[^ ]+ [^ ]+ ?/, "")
+  if (meaning ~ /^(live|limit)$/) told[id] = $0
+  else listed[id] = $0
+}
 END { for (i = 1; i <= n; i++) if (told[ids[i]] != "") print told[ids[i]] }'
+}
+# ID: of a job that the batch system has removed: did it end by itself, or for another job's end?
+gpe_knows_end() {
+  gpe_ended_itself "$1" || grep -qx DEPENDENCY "${gpe_dir:-.}/.gpe/removed" 2> /dev/null
 }

@@ -1,6 +1,8 @@
-read_jobs() { # [ID...]: sets jobs to the lines of gpe_list that begin with an id
+# [ID...]: sets jobs to the lines of gpe_list that begin with an id, and ids to whole ones.
+read_jobs() {
   jobs=$(gpe_list "$@") || return
   jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
+  gpe_complete_ids
 }
 read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list: missing
   missing=$(print_lines "$@" | awk '$1 == "none" { print $2 }')
@@ -35,7 +37,8 @@ print_tasks() {
 END { for (i = 1; i <= n; i++) if (!(ids[i] in told)) print ids[i] }'
 }
 # [ID...]: prints each with its line, if it has one; without IDs, those of all lines. In front is
-# what the word of the line means: live, limit, removal, ended or unknown, or none without a line.
+# what the word of the line means: live, open, limit, removal, ended or unknown, or none without a
+# line.
 print_lines() {
   {
     printf '%s\n' "$jobs" | awk 'NF > 1 && !seen[$2]++ { print $2 }' | while read -r word; do
@@ -56,9 +59,14 @@ part == 2 { print $1 in line ? line[$1] : "none " $1 }'
 get_meaning() {
   if [ "$1" = away ] || [ "$1" = forgotten ]; then
     echo unknown
-  elif ! gpe_has_ended "$@"; then
-    echo live
-  elif gpe_is_limit "$@"; then
+    return
+  fi
+  gpe_has_ended "$@"
+  case $? in
+  1) echo live && return ;;
+  2) echo open && return ;; # only the job's own record knows
+  esac
+  if gpe_is_limit "$@"; then
     echo limit
   elif gpe_is_removal "$@"; then
     echo removal

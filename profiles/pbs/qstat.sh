@@ -1,19 +1,13 @@
-# qstat.sh [ID...]: prints a line
-#   ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY|REASON
-# for each of these jobs, and behind that of an array one for each of its tasks, including finished
-# ones if the server keeps a history; without ID, for this user's jobs that have not ended. The exit
-# status of an error is that of qstat.
-main() { # [ID...]
-  if [ "$#" -gt 0 ]; then
-    gpe_qstat "$@"
-    return
+# What qstat knows of jobs, and of an array's tasks, including ended ones if the server keeps a
+# history.
+gpe_qstat() { # [ID...]: without, of this user's jobs that have not ended
+  if [ "$#" -eq 0 ]; then
+    gpe_ids=$(qselect -u "$(id -un)") || return
+    [ -n "$gpe_ids" ] || return 0
+    set -f
+    # shellcheck disable=SC2086
+    set -- $gpe_ids
   fi
-  gpe_ids=$(qselect -u "$(id -un)") || return
-  set -f
-  # shellcheck disable=SC2086
-  [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
-}
-gpe_qstat() { # ID...
   # no value that qstat prints holds this one
   gpe_us=$(printf '\037')
   # -E: all of them in one request
@@ -27,12 +21,12 @@ gpe_qstat() { # ID...
     gpe_rc=$?
     ;;
   esac
-  print_answer
+  gpe_print_answer
 }
 # Of what qstat tells. An array stands before its tasks. Of a task that has not begun, or was
 # deleted before, PBS knows nothing: what is told of it, an exit status, too, is the array's. It has
 # no array_index.
-print_jobs() {
+gpe_print_jobs() {
   awk -F"$gpe_us" -v OFS='|' '
 function read_job(i, at) {
   split("", job)
@@ -69,4 +63,24 @@ function forget_array(parent) { # of a task that never ran
   print id, job["Job_Owner"], state, sub1, code, job["exec_host"], job["queue"],
     job["Hold_Types"], more, job["comment"]
 }'
+}
+gpe_find() { # by the directory in which it was submitted
+  case $PWD in *[!A-Za-z0-9_./@+~:-]*)
+    echo "qstat escapes the name of $PWD" >&2
+    return 1
+    ;;
+  esac
+  gpe_ids=$(qselect -u "$(id -un)") || return
+  [ -n "$gpe_ids" ] || return 0
+  set -f
+  # shellcheck disable=SC2086
+  gpe_text=$(qstat -E -f -F dsv -D , $gpe_ids) || return
+  printf '%s\n' "$gpe_text" | while IFS= read -r gpe_line; do
+    case $gpe_line, in *[,=]"PBS_O_WORKDIR=$PWD,"* | *[,=]"PBS_O_WORKDIR=$PWD\\,"*)
+      gpe_line=${gpe_line#Job Id: }
+      printf '%s\n' "${gpe_line%%,*}"
+      break
+      ;;
+    esac
+  done
 }

@@ -1,3 +1,5 @@
+# gpe_list calls this where the records can be read, in GET_JOB_STATUS.
+! command -v gpe_record > /dev/null || gpe_look_again=gpe_update_dependencies
 # LINES of gpe_qstat: has PBS look again at the conditions of our own jobs that wait for others that
 # have ended. It drops those that hold; a job whose conditions can never hold is removed.
 gpe_update_dependencies() {
@@ -47,7 +49,7 @@ update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to
   [ -n "$gpe_again" ] || return
   if [ -n "$gpe_dead" ]; then # PBS would compare an exit status of 0, and run the job
     qdel "$gpe_i" < /dev/null > /dev/null 2>&1 && gpe_job_dir "$gpe_i" &&
-      printf 'DEPENDENCY\n' > "$gpe_dir/.gpe/removed"
+      printf 'DEPENDENCY\n' > "${gpe_dir:?}/.gpe/removed"
     return
   fi
   qalter -W "depend=${gpe_new#,}" "$gpe_i" < /dev/null > /dev/null 2>&1 || return

@@ -1,41 +1,30 @@
-# qstat.sh [ID...]: prints a line
-#   ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY|REASON
-# for each of these jobs and tasks; without ID, for this user's jobs that have not ended. Slurm has
-# no qselect, and its qstat always reads all jobs. The exit status of an error is that of qstat.
-main() { # [ID...]
-  set -f # a task is 12[3]
-  if [ "$#" -gt 0 ]; then
-    gpe_qstat "$@"
-  elif command -v qselect > /dev/null; then
-    gpe_ids=$(qselect -u "$(id -un)" -s EHQRTW) || return
-    # shellcheck disable=SC2086
-    [ -z "$gpe_ids" ] || gpe_qstat $gpe_ids
+# What qstat knows of jobs. Slurm has no qselect, and its qstat always reads all jobs.
+gpe_qstat() { # [ID...]: without, of this user's jobs that have not ended
+  set -f
+  if command -v qselect > /dev/null; then
+    [ "$#" -gt 0 ] || {
+      gpe_ids=$(qselect -u "$(id -un)" -s EHQRTW) || return
+      [ -n "$gpe_ids" ] || return 0
+      # shellcheck disable=SC2086
+      set -- $gpe_ids
+    }
+    gpe_text=$(qstat -f -t "$@" 2>&1) # each task of an array
   else
-    gpe_text=$(gpe_qstat) || return
-    printf '%s\n' "$gpe_text" | OWNER=$(id -un) awk -F'|' '$2 "" == ENVIRON["OWNER"]'
+    gpe_text=$(qstat -f "$@" 2>&1) # Slurm's qstat has no -t
   fi
-}
-gpe_qstat() { # [ID...]
-  gpe_text=$(ask_qstat "$@" 2>&1)
   gpe_rc=$?
   case $gpe_rc:$#:$gpe_text in
   153:0:) return 0 ;; # Slurm's qstat: there are no jobs
   153:*:) gpe_text="qstat: unknown job id $*" ;;
-  153:*'Job Id:'*) ;;
   esac
-  print_answer
-}
-ask_qstat() { # [ID...]
-  if command -v qselect > /dev/null; then
-    qstat -f -t "$@" # each task of an array
-  else
-    qstat -f "$@" # Slurm's qstat has no -t
-  fi
+  gpe_text=$(gpe_print_answer) || return
+  printf '%s\n' "$gpe_text" | OWNER=$(id -un) awk -F'|' -v all="$#" '
+all || $2 "" == ENVIRON["OWNER"]'
 }
 # Of what qstat tells. Torque's attributes begin with four blanks and go on behind a tab; Slurm's
 # begin with the tab. The first of a name counts: what a user can put into a value stands further
 # down.
-print_jobs() {
+gpe_print_jobs() {
   awk -v OFS='|' '
 BEGIN { squeue = "squeue -h -t CANCELLED,TIMEOUT,DEADLINE,OUT_OF_MEMORY -o \"%i %r %T\"" }
 # Slurm: why it ended a job, which its qstat does not tell; without an answer, there is none at all

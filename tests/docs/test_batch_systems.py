@@ -179,7 +179,7 @@ def test_a_field_whose_values_are_unknown(tmp_path: Path) -> None:
 def test_who_has_a_template() -> None:
     assert systems.find_owner(load_profile("linux"), "START") == "own"
     assert systems.find_owner(load_profile("slurm"), "JOB_PROLOGUE") == "linux"
-    assert systems.find_owner(load_profile("torque"), "HOLD") == "pbs"
+    assert systems.find_owner(load_profile("torque"), "TASK_ID") == "pbs"
     assert systems.find_owner(load_profile("torque"), "EVENTS") == "none"
 
 

@@ -10,10 +10,12 @@ import os
 import pwd
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
 import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,6 +60,7 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 SHELLS = {
     "sge": ". /opt/sge/default/common/settings.sh; exec sh -s",
     "tsp": "tsp -S 100; exec sh -s",
+    "pbs": "export PATH=/opt/pbs/bin:/usr/bin:/bin PBS_CONF_FILE=/opt/pbs/pbs.conf; exec sh -s",
     "flux": "PATH=/opt/flux/bin:$PATH FLUX_URI=local:///run/flux-lab/socket exec sh -s",
 }
 FIELDS = {
@@ -67,6 +70,19 @@ FIELDS = {
     <idb:Field name="PE_NODES" isSettable="false"><idb:Value>mpi%</idb:Value></idb:Field>
   </idb:Template>"""
 }
+
+
+def is_pbs_up() -> bool:
+    """Return whether the server of PBS listens."""
+    with suppress(OSError), socket.create_connection(("pbs0", 15001)):
+        return True
+    return False
+
+
+PBS = pytest.param(
+    "pbs", marks=pytest.mark.skipif(not is_pbs_up(), reason="make lab PBS=1 builds and starts OpenPBS")
+)
+"""A profile for the tests that tell each system's: it is skipped where OpenPBS is not up."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +223,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ):
         pytest.exit("the lab is not up: run tests/lab/ci.sh as root", returncode=4)
     directory = tmp_path_factory.mktemp("site")
-    for name in ("linux", "slurm", "torque", "sge"):
+    for name in ("linux", "slurm", "torque", "sge", "pbs"):
         (directory / name).mkdir()
         shell, fields = SHELLS.get(name, "sh -s"), FIELDS.get(name, "")
         (directory / name / "profile.xml").write_text(

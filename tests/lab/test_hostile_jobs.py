@@ -23,7 +23,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import PROFILES, SHARED, USER
+from tests.lab.conftest import PBS, PROFILES, SHARED, USER
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD, VALUES
 from tests.waiting import PATIENCE
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Profile
 
-SYSTEMS = ["linux", "slurm", "torque", "sge"]
+SYSTEMS = ["linux", "slurm", "torque", "sge", PBS]
 PLAIN = ("name", "queue", "project")
 NUMBERS = ("nodes", "processes", "cpus", "memory", "walltime", "cputime")
 

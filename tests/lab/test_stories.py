@@ -15,7 +15,7 @@ import pytest
 
 from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import SHARED, SHELLS, USER, User
+from tests.lab.conftest import SHARED, SHELLS, USER, User, is_pbs_up
 from tests.profiles.conftest import ENDED, PROFILES, find_tag
 from tests.profiles.systems import SYSTEMS, System, get_task
 from tests.profiles.test_stories import LAB, STORIES, WITH_STAND_INS, start
@@ -102,6 +102,8 @@ def test_story(root: Path, name: str, title: str) -> None:
         pytest.skip("OAR is not up here: make lab OAR=1 installs and starts it")
     if name == "flux" and not is_flux_up():
         pytest.skip("Flux is not up here: make lab FLUX=1 builds and starts it")
+    if name == "pbs" and not is_pbs_up():
+        pytest.skip("OpenPBS is not up here: make lab PBS=1 builds and starts it")
     shell = SHELLS.get(name, "exec sh -s")
     profile = Repository([PROFILES]).load(name)
     target = User(profile, "sh", Path(f"~{USER}").expanduser(), root, environment={"SHELL": shell})

@@ -13,7 +13,7 @@ from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import PROFILES, USER
+from tests.lab.conftest import PBS, PROFILES, USER
 from tests.lab.test_requeue import fail_node, preempt
 from tests.waiting import PATIENCE
 
@@ -81,7 +81,7 @@ def test_what_jobs_took(site: Path, profile: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge"])
+@pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])
 def test_how_long_a_job_ran(site: Path, profile: str) -> None:
     async def main() -> JobStatus:
         async with open_target(profile, site) as target:
@@ -203,7 +203,7 @@ def test_why_a_job_ended(site: Path, tmp_path: Path, profile: str, how: str) -> 
         assert status.reason or status.native_state, "the batch system's own text"
 
 
-@pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge"])
+@pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])
 def test_a_condition_that_never_holds(site: Path, profile: str) -> None:
     async def main() -> JobStatus:
         async with open_target(profile, site) as target:

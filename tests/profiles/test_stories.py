@@ -39,6 +39,7 @@ WITH_STAND_INS = {
 LAB: dict[str, set[str]] = {
     "slurm": {"time limit", "usage"},
     "torque": {"time limit", "usage", "signal", "array", "cancel of an array"},
+    "pbs": set(),
     "sge": {"usage", "end after a cancel"},
     "at": set(),
     "oar": {"array", "cancel of an array"},

@@ -162,7 +162,7 @@ def test_torque(torque: Target, commands: Commands) -> None:
     assert words(torque) == {
         "33.server.example": ("R", "RUNNING", None, None),
         "34.server.example": ("C/exit", "DONE", 3, None),
-        "35.server.example": ("C/removed", "REMOVED", None, None),
+        "35.server.example": ("removed", "REMOVED", None, None),
         "36.server.example": ("C/-11", "FAILED/TIME", None, None),
         "38.server.example": ("Q", "QUEUED", None, None),
     }
@@ -215,12 +215,12 @@ def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
     leave(torque, "5", exit_status="137\n")
     leave(torque, "6", removed="removed\n", exit_status="143\n")
     assert words(torque) == {
-        "1": ("C/exit", "DONE", 7, None),
+        "1": ("exited", "DONE", 7, None),
         "2": ("Q/held", "HELD", None, None),
         "3": ("Q", "QUEUED", None, None),
         "4": ("C", "FAILED", None, None),
-        "5": ("unknown/exit", "FAILED", None, 9),
-        "6": ("C/removed", "REMOVED", None, None),
+        "5": ("exited", "FAILED", None, 9),
+        "6": ("removed", "REMOVED", None, None),
         "7": ("unknown", "QUEUED", None, None),
         "8": ("F/dependency", "REMOVED/DEPENDENCY", None, None),
         "9": ("F/deleted", "REMOVED", None, None),
@@ -230,7 +230,7 @@ def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
 def test_the_pbs_commands_of_slurm_say_little(torque: Target, commands: Commands) -> None:
     commands.set("qstat", code=153)
     assert torque.statuses() == {}
-    assert "unknown job id 9" in torque.fails("GET_JOB_STATUS", JOB_ID="9")
+    assert "unknown job 9" in torque.fails("GET_JOB_STATUS", JOB_ID="9")
     leave(torque, "9", exit_status="0\n")
     assert torque.statuses("", JOB_ID="9")["9"].word == "exited"
     commands.set("qstat", stderr="Problem loading jobs.\n", code=255)
@@ -619,7 +619,7 @@ def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
         "33[2].server": ("R", "RUNNING", None, None),
         "33[3].server": ("Q", "QUEUED", None, None),
         "33[4].server": ("H", "HELD", None, None),
-        "33[5].server": ("C/removed", "REMOVED", None, None),
+        "33[5].server": ("removed", "REMOVED", None, None),
     }
     assert words(torque) == expected
     told = torque.statuses("", JOB_ID="33[].server").values()

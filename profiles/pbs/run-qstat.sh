@@ -1,3 +1,0 @@
-gpe_qstat() { # [ID...]: prints lines of the program qstat
-  sh "$qstat" "$@"
-}
