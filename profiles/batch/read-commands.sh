@@ -7,7 +7,7 @@ read_commands() {
   gpe_is_limit() { false; }
   gpe_is_removal() { false; }
   gpe_is_held() { return 2; }
-  gpe_name_tasks() { awk -v id="$1" '{ print id "_" $0 }'; }
+  gpe_name_tasks() { ID=$1 awk '{ print ENVIRON["ID"] "_" $0 }'; }
   gpe_submit() { refuse 'does not define gpe_submit'; }
   gpe_list() { refuse 'does not define gpe_list'; }
   gpe_cancel() { refuse 'does not define gpe_cancel'; }
