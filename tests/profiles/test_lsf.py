@@ -116,7 +116,7 @@ def test_slots(lsf: Target, commands: Lsf, fields: dict[str, str], expected: lis
     ("passed", "reserved"),
     [
         ("-R rusage[mem=4GB]", ["-R rusage[mem=4GB]"]),
-        ("-app a\n-R rusage[tmp=1:mem=4GB]", ["-app a", "-R rusage[tmp=1:mem=4GB]"]),
+        ("-app a\n-R rusage[tmp=1:mem=4GB]", ["-R rusage[tmp=1:mem=4GB]"]),
         ("-R rusage[tmp=1]", ['-R "rusage[mem=100MB]"', "-R rusage[tmp=1]"]),
         ("", ['-R "rusage[mem=100MB]"']),
     ],
