@@ -35,9 +35,11 @@ MAX_QUEUED_FIELD: Final = "MAX_QUEUED"
 QUEUE_FULL_FIELD: Final = "QUEUE_FULL_PATTERN"
 SUBMIT_RATE_FORM: Final = re.compile(r"([1-9][0-9]{0,5})/min(?:, ([1-9][0-9]{0,5}) at once)?")
 MAX_QUEUED_FORM: Final = re.compile(r"[1-9][0-9]{0,8}")
+AWAY_STATUS: Final = 69
+"""START's exit status (EX_UNAVAILABLE) if it could not reach the batch system, which has taken nothing."""
 _MIN_PAUSE: Final = 5.0
 _MAX_PAUSE: Final = 60.0
-"""Seconds until the next submission after the batch system said that its queue is full; they double."""
+"""Seconds until the next submission after the batch system was full or away; they double."""
 _TOLD_WAIT: Final = 5.0
 """A longer wait for SUBMIT_RATE is told, in seconds."""
 
@@ -94,14 +96,14 @@ class SubmissionThrottle:
         """How many jobs may be submitted by one script."""
         self._turn_lock = asyncio.Lock()
         self._queue_lock: asyncio.Lock | None = None
-        """Held for each submission, once the batch system has said that its queue is full."""
+        """Held for each submission, once the batch system was full or away."""
         self._pause, self._paused_until = 0.0, 0.0
         self._told: set[str] = set()
         self._last_told = ""
 
     @property
     def was_full(self) -> bool:
-        """Whether the batch system has said that its queue is full: then jobs are submitted one at a time."""
+        """Whether the batch system was full or away: then jobs are submitted one at a time."""
         return self._queue_lock is not None
 
     def check_array(self, value: str) -> None:
@@ -159,7 +161,7 @@ class SubmissionThrottle:
 
     @contextlib.asynccontextmanager
     async def wait_for_queue(self, deadline: float | None) -> AsyncIterator[None]:
-        """Once the queue was full, let one submission at a time into the context, and none in the pause after a refusal."""
+        """Once a job was refused for now, let one submission at a time into the context, and none in the pause after a refusal."""
         if self._queue_lock is None:
             yield
             return
@@ -169,19 +171,28 @@ class SubmissionThrottle:
                 await asyncio.sleep(self._paused_until - time.monotonic())
             yield
 
-    def is_queue_full(self, error: OSProfileError) -> bool:
-        """Return whether START failed because the batch system takes no more jobs for now; then the next one waits."""
-        pattern = self.limits.full_pattern
-        match = pattern.find(error.output) if pattern and isinstance(error, ScriptFailedError) else None
-        if match is None:
+    def is_refused_for_now(self, error: OSProfileError) -> bool:
+        """Return whether START failed because the batch system takes no more jobs, or is away; then the next one waits."""
+        if not isinstance(error, ScriptFailedError):
+            return False
+        pattern, is_away = self.limits.full_pattern, error.exit_status == AWAY_STATUS
+        match = None if is_away or not pattern else pattern.find(error.output)
+        if match is None and not is_away:
             return False
         self._queue_lock = self._queue_lock or asyncio.Lock()
         now = time.monotonic()
         if now >= self._paused_until:  # else it began before the refusal that the pause is for
             self._pause = min(max(2 * self._pause, _MIN_PAUSE), _MAX_PAUSE)
             self._paused_until = now + self._pause
-        message = f"{self._batch_system} takes no more jobs now ({match.group(0)}): the job is submitted when it does"
-        self._tell(QUEUE_FULL_FIELD, message)
+        if match is not None:
+            message = f"{self._batch_system} takes no more jobs now ({match.group(0)}): the job is submitted when it does"
+            self._tell(QUEUE_FULL_FIELD, message)
+        else:
+            words = error.output.strip() or error.message
+            message = (
+                f"{self._batch_system} cannot be reached now ({words}): the job is submitted when it can"
+            )
+            self._tell("away", message)
         return True
 
     def note_success(self) -> None:

@@ -28,6 +28,7 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.submission_preparer import name_refusal
+from osprofile.jobs.submission_throttle import AWAY_STATUS
 from osprofile.jobs.target_shell import NOTHING_DONE_STATUS
 
 if TYPE_CHECKING:
@@ -144,12 +145,12 @@ class JobSubmitter:
             metrics.time("osprofile_submission_duration_seconds"),
         ):
             deadline = self._throttle.get_deadline()
-            while True:  # a job that is refused because the queue is full is forgotten, and submitted anew
+            while True:  # a job that is refused for now is forgotten, and submitted anew
                 async with self._throttle.wait_for_queue(deadline):
                     try:
                         return await self._submit_new_job(description, key, deadline, strict=strict)
                     except ScriptFailedError as error:
-                        if not self._throttle.is_queue_full(error):
+                        if not self._throttle.is_refused_for_now(error):
                             raise
 
     async def _submit_new_job(
@@ -242,7 +243,7 @@ class JobSubmitter:
         async def complete(position: int, answer: str | OSProfileError | None) -> None:
             outcome = begun.pop(position, None) or outcomes[position]
             result = await catch_error(self._complete_new_job(outcome, answer))
-            if isinstance(result, OSProfileError) and self._throttle.is_queue_full(result):
+            if isinstance(result, OSProfileError) and self._throttle.is_refused_for_now(result):
                 alone.append(position)
             else:
                 on_result(position, result)
@@ -336,8 +337,10 @@ class JobSubmitter:
             is_outcome_known = (was_searched and self._scripts.has_find_template) or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
-                if files is not None and files.inputs and not is_repeated:
-                    await self._delete_inputs(record)
+                is_left = isinstance(error, ScriptFailedError) and error.exit_status == AWAY_STATUS
+                is_left = is_left or (files is not None and bool(files.inputs))
+                if is_left and not is_repeated:  # the next try has another one
+                    await self._delete_directory(record)
             raise
         finally:
             if not is_outcome_known:
@@ -361,10 +364,10 @@ class JobSubmitter:
             raise OutcomeUnknownError(message, hint=_COPY_HINT) from error
         except OSProfileError as error:
             if not is_repeated:
-                await self._delete_inputs(record)
+                await self._delete_directory(record)
             raise TargetError(error.message, hint=error.hint) from error
 
-    async def _delete_inputs(self, record: JobRecord) -> None:
+    async def _delete_directory(self, record: JobRecord) -> None:
         """Delete the directory of a job that was not submitted, unless its caller chose it."""
         if is_generated_name(os.path.basename(record.directory)):
             with contextlib.suppress(OSProfileError):  # the first error counts
@@ -481,4 +484,4 @@ def _lacks_commands(error: OSProfileError, find_error: OSProfileError) -> bool:
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:
-    return isinstance(error, ScriptFailedError) and error.exit_status == NOTHING_DONE_STATUS
+    return isinstance(error, ScriptFailedError) and error.exit_status in {AWAY_STATUS, NOTHING_DONE_STATUS}

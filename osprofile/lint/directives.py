@@ -89,7 +89,8 @@ class DirectiveChecker:
 
     def _literal_prefix(self, placeholder: Placeholder) -> str:
         """Return the text that a replacement puts before the value: TO up to its first reference."""
-        return (placeholder.replacement.replacement or PLACEHOLDER_MARK).split("$", 1)[0]
+        to = placeholder.replacement.replacement or PLACEHOLDER_MARK
+        return re.sub(r"(?s)\\(.)|\$.*", r"\1", to)
 
     def contains(self, placeholder: Placeholder) -> bool:
         """Return whether a placeholder is in a directive."""
@@ -114,7 +115,8 @@ class DirectiveChecker:
             return
         name = placeholder.replacement.name
         message = f"a value of field {name} that FROM does not match would be a command here"
-        hint = f"write <{name}/(?s)^(.+)\\z/{self._literal_prefix(placeholder)}$1>"
+        prefix = self._literal_prefix(placeholder).replace("$", r"\$")
+        hint = f"write <{name}/(?s)^(.+)\\z/{prefix}$1>"
         yield make_problem("OSP626", message, placeholder.location, hint)
 
     def _check_positions(self, view: ProfileView, lexed: LexedScript[Placeholder]) -> Iterator[Problem]:

@@ -46,6 +46,7 @@ from osprofile.lint.value_sets import get_pattern_values
 from osprofile.profile.model import (
     DIRECTIVE_PREFIX,
     ENERGY_PRICE,
+    EXPERIMENTAL,
     PASSED_OPTIONS,
     SITE_CONFIRM,
     SITE_CONTACT,
@@ -94,6 +95,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {
         "JOB_ID_PATTERN": EngineField(optional_groups=("id",)),
         BATCH_SYSTEM_FIELD: EngineField(must_exist=False),
+        EXPERIMENTAL: EngineField(must_exist=False),
         SUBMIT_RATE_FIELD: EngineField(must_exist=False),
         MAX_QUEUED_FIELD: EngineField(must_exist=False),
         QUEUE_FULL_FIELD: EngineField(must_exist=False, has_no_groups=True),

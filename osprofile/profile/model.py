@@ -41,6 +41,9 @@ JOB_DIRECTIVES = "JOB_DIRECTIVES"
 SITE_NAME = "SITE_NAME"
 """The field with the site's name, for people."""
 
+EXPERIMENTAL = "EXPERIMENTAL"
+"""The field with what a profile is made by, if it has never run on the real batch system."""
+
 SITE_CONTACT = "SITE_CONTACT"
 """The field with what users should know of the site: whom to ask, where the command is installed."""
 

@@ -1,17 +1,18 @@
 # abort.sh COMMANDS PROFILE ID-PATTERN ID: cancels a job that has not ended. Exit status 1: it has,
-# it is not known, or the batch system refuses; 2: it does not answer.
+# it is not known, or the batch system refuses; 2: it does not answer, and GET_JOB_STATUS cancels
+# the job when it does, if the profile has gpe_find.
 main() {
-  profile=$2 id_pattern=$3 ids=$4 noted=
+  profile=$2 id_pattern=$3 id=$4 ids=$4 noted=
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   set -f
   read_commands "$1"
-  read_jobs "$ids" || exit 2
+  read_jobs "$ids" || cancel_later
   id=$ids
-  live=$(print_live)
+  live=$(print_live "$id")
   if [ -z "$live" ]; then
     # shellcheck disable=SC2046
     read_ended $(print_tasks "$id") || exit 2
-    live=$(print_live)
+    live=$(print_live "$id")
   fi
   [ -n "$live" ] || fail "job $id has already ended, or is unknown"
   # before the job is cancelled, because it may write down its end at once
@@ -26,24 +27,29 @@ main() {
   sleep 1
   words=$(gpe_cancel "$id" 2>&1) && exit
   ! ends_by_note || exit 0
-  withdraw_notes
   printf '%s\n' "${words:-ABORT: job $id: the batch system refused it}" >&2
-  gpe_list > /dev/null 2>&1 || exit 2
+  gpe_list > /dev/null 2>&1 || cancel_later
+  withdraw_notes
   exit 1
 }
-fail() { # MESSAGE
+# The batch system does not answer: the note stays, by which a job ends that begins now, and another
+# one for GET_JOB_STATUS.
+cancel_later() {
+  trap - HUP INT TERM
+  gpe_job_dir "$id" || exit 2
+  note_removal "$id"
+  mkdir -p -- "$gpe_jobs/cancel" && : > "$gpe_jobs/cancel/$id" || exit 2
+  fail "job $id is not cancelled yet: the batch system does not answer" 2
+}
+fail() { # MESSAGE [STATUS]
   printf 'ABORT: %s\n' "$1" >&2
-  exit 1
+  exit "${2:-1}"
 }
 withdraw_notes() { # the batch system has not taken the removal
   for task in $noted; do
     gpe_job_dir "$task"
     rm -f "$gpe_dir/.gpe/removed"
   done
-}
-print_live() { # the job, or its tasks, if they have not ended
-  # shellcheck disable=SC2046
-  print_lines $(print_tasks "$id") | awk '$1 ~ /^(live|open)$/ { print $2 }'
 }
 has_begun() { # TASK
   gpe_job_dir "$1" && [ -d "$gpe_dir" ]
@@ -67,5 +73,5 @@ ends_by_note() {
     [ "$task" != "$id" ] || [ "$live" = "$id" ] || continue # of an array, its tasks say so
     gpe_job_dir "$task" && grep -q '^seen' "$gpe_dir/.gpe/removed" || return
   done
-  read_jobs "$id" && [ -z "$(print_live)" ]
+  read_jobs "$id" && [ -z "$(print_live "$id")" ]
 }

@@ -8,6 +8,7 @@ main() {
   set -f
   # shellcheck disable=SC2086
   read_jobs $ids || exit 2
+  [ ! -d "$gpe_jobs/cancel" ] || cancel_again
   # shellcheck disable=SC2046,SC2086
   set -- $(print_tasks $ids)
   # the others are told all the same
@@ -22,6 +23,26 @@ $(printf '%s away reason=what the batch system knows of its end cannot be asked 
   printf 'GET_JOB_STATUS: unknown job %s\n' "$ids" >&2
   exit 1
 }
+# Cancels the jobs that ABORT could not, as the batch system did not answer. An id may be another
+# job's by now, as that of a task-spooler that counts anew: so only a job that gpe_find finds as the
+# one of the directory. The note of a job that is not there any more is removed after a day.
+cancel_again() {
+  for note in $(cd "$gpe_jobs/cancel" && find . -type f); do
+    job=${note#./}
+    if [ -n "$(print_live "$job")" ]; then
+      is_to_cancel "$job" && gpe_cancel "$job" > /dev/null 2>&1 && rm -f "$gpe_jobs/cancel/$job"
+    else
+      find "$gpe_jobs/cancel/$job" -mtime +0 -exec rm -f {} + 2> /dev/null
+    fi
+  done
+}
+is_to_cancel() ( # ID: in a shell of its own, as this enters the job's directory
+  gpe_job_dir "$1" && [ -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_dir/.gpe_exit_status" ] || exit
+  # by the path that START was given
+  cd -- "$(readlink -- "$gpe_jobs/$gpe_a")" && [ -O . ] || exit
+  found=$(gpe_find 2> /dev/null) && [ -n "$found" ] || exit
+  case $1 in "$found" | "$found"[_.]* | "${found%%\[]*}["*) ;; *) exit 1 ;; esac # or a task of it
+)
 # [ID...]: prints the states: by the job's own record, if it has ended and left one, else by the
 # line. The batch system knows best that a limit ended the job; the job itself may have ended by any
 # signal, or by none. A removal ended it unless it ended by itself. A list may have thousands of

@@ -37,6 +37,16 @@ gpe_read_state() {
   echo 'it is unknown'
   return 1
 }
+# ERE COMMAND: is gpe_text, the list that the command printed, one of a known shape? It has a line
+# of a job, which is like the ERE, or no number, so that it has no job. Else nothing is known of any
+# job.
+gpe_check_list() {
+  # shellcheck disable=SC2154  # the profile's function sets it
+  case $gpe_text in *[0-9]*) ;; *) return 0 ;; esac
+  printf '%s\n' "$gpe_text" | grep -qE -e "$1" && return
+  printf '%s: the list has a shape that is not known here: %s\n' "$2" "$gpe_text" | head -n 3 >&2
+  return 1
+}
 # STATES ID: false if the job is in none of these states, an ERE: some batch systems take a hold of
 # any job, and then do nothing, or do it later.
 gpe_require() {

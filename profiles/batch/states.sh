@@ -12,6 +12,10 @@ read_ended() { # [ID...]: adds to jobs the lines of those that are not in the li
   jobs="$jobs
 $ended"
 }
+print_live() { # ID: prints it, or its tasks, if they have not ended
+  # shellcheck disable=SC2046
+  print_lines $(print_tasks "$1") | awk '$1 ~ /^(live|open)$/ { print $2 }'
+}
 # ID...: of an array, the ids of its tasks; if its directory is away, of those in the list.
 print_tasks() {
   {

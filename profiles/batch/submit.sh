@@ -1,6 +1,7 @@
 # COMMANDS SCRIPT: submits with the profile's gpe_submit, which gets the words of the script's lines
 # #OPTION, and prints the job's id. The job has a copy of the commands, to find its own id. Few
 # programs are started here: a submission takes as long as they do.
+read_words=read_commands
 submit_job() {
   drop_batch_variables
   read_commands "$1"

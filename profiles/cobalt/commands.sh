@@ -7,6 +7,7 @@ gpe_read_id() { sed -n 's/^\([1-9][0-9]*\)\( .*\)*$/\1/p'; } # a site may add wo
 gpe_qstat() { qstat --header "JobID:$1" -u "$(id -un)"; }
 gpe_list() {
   gpe_text=$(gpe_qstat State) || return
+  gpe_check_list '^ *[0-9]+ +[a-z]' qstat || return
   printf '%s\n' "$gpe_text" | awk '$2 != "done" { print $1, $2 }'
 }
 # ID...: Cobalt forgets a job as it ends. Its log, in the working directory of the job, has the end.

@@ -28,7 +28,7 @@ gpe_check_dependency() {
 gpe_find_end() {
   gpe_ends=ok
   gpe_found=
-  ! gpe_is_away "$1" || return 0
+  ! gpe_is_dir_away "$1" || return 0
   [ ! -e "$gpe_dir/.gpe/removed" ] || gpe_ends=other
   if [ ! -d "$gpe_dir/.gpe/tasks" ]; then
     gpe_read_end "$1" "$gpe_dir"

@@ -23,6 +23,16 @@ drop_batch_variables() {
     for (name in ENVIRON) if (name ~ others && name !~ kept) print name
   }')
 }
+# WORDS of a command: do they prove that it has not even reached the batch system, which has taken
+# nothing? A time-out, or an error while the request is sent or the answer is read, proves nothing.
+gpe_is_away() {
+  case $1 in
+  *'onnection refused'* | *'(connect failure)'* | *'onnection to the server '*' was refused'*) ;;
+  *[Cc]'annot connect'* | *'nable to connect'* | *'ailed to connect'*) ;;
+  *'o online server found'* | *'LIM is down'*) ;;
+  *) return 1 ;;
+  esac
+}
 # What each program but submit.sh does first: the commands that it runs answer alike for everybody.
 # What a job inherits is not touched.
 set_up_commands() {

@@ -4,7 +4,7 @@
 # directory is away, that is printed: a word without a tag, which is no end.
 gpe_record() {
   if ! gpe_job_dir "$1"; then
-    gpe_is_away "$1" || return
+    gpe_is_dir_away "$1" || return
     printf '%s away reason=%s\n' "$1" "its directory $gpe_link is not there: is its file system?"
     return
   fi

@@ -6,9 +6,10 @@
 #   --keep ERE            names of variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
-# Exit status 73: nothing was done. 75: nobody knows whether there is a job. Any other but 0: the
-# command has failed. After all but 73, find-job.sh finds out whether there is a job all the same,
-# and then this can be repeated.
+# Exit status 69: the batch system cannot be reached, and has taken nothing: to be repeated later.
+# 73: nothing was done. 75: nobody knows whether there is a job. Any other but 0: the command has
+# failed. After all but 69 and 73, find-job.sh finds out whether there is a job all the same, and
+# then this can be repeated.
 # In the folder .gpe of the directory it leaves, in this order: lock; submitting, the mark of a
 # submission that has begun; job.sh and script; answer and error, which have what COMMAND printed
 # when it has ended; id, which the job writes too as it begins. Last it makes the link
@@ -75,6 +76,7 @@ submit_once() {
     # 126, 127: setsid cannot be run. Else a command that has failed says why; without a word, it
     # was killed. find-job.sh settles both.
     case $rc in
+    69) rm -f .gpe/submitting "$mark" && exit 69 ;;
     75) ;;
     126 | 127) exit "$rc" ;;
     *) [ ! -s .gpe/error ] || exit "$rc" ;;
@@ -141,7 +143,10 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   if [ "$rc" -ne 0 ]; then
     sed '/^$/d' .gpe/answer >> .gpe/error
     [ -s .gpe/error ] || echo "the submission failed ($rc)" > .gpe/error
-    case $rc in 73 | 75) rc=1 ;; esac # these have a meaning of their own
+    case $rc in 69 | 73 | 75) rc=1 ;; esac # these have a meaning of their own
+    # batch: the profile's own gpe_is_away
+    "${read_words:-:}" "$1"
+    ! gpe_is_away "$(cat .gpe/error)" || LC_ALL=C grep -qEx -e "$id_pattern" .gpe/answer || rc=69
     exit "$rc"
   fi
   [ ! -s .gpe/id ] || exit 0 # the job itself has written it

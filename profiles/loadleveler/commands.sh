@@ -12,6 +12,7 @@ gpe_submit() {
 gpe_read_id() { sed -n 's/.* job "\([^"]*\)" has been submitted.*/\1/p'; }
 gpe_list() { # lines as node1.12.0!R: the last number is that of the step, of which there is one
   gpe_text=$(llq -r %id %st -u "$(id -un)") || return
+  gpe_check_list '^[^ !]*\.[0-9]+![A-Z]|^0 job step' llq || return
   printf '%s\n' "$gpe_text" | sed -n 's/^\([^ !]*\)\.[0-9]*!\([A-Z]*\).*/\1 \2/p'
 }
 gpe_has_ended() { case $1 in C | CA | RM | NR | SX | TX) ;; *) return 1 ;; esac }

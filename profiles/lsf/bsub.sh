@@ -4,11 +4,12 @@ submit_job() { # NAME=VALUE... SCRIPT: prints the id in bsub's answer, which is 
   nodes='' processes='' cpus='' constraint='' reservation='' mail='' events=''
   read_values "$@"
   set --
+  need=${constraint:+select[$constraint]}
   if [ -n "$nodes$processes$cpus" ]; then
     check_processes
-    set -- -n "$((slots * nodes))" -R "span[ptile=$slots]"
+    set -- -n "$((slots * nodes))"
+    need="$need${need:+ }span[ptile=$slots]"
   fi
-  [ -z "$constraint" ] || set -- "$@" -R "select[$constraint]"
   [ -z "$reservation" ] || set -- "$@" -U "$reservation"
   if [ -n "$mail" ]; then # -N: at every end; -Ne: only at one that is no success
     set -- "$@" -u "$(printf '%s\n' "$mail" | tr , ' ')"
@@ -17,12 +18,21 @@ submit_job() { # NAME=VALUE... SCRIPT: prints the id in bsub's answer, which is 
   fi
   # -ti: a job whose conditions cannot hold any more is ended
   [ -z "$after" ] || set -- "$@" -w "$(print_conditions)" -ti
-  answer=$(bsub "$@" < "$script")
+  answer=$(print_script | bsub "$@")
   rc=$?
   id=$(printf '%s\n' "$answer" | sed -n 's/^Job <\([0-9]*\)> is submitted .*/\1/p' | tail -n 1)
   if [ "$rc" -eq 0 ] && [ -n "$id" ]; then answer=$id; fi
   printf '%s\n' "$answer"
   return "$rc"
+}
+# The script with -R for what is needed, because on the command line it would take the place of
+# those in the script. LSF refuses memory that is reserved twice: the script's own option counts.
+print_script() {
+  NEED=$need awk '
+FNR == NR { reserved += /^#BSUB .*rusage\[[^]]*mem *=/; next }
+reserved > 1 && /^#BSUB -R "rusage\[mem=[0-9]+MB\]"$/ { next }
+!/^#/ && !n++ && ENVIRON["NEED"] != "" { print "#BSUB -R \"" ENVIRON["NEED"] "\"" }
+{ print }' "$script" "$script"
 }
 print_conditions() { # as in done(12) && ended(13)
   list='' kind=''

@@ -12,6 +12,7 @@ gpe_list() { gpe_showq; }
 gpe_list_ended() { gpe_showq -c; }
 gpe_showq() { # [-c]: of jobs that have ended
   gpe_ask '*</Data>*' showq "$@" --xml -w "user=$(id -un)" || return
+  gpe_check_list '<queue' showq || return
   printf '%s\n' "$gpe_text" | awk -v RS='<' '
 function read_value(name) {
   if (!match($0, " " name "=\"[^\"]*\"")) return ""
@@ -27,7 +28,9 @@ function read_value(name) {
   limit = read_value("ReqAWDuration") + 0
   if (state == "Removed" && limit && read_value("AWDuration") + 0 >= limit) state = "time"
   print read_value("JobID"), state
-}'
+  if (state == "") exit 1
+}' && return
+  gpe_check_list 'no job is without a state' showq
 }
 gpe_has_ended() { case $1 in Completed | Vacated | Removed | time) ;; *) return 1 ;; esac }
 gpe_is_removal() { [ "$1" = Removed ]; }

@@ -9,6 +9,7 @@ gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS: NQSV counts the processors of each
 gpe_read_id() { sed -n 's/^Request \([1-9][0-9]*\)\..* submitted to queue.*/\1/p'; }
 gpe_list() { # lines as 143993.nqsv RUN
   gpe_text=$(qstat -F rid,stt -n -l) || return
+  gpe_check_list '^ *[1-9][0-9]*\.[^ ]* +[A-Z]+ *$' qstat || return
   printf '%s\n' "$gpe_text" | sed -n 's/^ *\([1-9][0-9]*\)\.[^ ]*  *\([A-Z][A-Z]*\) *$/\1 \2/p'
 }
 # in a job: its id in PBS_JOBID has the number of the job of the request in front, as 0:143993.nqsv

@@ -1,3 +1,6 @@
+gpe_is_away() { # oarsub enters a job in the database first, and has told its id then
+  case $1 in *OAR_JOB_ID=*) return 1 ;; *'DBI connect('*) ;; *) return 1 ;; esac
+}
 gpe_submit() { # SCRIPT WORD...
   gpe_script=$1 array='' nodes='' processes='' cpus='' gpus='' walltime='' after='' constraint=''
   words=''

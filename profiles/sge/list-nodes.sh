@@ -1,6 +1,6 @@
 # list-nodes.sh: prints the hosts and their states. Exit status of an error: that of qhost, or 1.
 main() {
-  gpe_query '</qhost>' qhost -xml || exit
+  gpe_ask '*</qhost>*' qhost -xml || exit
   # "global" is no host; one whose daemon does not answer has no load
   printf '%s\n' "$gpe_text" | awk '
 BEGIN { RS = "<" }

@@ -1,6 +1,6 @@
 # list-queues.sh: prints the queues and their states. Exit status of an error: that of qstat, or 1.
 main() {
-  gpe_query '</job_info>' qstat -g c -xml || exit
+  gpe_ask '*</job_info>*' qstat -g c -xml || exit
   # manual_intervention counts the slots that are disabled, suspended, unreachable or in error
   printf '%s\n' "$gpe_text" | awk '
 BEGIN { RS = "<" }

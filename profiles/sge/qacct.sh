@@ -1,16 +1,31 @@
+# ID...: how those ended that left no exit status, or one of a signal: the accounting knows limits.
+gpe_list_ended() {
+  # the accounting has no job that lives, which is all that ABORT asks
+  command -v gpe_record > /dev/null || return 0
+  gpe_ids=$(for gpe_one in "$@"; do gpe_record "$gpe_one" || printf '%s\n' "$gpe_one"; done |
+    awk 'NF == 1 || $2 == "away" || / exit=(12[89]|1[3-9][0-9])/ { print $1 }')
+  [ -n "$gpe_ids" ] || return 0
+  # shellcheck disable=SC2086
+  gpe_lines=$(gpe_qacct $gpe_ids 2>&1)
+  case $? in # 1: it does not know them, or not yet
+  0) printf '%s\n' "$gpe_lines" ;;
+  2) printf '%s\n' "$gpe_lines" >&2 && return 1 ;;
+  esac
+}
 # ID...: prints how each ended, of an array each task, by one query; 1: the accounting does not know
 # them; 2: it does not answer.
 gpe_qacct() {
-  gpe_t=${1#*.}
-  [ "$gpe_t" != "$1" ] || gpe_t=
+  gpe_wholes=$(printf '%s\n' "$@" | gpe_print_wholes)
   # ids begin anew some day: a record from before the job's script was written is another job's
-  gpe_since=$(for gpe_i in "$@"; do
-    gpe_job_dir "${gpe_i%.*}" || :
-    printf '%s %s\n' "$gpe_i" "$(date -r "$gpe_dir/.gpe/script" '+%Y %m %d' 2> /dev/null)"
+  gpe_since=$(for gpe_i in $(printf '%s\n' "$gpe_wholes" | tr , ' '); do
+    gpe_job_dir "$gpe_i" || :
+    date -r "${gpe_dir:?}/.gpe/script" "+$gpe_i %Y %m %d" 2> /dev/null
   done)
-  case $# in
-  1) set -- qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} ;;
-  *) set -- qacct -o "$(id -un)" -j ;; # it reads the whole accounting in any case
+  gpe_since=$(printf '%s\n' "$gpe_since" "$@")
+  case $#:$gpe_wholes:$1 in
+  *,*) set -- qacct -o "$(id -un)" -j ;; # it reads the whole accounting in any case
+  1:*.*) set -- qacct -j "$gpe_wholes" -t "${1#*.}" ;;
+  *) set -- qacct -j "$gpe_wholes" ;;
   esac
   if ! gpe_account=$("$@" 2>&1); then
     printf '%s\n' "$gpe_account" >&2
@@ -19,7 +34,7 @@ gpe_qacct() {
     *) return 2 ;;
     esac
   fi
-  printf '%s\n' "$gpe_account" | GPE_OWNER=$(id -un) GPE_SINCE=$gpe_since awk "$awk_units"'
+  printf '%s\n' "$gpe_since" "$gpe_account" | GPE_OWNER=$(id -un) awk "$awk_units"'
 BEGIN { owner = ENVIRON["GPE_OWNER"] } # -v would read a backslash in it
 function day(y, m, d) { return y * 372 + m * 31 + d }
 function submitted(t, n) { # Sat Nov 21 12:23:14 2026, or 11/21/2026 12:23:14.123; 0: not understood
@@ -45,11 +60,10 @@ function find_limit(t) { # the limit that it has used up, of those it asked for
 function record(when, one, id) {
   id = job["jobnumber"]
   one = id (job["taskid"] ~ /^[0-9]+$/ ? "." job["taskid"] : "")
-  if (one in since) id = one
-  if (!(id in since) || job["owner"] != owner) return
+  if (!(one in wanted) && !(id in wanted) || job["owner"] != owner) return
   if (job["failed"] !~ /^[0-9]/ || job["exit_status"] !~ /^[0-9]/) return # it was cut
   when = submitted(job["qsub_time"])
-  if (since[id] && when && when < since[id] - 5) return
+  if ((id in since) && when && when < since[id] - 5) return
   failed = job["failed"] + 0
   if (failed == 24 || failed == 25) return # it runs again
   code = job["exit_status"] + 0
@@ -70,14 +84,11 @@ function record(when, one, id) {
   else if (failed) more = more " reason=" job["failed"]
   last[one] = one " ended/" part more
 }
-BEGIN {
-  n = split(ENVIRON["GPE_SINCE"], line, "\n")
-  for (i = 1; i <= n; i++) {
-    parts = split(line[i], word, " ")
-    since[word[1]] = parts > 1 ? day(word[2], word[3], word[4]) : 0
-  }
+!in_records && /^[0-9]/ {
+  if (NF == 1) wanted[$1]
+  else since[$1] = day($2, $3, $4)
 }
-/^=====/ { record(); split("", job); next }
+/^=====/ { in_records = 1; record(); split("", job); next }
 {
   name = $1
   value = $0

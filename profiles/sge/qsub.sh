@@ -2,10 +2,12 @@ submit_command='qsub'
 submit_job() { # NAME=VALUE... SCRIPT: prints the job's id; of an array, without its tasks
   drop_batch_variables
   nodes='' processes='' cpus='' pe='' pe_nodes='' memory='' memory_resource='' memory_per=''
-  gpus='' gpu_resource='' gpu_per='' gpu_type='' gpu_type_resource='' constraint=''
-  begin='' exclusive='' mail='' events='' array=''
+  gpus='' gpu_resource='' gpu_per='' begin='' mail='' events='' array=''
   read_values "$@"
   check_processes
+  [ -z "$array" ] || make_task_directories
+  hold=
+  [ -z "$after" ] || hold=$(print_hold) || exit
   # Grid Engine's own output goes nowhere: the job script opens its files itself. The rest is here
   # and not left out, because sge_request files of the site and of the user may say otherwise.
   set -- qsub -terse -b n -now n -C '#$' -j y -o /dev/null
@@ -21,35 +23,21 @@ submit_job() { # NAME=VALUE... SCRIPT: prints the job's id; of an array, without
   fi
   request_resources "$@"
 }
-request_resources() { # QSUB WORD...: adds what the job needs of its machines
-  if [ -n "$memory" ]; then
-    [ "$memory_per" = node ] || memory=$(((memory + slots - 1) / slots))
-    set -- "$@" -l "$memory_resource=${memory}M"
+request_resources() { # QSUB WORD...: adds the rest, and runs it
+  [ "$memory_per" != slot ] || memory=$(((memory + slots - 1) / slots))
+  [ -z "$memory" ] || set -- "$@" -l "$memory_resource=${memory}M"
+  if [ "$gpu_per" = slot ]; then
+    [ "$((gpus % slots))" -eq 0 ] ||
+      fail 1 "GPUS: $slots slots on each node cannot share $gpus GPUs evenly"
+    gpus=$((gpus / slots))
   fi
-  if [ -n "$gpus" ]; then
-    if [ "$gpu_per" != node ]; then
-      [ "$((gpus % slots))" -eq 0 ] ||
-        fail 1 "GPUS: $slots slots on each node cannot share $gpus GPUs evenly"
-      gpus=$((gpus / slots))
-    fi
-    set -- "$@" -l "$gpu_resource=$gpus" ${gpu_type:+-l "$gpu_type_resource=$gpu_type"}
-  fi
-  [ -z "$constraint" ] || set -- "$@" -l "$constraint"
+  [ -z "$gpus" ] || set -- "$@" -l "$gpu_resource=$gpus"
   [ -z "$begin" ] || set -- "$@" -a "${begin%.}"
-  [ -z "$exclusive" ] || set -- "$@" -l "$exclusive=true"
   [ -z "$mail" ] || set -- "$@" -M "$mail" -m "${events:-ea}"
-  request_order "$@"
-}
-request_order() { # QSUB WORD...: adds the tasks of an array and the jobs to wait for, and runs it
-  [ -z "$array" ] || make_task_directories
   case $array in *%*) set -- "$@" -tc "${array#*%}" ;; esac
-  if [ -n "$after" ]; then
-    hold=$(print_hold) || exit
-    set -- "$@" -hold_jid "$hold"
-  fi
-  answer=$("$@" "$script")
+  answer=$("$@" ${hold:+-hold_jid "$hold"} "$script")
   rc=$?
-  [ -z "$array" ] || answer=$(printf '%s\n' "$answer" | sed 's/^\([0-9]*\)\.[0-9:-]*$/\1/')
+  [ -z "$array" ] || [ "$rc" -ne 0 ] || answer=${answer%.*} # 12.1-9:2
   printf '%s\n' "$answer"
   return "$rc"
 }

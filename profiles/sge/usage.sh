@@ -16,20 +16,17 @@ main() { # PROFILE ID
 print_running() {
   # usage         1:   cpu=00:00:02, mem=0.17346 GBs, io=0.00000, vmem=212.402M, maxvmem=212.402M
   qstat -j "${id%.*}" | awk -v list="$running" "$awk_units"'
-BEGIN { jobs = split(list, job, "\n") }
-$1 == "usage" {
-  sub(/:$/, "", $2)
+BEGIN {
+  jobs = split(list, line, "\n")
+  for (i = 1; i <= jobs; i++) job[split(line[i], part, ".") > 1 ? part[2] ":" : "1:"] = line[i]
+}
+$1 == "usage" && $2 in job {
   more = ""
   for (i = 3; i <= NF; i++) {
     sub(/,$/, "", $i)
-    at = index($i, "=")
-    value[substr($i, 1, at - 1)] = substr($i, at + 1)
+    if ($i ~ /^cpu=.*:.*:/) more = " cpu=" seconds(substr($i, 5))
+    if ($i ~ /^maxvmem=[0-9]/) more = more sprintf(" memory=%.0f", bytes(substr($i, 9)))
   }
-  if (value["cpu"] ~ /:.*:/) more = " cpu=" seconds(value["cpu"])
-  if (value["maxvmem"] ~ /^[0-9]/) more = more sprintf(" memory=%.0f", bytes(value["maxvmem"]))
-  for (i = 1; i <= jobs; i++) {
-    task = split(job[i], part, ".") > 1 ? part[2] : 1
-    if (task == $2) print job[i] " r" more
-  }
+  print job[$2] " r" more
 }'
 }

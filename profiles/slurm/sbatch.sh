@@ -9,7 +9,14 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   [ -z "$after" ] || check_dependency
   answer=$("$@")
   rc=$?
-  case $answer in [0-9]*) answer=${answer%%;*} ;; esac # ID;CLUSTER
+  # ID;CLUSTER, or the sentence of another program called sbatch, which does not know --parsable
+  case $answer in
+  [0-9]*) answer=${answer%%;*} ;;
+  *'Submitted batch job '*)
+    answer=${answer##*Submitted batch job }
+    answer=${answer%%[!0-9]*}
+    ;;
+  esac
   printf '%s\n' "$answer"
   return "$rc"
 }

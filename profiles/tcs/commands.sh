@@ -2,6 +2,7 @@ gpe_submit() { pjsub "$1" 2>&1; } # SCRIPT
 gpe_read_id() { sed -n 's/.* Job \([1-9][0-9]*\) submitted.*/\1/p'; }
 gpe_list() {
   gpe_text=$(pjstat --data --choose jid,st) || return
+  gpe_check_list '^,"?[0-9]' pjstat || return
   gpe_format_states
 }
 gpe_list_ended() { # ID...: that it does not know an id is an answer, though it is an error

@@ -11,6 +11,7 @@ import pytest
 from manual import batch_systems as systems
 from manual.profiles import load_profile
 from osprofile.incarnation.plan import get_plan
+from osprofile.profile.model import EXPERIMENTAL
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT
 
@@ -40,6 +41,23 @@ TOLD = {
     ("at", "JOB_NAME"), ("at", "PROCESSES"), ("tsp", "PROCESSES"),
 }  # fmt: skip
 """What a profile can do nothing with, but tells the program: a machine is one node, and has no names for jobs."""
+
+
+def test_experimental_profiles() -> None:
+    """The readers of README, of the profile's page and of the table are told, in the words of the profile."""
+    found = {name: load_profile(name).get_value("START", EXPERIMENTAL) for name in PROFILES}
+    assert [name for name in found if found[name]] == ["cobalt", "loadleveler", "moab", "nqsv", "tcs"]
+    overview = (ROOT / "README.md").read_text()
+    page = systems.format_batch_systems_page()
+    for name, words in found.items():
+        readme = (ROOT / "profiles" / name / "README.md").read_text()
+        assert ("xperimental" in readme) == bool(words)
+        if words:
+            assert f"Experimental, {words}." in readme
+            assert f"<code>{name}</code> ({words})" in page
+            year = words.partition(" manual of ")[2].partition(",")[0]
+            spelled = load_profile(name).get_value("START", "BATCH_SYSTEM")
+            assert re.search(rf"{spelled} \((by its manual of )?{year}\)", overview)
 
 
 @pytest.mark.parametrize(("seconds", "spelled"), WALL_TIMES.items())

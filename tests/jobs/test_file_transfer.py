@@ -149,7 +149,7 @@ async def test_a_profile_that_sends_no_signals(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "qstat").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     async with TargetSystem(osprofile.load("sge"), timing=QUICK) as target:
-        with pytest.raises(ScriptFailedError, match="cannot send signal 10 to a job"):
+        with pytest.raises(ScriptFailedError, match="sge cannot send signals to jobs"):
             await target.signal("7", 10)
 
 

@@ -7,7 +7,7 @@ import multiprocessing
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -22,10 +22,6 @@ from tests.jobs.conftest import QUICK, TOYSUB, Toy, get_record, shell
 from tests.jobs.test_submitter import replace_command
 from tests.records import begin_submission
 from tests.waiting import wait_until_async
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 JOB = shell("true")
 FULL = "toysub: user has too many jobs"
@@ -210,6 +206,36 @@ async def test_a_job_waits_while_the_queue_is_full(
     assert len(set(toy.submissions)) == 3 + count
     (told,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert told == "Toy takes no more jobs now (too many jobs): the job is submitted when it does"
+
+
+async def test_a_job_waits_while_the_batch_system_is_away(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """START exits with 69: nothing was taken, and nothing is left of the tries."""
+    monkeypatch.setattr(submission_throttle, "_MIN_PAUSE", 0.1)
+    monkeypatch.setattr(submission_throttle, "_MAX_PAUSE", 0.2)
+    toy = limit(toy, BATCH_SYSTEM="Toy")
+    away = toy.path / "away"
+    away.touch()
+    words = f"echo 'toysub: cannot connect to server' >&2; echo >> {away}; exit 69"
+    replace_command(
+        toy, "toysub", TOYSUB.replace("#!/bin/sh\n", f"#!/bin/sh\n[ ! -e {away} ] || {{ {words}; }}\n")
+    )
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        task = asyncio.create_task(target.submit_many([JOB] * 3, keys=["a", "b", "c"]))
+        await wait_until_async(lambda: len(away.read_text().splitlines()) > 4)
+        assert not task.done()
+        away.unlink()
+        ids = await task
+        assert len(set(ids)) == 3 == len(set(toy.submissions))
+        assert target.store.list_interrupted_submissions(target.name) == []
+        directories = {record.directory for record in target.store.list_all_jobs()}
+        assert {str(path) for path in Path(min(directories)).parent.iterdir()} == directories
+    (told,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert (
+        told
+        == "Toy cannot be reached now (toysub: cannot connect to server): the job is submitted when it can"
+    )
 
 
 async def test_another_refusal_is_none_to_wait_for(toy: Toy) -> None:

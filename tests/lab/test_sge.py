@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 WAITS = {"NODES": "2", "PROCESSES": "4"}
 """Two slots on each of two nodes: the lab has one."""
-NO_JOB = 'job "{}" does not exist'
 
 
 def commands(text: str) -> str:
@@ -93,7 +92,7 @@ def ended(job: Job) -> Status:
             if status.state in ENDED:
                 return status
         else:
-            assert "not found" in done.stderr
+            assert "unknown job" in done.stderr
         time.sleep(0.1)
     raise AssertionError(done)
 
@@ -143,7 +142,7 @@ FIELDS: list[tuple[dict[str, str], dict[str, str]]] = [
     ({}, {"execution_time": "Thu Dec 31 23:59:30 2037"}),
     ({"START_TIME": "2037-12-31T23:58"}, {"execution_time": "Thu Dec 31 23:58:00 2037"}),
     ({"GPUS": "2"}, {"hard resource_list": "gpu=2"}),
-    ({"GPUS": "2", "GPU_TYPE": "a100"}, {"hard resource_list": "gpu=2,gpu_type=a100"}),
+    ({"GPUS": "2", "GPU_TYPE": "a100"}, {"hard resource_list": "gpu_type=a100,gpu=2"}),
     ({"GPUS": "1", "CPUS": "3"}, {"hard resource_list": "gpu=1", "parallel environment": "smp range: 3"}),
     ({"CONSTRAINT": "arch=lx-*|sol-*"}, {"hard resource_list": "arch=lx-*|sol-*"}),
     ({"CONSTRAINT": "h=!n1,num_proc=2"}, {"hard resource_list": "hostname=!n1,num_proc=2"}),
@@ -314,9 +313,11 @@ def test_a_failed_submission_says_what_grid_engine_says(sge: Lab, fields: dict[s
 
 
 def test_an_unknown_job_is_an_error(sge: Lab) -> None:
-    for verb in ("HOLD", "RESUME", "ABORT"):
-        assert NO_JOB.format("999999") in sge.fails(verb, JOB_ID="999999")
-    assert "job id 999999 not found" in sge.fails("GET_JOB_STATUS", JOB_ID="999999")
+    for verb in ("HOLD", "RESUME"):
+        assert "job 999999: it is unknown" in sge.fails(verb, JOB_ID="999999")
+    assert "job 999999 has already ended, or is unknown" in sge.fails("ABORT", JOB_ID="999999")
+    assert "unknown job 999999" in sge.fails("GET_JOB_STATUS", JOB_ID="999999")
+    assert "job id 999999 not found" in sge.fails("USAGE", JOB_ID="999999")
 
 
 def test_what_was_deleted_behind_our_back(sge: Lab) -> None:

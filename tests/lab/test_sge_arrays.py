@@ -69,7 +69,7 @@ def test_a_task_knows_itself(sge: Lab) -> None:
         assert array.read(f"stdout.{index}").splitlines() == own
         assert array.read(f"stderr.{index}") == ""
     assert not any(name.startswith(f"{array.id}.") for name in sge.statuses())
-    assert "not found" in sge.fails("GET_JOB_STATUS", JOB_ID=f"{array.id}.4")
+    assert "unknown job" in sge.fails("GET_JOB_STATUS", JOB_ID=f"{array.id}.4")
 
 
 def test_an_array_of_one_task_is_an_array(sge: Lab) -> None:
@@ -164,9 +164,9 @@ def test_an_array_is_held_resumed_and_aborted(sge: Lab) -> None:
     assert states(array) == "RUNNING RUNNING REMOVED QUEUED"
     assert sge.ok("ABORT", JOB_ID=array.id) == ""
     reach(array, "REMOVED REMOVED REMOVED REMOVED")
-    for verb in ("ABORT", "HOLD", "RESUME"):
+    for verb, words in (("ABORT", "already ended"), ("HOLD", "is unknown"), ("RESUME", "is unknown")):
         for name in (array.id, third):
-            assert "does not exist" in sge.fails(verb, JOB_ID=name)
+            assert words in sge.fails(verb, JOB_ID=name)
 
 
 def test_what_has_ended_stays_ended_when_the_rest_is_aborted(sge: Lab) -> None:

@@ -79,6 +79,8 @@ def test_setup_is_the_users_code_only_alone_after_eval(tmp_path: Path, body: str
         ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L $0"', "slurm", []),
         ('ext:pattern="[a-z]+" ext:directive="-L $1"', "slurm", ["OSP628"]),
         (r'ext:pattern="[a-z]+" ext:directive="#\$ -l $1"', "sge", []),
+        (r'ext:pattern="[a-z|*]+" ext:directive="#\$ -l $1"', "sge", []),
+        (r'ext:pattern="[^;]+" ext:directive="#\$ -l $1"', "sge", ["OSP622"]),
         ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L $1"', "pbs", ["OSP628"]),
         ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L $1"', "linux", ["OSP628"]),
     ],

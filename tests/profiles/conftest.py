@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 PROFILES = Path(__file__).parents[2] / "profiles"
 CUT = 75
 """START does not know whether a job was submitted."""
+AWAY = 69
+"""START did not reach the batch system."""
 ENDED = {tag for tag in JOB_STATE_TAGS if parse_state_tag(tag)[0].is_terminal}
 """The tags of STATE that are ends."""
 

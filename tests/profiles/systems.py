@@ -79,7 +79,7 @@ class Linux(System):
         "end without a record": "nobody else knows the end: the job is LOST",
         "memory limit": "nobody counts the memory of processes",
         "requeue": "nothing runs a job again",
-        "absence": "there is nobody to ask",
+        **dict.fromkeys(("absence", "return"), "there is nobody to ask"),
         "refused submission": "there is nobody to refuse it",
         "reasons": "a job waits only for what it was asked to wait for",
         "forgotten jobs": "the job's own record is all that is known",
@@ -117,6 +117,8 @@ class StandIn(System):
     """What stands in the place of an index for a job that is no array."""
     away_words: ClassVar[str]
     """What it says when it does not answer."""
+    is_away_known: ClassVar[bool] = True
+    """Whether these words prove that nothing was taken."""
     needs: ClassVar[str] = "sh"
     """A program that the profile needs and that may be missing."""
 
@@ -372,6 +374,7 @@ class Htcondor(StandIn):
 class At(StandIn):
     profile = "at"
     away_words = "Cannot open /var/spool"
+    is_away_known = False
     answers = "at 3.2.5"
     commands = "at atq atrm"
     submits = "at -M*"
@@ -535,6 +538,7 @@ class Cobalt(StandIn):
 class Moab(StandIn):
     profile = "moab"
     away_words = "client timed out"
+    is_away_known = False
     kind = "documentation"
     answers = "Moab 7"
     commands = "msub showq mjobctl"
@@ -560,6 +564,7 @@ class Moab(StandIn):
 class Loadleveler(StandIn):
     profile = "loadleveler"
     away_words = "2512-301"
+    is_away_known = False
     kind = "documentation"
     answers = "LoadLeveler 3"
     commands = "llsubmit llq llcancel llhold"

@@ -58,7 +58,9 @@ def test_a_mount_point_without_its_file_system(shell: str) -> None:
         (Path(links) / "1").symlink_to("/usr/job of nobody")
         (Path(links) / "2").symlink_to(f"{links}/removed")
         text = "\n".join((PROFILES / "linux" / name).read_text() for name in ("job-directory.sh", "away.sh"))
-        script = f"{text}\ngpe_jobs='{links}'\nfor id in 1 2; do ! gpe_is_away $id || echo $id is away; done"
+        script = (
+            f"{text}\ngpe_jobs='{links}'\nfor id in 1 2; do ! gpe_is_dir_away $id || echo $id is away; done"
+        )
         user = 12345 if os.geteuid() == 0 else None
         done = subprocess.run(
             [shell, "-c", script], user=user, cwd="/", capture_output=True, text=True, check=True

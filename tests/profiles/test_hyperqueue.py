@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,3 +39,39 @@ def test_fields_and_refusals(hq: Target) -> None:
     assert command.endswith(f" '{job.directory}/.gpe/script'\n")
     (hq.path[0] / "refuse").write_text("error: unexpected argument\n")
     assert "unexpected argument" in hq.fails("START")
+
+
+COUNTS = ("running", "finished", "failed", "canceled", "waiting")
+VERSIONS: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
+    "0.18": (COUNTS, {}),
+    "0.19 to 0.25": (COUNTS, {"is_open": False}),
+    "0.26": ((*COUNTS, "aborted"), {"is_open": False, "cancel_reason": '{ "finished": 1'}),
+}
+"""The counts and the other values of a job in the list, by the source of `hq`."""
+TOLD = {
+    "waiting": "QUEUED", "running": "RUNNING", "finished": "DONE", "failed": "FAILED", "canceled": "REMOVED", "aborted": "FAILED",
+    "": "QUEUED",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_list_of_each_version(hq: Target, version: str) -> None:
+    """Each version has changed it; where nothing is counted, nothing has ended."""
+    counts, more = VERSIONS[version]
+    states = (*counts, "")
+    jobs = [
+        {
+            "id": number,
+            "name": "sh",
+            "task_count": 1,
+            "task_stats": {c: int(c == state) for c in counts},
+            **more,
+        }
+        for number, state in enumerate(states, 1)
+    ]
+    (hq.path[0] / "list").write_text(json.dumps(jobs, indent=2, sort_keys=True) + "\n")
+    (hq.path[0] / "hq").write_text('#!/bin/sh\ncat "${0%/*}/list"\n')
+    found = hq.statuses()
+    assert {int(name): status.state for name, status in found.items()} == {
+        number: TOLD[state] for number, state in enumerate(states, 1)
+    }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
+from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, DASH, quoted
 from tests.profiles.test_hostile_values import VALUES
 from tests.profiles.test_words import Commands, leave, user, words
@@ -81,7 +82,7 @@ def run(job: Job) -> int:
 
 def test_directives(lsf: Target, commands: Lsf) -> None:
     lsf.start(JOB_NAME="n", QUEUE="q", PROJECT="p", MEMORY="100", WALLTIME="90", CPUTIME="3600")
-    assert commands.script.splitlines()[:9] == [
+    assert commands.script.splitlines()[:10] == [
         "#!/bin/sh",
         "#BSUB -o /dev/null",
         "#BSUB -e /dev/null",
@@ -89,6 +90,7 @@ def test_directives(lsf: Target, commands: Lsf) -> None:
         "#BSUB -q q",
         "#BSUB -P p",
         "#BSUB -M 100MB",
+        '#BSUB -R "rusage[mem=100MB]"',
         "#BSUB -W 2",
         "#BSUB -c 60",
     ]
@@ -106,7 +108,28 @@ def test_directives(lsf: Target, commands: Lsf) -> None:
 def test_slots(lsf: Target, commands: Lsf, fields: dict[str, str], expected: list[str]) -> None:
     lsf.start(**fields)
     slots, each = expected
-    assert commands.args("bsub") == ["-n", slots, "-R", f"span[ptile={each}]"]
+    assert commands.args("bsub") == ["-n", slots]
+    assert commands.script.splitlines()[4] == f'#BSUB -R "span[ptile={each}]"'
+
+
+@pytest.mark.parametrize(
+    ("passed", "reserved"),
+    [
+        ("-R rusage[mem=4GB]", ["-R rusage[mem=4GB]"]),
+        ("-app a\n-R rusage[tmp=1:mem=4GB]", ["-R rusage[tmp=1:mem=4GB]"]),
+        ("-R rusage[tmp=1]", ['-R "rusage[mem=100MB]"', "-R rusage[tmp=1]"]),
+        ("", ['-R "rusage[mem=100MB]"']),
+    ],
+)
+def test_memory_is_reserved_once(lsf: Target, commands: Lsf, passed: str, reserved: list[str]) -> None:
+    """An option of the job script counts; LSF refuses memory that is reserved twice, and -R of the command line replaces others."""
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(lsf.directory()), "PASSED": passed}
+    start = incarnate(lsf.profile, "START", fields={"MEMORY": "100", "CPUS": "2"}, context=context)
+    lsf.deploy(start.static_scripts)
+    assert lsf.sh(start.text).returncode == 0
+    asked = [line.removeprefix("#BSUB ") for line in commands.script.splitlines() if "rusage" in line]
+    assert asked == reserved
+    assert "-R" not in commands.args("bsub")
 
 
 @pytest.mark.parametrize(
@@ -120,6 +143,7 @@ def test_slots(lsf: Target, commands: Lsf, fields: dict[str, str], expected: lis
         ({"REQUEUE": "true"}, "#BSUB -r"),
         ({"REQUEUE": "false"}, "#BSUB -rn"),
         ({"ARRAY": "7"}, '#BSUB -J "hostname[7]"'),
+        ({"CONSTRAINT": "mem>5000&&!(a==b)"}, '#BSUB -R "select[mem>5000&&!(a==b)]"'),
         ({"ARRAY": "1-9:2,15%3", "JOB_NAME": "n"}, '#BSUB -J "n[1-9:2,15]%3"'),
     ],
 )
@@ -132,8 +156,6 @@ def test_directives_of_fields(lsf: Target, commands: Lsf, fields: dict[str, str]
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"CONSTRAINT": "mem>5000&&!(a==b)"}, ["-R", "select[mem>5000&&!(a==b)]"]),
-        ({"CONSTRAINT": "a", "NODES": "2"}, ["-n", "2", "-R", "span[ptile=1]", "-R", "select[a]"]),
         ({"RESERVATION": "user1#0"}, ["-U", "user1#0"]),
         ({"NOTIFY": "me@x.example,you"}, ["-u", "me@x.example you", "-N"]),
         ({"NOTIFY": "me", "NOTIFY_EVENTS": "begin"}, ["-u", "me", "-B"]),

@@ -125,9 +125,7 @@ def test_directives(sge: Target, commands: Commands) -> None:
         ({"MEMORY": "100"}, "-l mem_free=100M "),
         ({"PE": "smp", "PROCESSES": "4", "MEMORY": "101"}, "-pe smp 4 -l mem_free=101M "),
         ({"GPUS": "2"}, "-l gpu=2 "),
-        ({"GPUS": "2", "GPU_TYPE": "a100", "PE": "smp", "CPUS": "4"}, "-pe smp 4 -l gpu=2 -l gpu_type=a100 "),
-        ({"CONSTRAINT": "h=n1|n2,arch=lx-*"}, "-l h=n1|n2,arch=lx-* "),
-        ({"EXCLUSIVE": "true"}, "-l exclusive=true "),
+        ({"GPUS": "2", "GPU_TYPE": "a100", "PE": "smp", "CPUS": "4"}, "-pe smp 4 -l gpu=2 "),
         ({"EXCLUSIVE": "false"}, ""),
         ({"START_TIME": "2037-12-31T23:58"}, "-a 203712312358 "),
         ({"START_TIME": "2037-12-31T23:59:30"}, "-a 203712312359.30 "),
@@ -154,6 +152,9 @@ def test_fields_that_are_options(
         ({"REQUEUE": "false"}, "-r n"),
         ({"ARRAY": "7"}, "-t 7"),
         ({"ARRAY": "1-10:3%2"}, "-t 1-10:3"),
+        ({"GPUS": "2", "GPU_TYPE": "a100"}, "-l gpu_type=a100"),
+        ({"CONSTRAINT": "h=n1|n2,arch=lx-*"}, "-l h=n1|n2,arch=lx-*"),
+        ({"EXCLUSIVE": "true"}, "-l exclusive=true"),
     ],
 )
 def test_fields_that_are_directives(sge: Target, fields: dict[str, str], expected: str) -> None:
@@ -228,14 +229,13 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     (job.directory / ".gpe/tasks/10/.gpe/removed").write_text("removed\n")
     told = (line.partition(" ") for line in sge.ok("GET_JOB_STATUS", JOB_ID="7").splitlines())
     lines = {name: USAGE.sub("", words) for name, _, words in told}
-    killed = "ended/100 exit=137 host=vm reason=100 : assumedly after job"
     unseen = f"exited/no-directory exit=137 host=vm reason=the job could not enter its working directory {job.directory} on vm"
     left_nothing = lines.pop("7.6")
     assert left_nothing.startswith(unseen)
     assert lines == {
         "7.1": "exited exit=3",
         "7.2": f"ended/37 host=vm reason={LIMIT}",
-        "7.3": killed,
+        "7.3": "exited exit=137",
         "7.4": "r host=vm",
         "7.5": "exited exit=0",
         "7.7": "ended/0 exit=0 host=vm",
@@ -247,7 +247,7 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     assert len(commands.args("qstat")) == 1
     assert USAGE.sub("", sge.ok("GET_JOB_STATUS", JOB_ID="7.6")) == f"7.6 {left_nothing}\n"
     assert commands.args("qacct")[1:] == ["-j 7 -t 6"]
-    assert "does not know job 7.8;" in sge.fails("GET_JOB_STATUS", JOB_ID="7.8")
+    assert "unknown job 7.8\n" in sge.fails("GET_JOB_STATUS", JOB_ID="7.8")
 
 
 def test_tasks_that_left_their_ends_need_no_accounting(sge: Target, commands: Commands) -> None:
@@ -327,9 +327,9 @@ def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
     assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == ["1 r host=node-1.example", *tasks]
     assert sge.ok("GET_JOB_STATUS", JOB_ID="12").splitlines() == tasks
     assert sge.ok("GET_JOB_STATUS", JOB_ID="12.7") == "12.7 qw\n"
-    assert "does not know job 12.9;" in sge.fails("GET_JOB_STATUS", JOB_ID="12.9")
-    assert "does not know job 2;" in sge.fails("GET_JOB_STATUS", JOB_ID="2")
-    assert "does not know job 7;" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
+    assert "unknown job 12.9\n" in sge.fails("GET_JOB_STATUS", JOB_ID="12.9")
+    assert "unknown job 2\n" in sge.fails("GET_JOB_STATUS", JOB_ID="2")
+    assert "unknown job 7\n" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
 
 
 @pytest.mark.parametrize("answer", ["", "garbage\n", "<?xml version='1.0'?>\n<job_info>\n"])
@@ -391,9 +391,7 @@ def test_the_accounting(
     leave(sge, "7", script="#!/bin/sh\n")
     commands.set("qacct", record(**fields))
     if expected is None:
-        assert "qstat does not know job 7; the accounting does not know it either" in sge.fails(
-            "GET_JOB_STATUS", JOB_ID="7"
-        )
+        assert sge.fails("GET_JOB_STATUS", JOB_ID="7") == "GET_JOB_STATUS: unknown job 7\n"
     else:
         status = sge.statuses("", JOB_ID="7")["7"]
         assert (status.word, status.state, status.exit, status.signal) == expected
@@ -436,10 +434,10 @@ def test_what_the_job_left(
     assert (status.word, status.state, status.exit, status.signal) == expected
 
 
-def say_of_a_job(commands: Commands, said: str) -> None:
-    """Let qstat -j, which is asked for one job, say this."""
+def say_of_a_job(commands: Commands, said: str, first: str = "7") -> None:
+    """Let qstat -j, which is asked for this job first, say this."""
     qstat = commands.directory / "qstat"
-    answer = f'[ "$1" != -j ] || {{ echo "{said}"; exit; }}\ncat'
+    answer = f'[ "$1" != -j ] || {{ echo "==========\njob_number:      {first}\n{said}"; exit; }}\ncat'
     qstat.write_text(qstat.read_text().replace("cat", answer, 1))
 
 
@@ -459,15 +457,10 @@ def test_a_held_job_says_what_it_waits_for(sge: Target, commands: Commands) -> N
     assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 hqw reason=waits for the end of 6\n"
 
 
-@pytest.mark.parametrize("verb", ["HOLD", "RESUME", "ABORT"])
-def test_an_ended_job_is_an_error_in_the_words_of_grid_engine(
-    sge: Target, commands: Commands, verb: str
-) -> None:
-    said = 'denied: job "7" does not exist\n'
-    for name in ("qhold", "qrls", "qdel"):
-        commands.set(name, said, code=1 if name == "qdel" else 3)
+@pytest.mark.parametrize("verb", ["HOLD", "RESUME"])
+def test_a_hold_of_an_ended_job_is_an_error(sge: Target, verb: str) -> None:
     leave(sge, "7", exit_status="0\n")
-    assert sge.fails(verb, JOB_ID="7") == said
+    assert sge.fails(verb, JOB_ID="7") == f"{verb}: job 7: it is unknown\n"
     assert sge.statuses("", JOB_ID="7")["7"].state == "DONE"
 
 
@@ -515,3 +508,33 @@ def test_several_jobs_are_one_query(sge: Target, commands: Commands) -> None:
         ("5", "RUNNING", None), ("6", "QUEUED", None), ("7", "DONE", 4),
     ]  # fmt: skip
     assert len(commands.args("qstat")) == 1
+    assert commands.args("qacct") == ["-j 8"]
+
+
+def test_why_jobs_are_held_is_one_query(sge: Target, commands: Commands) -> None:
+    """So is how jobs ended that left nothing; what is not asked for is not looked at."""
+    states = ({"id": "5", "state": "hqw"}, {"id": "6", "state": "Eqw"}, {"id": "9", "state": "hqw"})
+    commands.set("qstat", listed(*states))
+    said = "jid_predecessor_list: 4\n=======\njob_number: 6\nerror reason    1:   no shell"
+    say_of_a_job(commands, said, first="5")
+    lines = sge.ok("GET_JOB_STATUS", "SEVERAL", JOB_IDS="5 6 7 8").splitlines()
+    assert lines == [
+        "5 hqw host=vm reason=waits for the end of 4", "6 Eqw host=vm reason=no shell (as it is, it will not start)",
+    ]  # fmt: skip
+    assert commands.args("qstat") == [f"-xml -s prs -u {user()}", "-j 5,6"]
+    assert commands.args("qacct") == [f"-o {user()} -j"]
+
+
+def test_a_job_whose_host_does_not_answer_is_removed_when_it_has_gone(
+    sge: Target, commands: Commands
+) -> None:
+    commands.set("qstat", listed({"id": "7", "state": "r"}))
+    commands.set("qdel", "me has registered the job 7 for deletion\n")
+    leave(sge, "7", script="")
+    assert sge.ok("ABORT", JOB_ID="7") == ""
+    commands.set("qstat", listed({"id": "7", "state": "dr"}))
+    assert sge.statuses("", JOB_ID="7")["7"].state == "RUNNING"
+    assert sge.ok("ABORT", JOB_ID="7") == ""
+    assert "it is being deleted" in sge.fails("HOLD", JOB_ID="7")
+    commands.set("qstat", listed())
+    assert sge.statuses("", JOB_ID="7")["7"].state == "REMOVED"

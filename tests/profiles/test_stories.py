@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OSProfileError
-from tests.profiles.conftest import CUT, PROFILES, exports, quoted
+from osprofile.profile.model import EXPERIMENTAL
+from osprofile.profile.repository import Repository
+from tests.profiles.conftest import AWAY, CUT, PROFILES, exports, quoted
 from tests.profiles.systems import SYSTEMS, StandIn, get_task, make_system
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from tests.profiles.systems import System
 
 WITH_STAND_INS = {
-    "end without a record", "memory limit", "lost answer", "killed submission", "refused submission", "absence", "requeue", "reasons",
-    "forgotten jobs",
+    "end without a record", "memory limit", "lost answer", "killed submission", "refused submission", "absence", "return", "requeue",
+    "reasons", "forgotten jobs",
 }  # fmt: skip
 """Stories in which the batch system does what a test cannot make a real one do; tests/lab has some of them."""
 LAB: dict[str, set[str]] = {
@@ -391,11 +393,10 @@ def tell_absence(system: System) -> None:
     assert (done.returncode not in {0, 1}, done.stdout) == (True, ""), done  # 1 would be an unknown job
     assert system.away_words in done.stderr
     (job.directory / ".gpe_exit_status").unlink()
-    for template in ("ABORT", *(() if "hold" in system.cannot else ("HOLD", "RESUME"))):
+    for template in () if "hold" in system.cannot else ("HOLD", "RESUME"):
         said = target.fails(template, JOB_ID=job.id)
         # once: it did not go on; hq says it on both of its outputs
         assert said.count(system.away_words) == (2 if system.profile == "hyperqueue" else 1)
-    assert not (job.directory / ".gpe/removed").exists()
     assert system.away_words in target.fails("START")
     if "lost answer" not in system.cannot:
         done = target.run("FIND_JOB", directory=lost.directory)
@@ -405,6 +406,47 @@ def tell_absence(system: System) -> None:
         assert (done.returncode, "FIND_JOB finds out" in done.stderr) == (CUT, True)
     system.away.unlink()
     assert job.status().state == "QUEUED"
+
+
+@story(
+    "Away is not no: a submission is repeated later, a cancel reaches the job when the batch system is back, and no other job."
+)
+def tell_return(system: System) -> None:
+    assert isinstance(system, StandIn)
+    target, directory = system.target, system.target.directory()
+    job, other = start(system), start(system)
+    count = system.count()
+    system.away.touch()
+    done = target.run("START", directory=directory)
+    assert (done.returncode, done.stdout) == (AWAY if system.is_away_known else done.returncode or 1, "")
+    assert system.away_words in done.stderr
+    is_base = (PROFILES / system.profile / "commands.sh").exists()
+    if is_base:
+        done = target.run("ABORT", JOB_ID=job.id)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert system.away_words in done.stderr
+        assert f"job {job.id} is not cancelled yet" in done.stderr
+        # the id of a job of ours that ended long ago is another's now
+        old, links = target.root / "old", target.home / ".gpe/jobs" / system.profile
+        (old / ".gpe").mkdir(parents=True)
+        (old / ".gpe/removed").write_text("removed\n")
+        (links / other.id).unlink()
+        (links / other.id).symlink_to(old)
+        (links / "cancel" / other.id).touch()
+    system.away.unlink()
+    if system.is_away_known:
+        assert target.start(directory).id
+        assert system.count() == count + 1
+    if is_base:
+        target.statuses("ALL")
+        if "lost answer" in system.cannot:  # nothing shows whose id it is
+            assert job.status().state == "QUEUED"
+            target.ok("ABORT", JOB_ID=job.id)
+        job.wait("REMOVED")
+        assert [entry.name for entry in (links / "cancel").iterdir() if entry.name != job.id] == [other.id]
+        (links / other.id).unlink()
+        (links / other.id).symlink_to(other.directory)
+        assert other.status().state == "QUEUED"
 
 
 @story("A job that nobody knows is an error; a part of an id is another job.")
@@ -438,7 +480,12 @@ def tell_hostile_values(system: System) -> None:
         directory, EXECUTABLE=f"./{name}", ARGUMENTS=quoted(*CARRIED), ENVIRONMENT=exports(HOSTILE=value),
         STDIN="in ' %A", STDOUT="%j-\u2028", STDERR="-e $(id)\r",
     )  # fmt: skip
-    assert get_directives(job) == get_directives(start(system))
+    # of the program's name, what a name may hold
+    plain, given = (
+        [line for line in get_directives(made) if not line.endswith((f" {program}", f"={program}"))]
+        for made, program in ((start(system), "sh"), (job, "a____b___TMPDIR__j"))
+    )
+    assert given == plain
     if isinstance(system, StandIn):
         system.begin(job)
     system.end(job)
@@ -585,7 +632,11 @@ def format_page() -> str:
                 cells.append("real" if is_real else signs[system.kind])
         rows.append(f"| {title} | {' | '.join(cells)} |")
     stories = [f"- *{title}*: {text}" for title, (_, text) in STORIES.items()]
-    systems = [f"- `{name}`: {system.answers}" for name, system in SYSTEMS.items()]
+    systems = [
+        f"- `{name}`: {system.answers}{', experimental, ' * bool(words)}{words}"
+        for name, system in SYSTEMS.items()
+        for words in [Repository([PROFILES]).load(name).get_value("START", EXPERIMENTAL)]
+    ]
     reasons = [f"{number}. {reason}." for reason, number in notes.items()]
     head = " | ".join(f"`{name}`" for name in SYSTEMS)
     return PAGE_TEXT.format(

@@ -24,6 +24,7 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.fields import FIELDS
 from osprofile.jobs.shell import build_self_contained_script
+from osprofile.profile.model import EXPERIMENTAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,7 +114,12 @@ _CELL_WORDS: Final = {
 _ASSIGNMENT: Final = re.compile(r"\b([A-Za-z_]\w*)=(?:'(?:[^']|'\\'')*'|\"[^\"]*\"|\S*)")
 _DIRECTIVE: Final = re.compile(r"#[A-Z$]")
 _NOTE_WORDS: Final = """#!/bin/sh
-{ printf '%s\\037' "${0##*/}" "$@"; printf '\\036'; } >> "$HOME/words"
+{
+  printf '%s\\037' "${0##*/}" "$@"
+  # which START adds to the script that bsub reads
+  [ "${0##*/}" != bsub ] || sed -n 's/^#BSUB -R "\\(s[^"]*\\)"$/-R \\1/p' | tr ' \\n' '\\037\\037'
+  printf '\\036'
+} >> "$HOME/words"
 echo 1
 """
 
@@ -357,10 +363,17 @@ def format_batch_systems_page() -> str:
         [format_code(name), *(find_owner(p, name) for p in loaded)]
         for name in dict.fromkeys(name for p in loaded for name in p.templates)
     ]
+    experimental = [
+        f"{format_code(profile.name)} ({words})"
+        for profile in loaded
+        if (words := profile.get_value(START, EXPERIMENTAL))
+    ]
     return f"""# All batch systems
 
 What each bundled profile makes of the same request. These tables are made from the profiles' own scripts whenever the manual
 is built.
+
+Experimental are {", ".join(experimental)}.
 
 ## Fields of a job
 
