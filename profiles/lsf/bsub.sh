@@ -35,15 +35,7 @@ reserved > 1 && /^#BSUB -R "rusage\[mem=[0-9]+MB\]"$/ { next }
 { print }' "$script" "$script"
 }
 print_conditions() { # as in done(12) && ended(13)
-  list='' kind=''
-  set -f
-  for word in $(printf '%s\n' "$after" | tr ',:' '  '); do
-    case $word in
-    afterok) kind='done' ;;
-    afternotok) kind='exit' ;;
-    afterany) kind='ended' ;;
-    *) list="$list${list:+ && }$kind($word)" ;;
-    esac
-  done
-  printf '%s\n' "$list"
+  printf '%s\n' "$after" | tr ',:' '\n\n' | awk '
+/^after/ { kind = $0 == "afterok" ? "done" : $0 == "afternotok" ? "exit" : "ended"; next }
+{ printf "%s%s(%s)", n++ ? " && " : "", kind, $0 }'
 }
