@@ -1,12 +1,9 @@
-# LINES [WORDS]: prints lines of states. A batch system tells only that a job was killed (265: by
-# PBS); of one that killed itself, because SITE_SETUP failed or it could not use its directory,
-# prints the reason. WORDS say that a job was removed, as an ERE of whole words with | between them:
-# of such a job, prints how it ended by itself, if it did.
+# LINES: prints lines of states. A batch system tells only that a job was killed (265: by PBS); of
+# one that killed itself, because SITE_SETUP failed or it could not use its directory, prints the
+# reason.
 gpe_explain() {
   [ -n "$1" ] || return 0
   gpe_asked='^[^ ]+ [^ ]+ (exit=(137|265)|(exit=[0-9]+ )?signal=9)( |$)'
-  gpe_removals=${2:-}
-  gpe_asked="$gpe_asked${gpe_removals:+|^[^ ]+ ($gpe_removals)( |$)}"
   # only jobs that have a link left something; a batch system may list thousands of others
   gpe_marked=$({
     ls -- "$gpe_jobs" 2> /dev/null
@@ -22,12 +19,8 @@ gpe_explain() {
   print ($0 ~ asked && ($1 in ours || array in ours || whole in ours) ? "=" : " ") $0
 }')
   printf '%s\n' "$gpe_marked" | sed -n 's/^ //p'
-  printf '%s\n' "$gpe_marked" | sed -n 's/^=//p' | while read -r gpe_id gpe_word gpe_line; do
-    gpe_line="$gpe_id $gpe_word${gpe_line:+ $gpe_line}"
-    case "|$gpe_removals|" in
-    *"|$gpe_word|"*) gpe_ended_itself "$gpe_id" && gpe_record "$gpe_id" ;;
-    *) gpe_explain_kill "$gpe_line" ;;
-    esac || printf '%s\n' "$gpe_line"
+  printf '%s\n' "$gpe_marked" | sed -n 's/^=//p' | while read -r gpe_line; do
+    gpe_explain_kill "$gpe_line" || printf '%s\n' "$gpe_line"
   done
 }
 gpe_explain_kill() { # LINE: prints another line in its place; false if the job left no reason

@@ -1,13 +1,15 @@
 # list-queues.sh: prints the queues and their limits. Exit status of an error: that of qstat, or 1.
 main() {
-  run_quietly qstat -Q -f
-  case $words in
-  '' | *Queue:*) ;;
-  *)
-    printf '%s\n' "$words" >&2
-    exit 1
-    ;;
+  words=$(qstat -Q -f 2>&1)
+  rc=$?
+  case $rc:$words in
+  0: | 0:*Queue:*) ;;
+  0:*) rc=1 ;;
   esac
+  [ "$rc" -eq 0 ] || {
+    printf '%s\n' "${words:-qstat failed: $rc}" >&2
+    exit "$rc"
+  }
   default=$(qstat -B -f 2> /dev/null | awk '
 $1 == "default_queue" && $2 == "=" { print $3; exit }')
   printf '%s\n' "$words" | awk -v preferred="$default" "$awk_units"'

@@ -52,7 +52,8 @@ update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to
       printf 'DEPENDENCY\n' > "${gpe_dir:?}/.gpe/removed"
     return
   fi
-  qalter -W "depend=${gpe_new#,}" "$gpe_i" < /dev/null > /dev/null 2>&1 || return
+  gpe_new=${gpe_new#,}
+  qalter -W "depend=${gpe_new:-\"\"}" "$gpe_i" < /dev/null > /dev/null 2>&1 || return
   # the record tells what PBS forgets
   [ -n "$gpe_gone" ] && gpe_job_dir "$gpe_i" || return
   gpe_qstat "$gpe_i" < /dev/null > /dev/null 2>&1
