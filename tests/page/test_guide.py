@@ -160,7 +160,7 @@ OWN_SCRIPTS = {
     "pbs": ("qsub job.sh", ["#PBS -N simulate", "#PBS -l walltime=01:00:00", "", 'cd "$PBS_O_WORKDIR" || exit']),
     "torque": ("qsub job.sh", ["#PBS -S /bin/sh", "#PBS -N simulate", "", 'cd "$PBS_O_WORKDIR" || exit']),
     "sge": ("qsub -cwd job.sh", ["#$ -S /bin/sh", "#$ -N simulate", "#$ -l h_rt=3600"]),
-    "lsf": ("bsub < job.sh", ["#BSUB -J simulate", "#BSUB -M 4096MB", "#BSUB -W 60"]),
+    "lsf": ("bsub < job.sh", ["#BSUB -J simulate", "#BSUB -M 4096MB", '#BSUB -R "rusage[mem=4096MB]"', "#BSUB -W 60"]),
 }  # fmt: skip
 
 

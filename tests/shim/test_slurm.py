@@ -291,12 +291,10 @@ def test_forms_of_output_names(place: Place) -> None:
         (["--mail-type=ARRAY_TASKS"], "--mail-type: 'ARRAY_TASKS' is not supported"),
         (["--export="], "--export: '' is not supported"),
         (["--open-mode=w"], "--open-mode: 'w' is not a mode"),
-        (["-p", "fast"], "option -p 'fast': field QUEUE is not used"),
         (["--gpus=2"], "option --gpus '2': field GPUS is not used"),
         (["-N", "2"], "option -N '2': field NODES: '2' is above the Max of 1"),
         (["-a", "1-x"], "option -a '1-x': field ARRAY"),
         (["--begin=tomorrow"], "--begin: 'tomorrow' is not a time that is supported"),
-        (["--requeue"], "option --requeue: field REQUEUE is not used"),
     ],
 )
 def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
