@@ -5,8 +5,8 @@ START of `slurm`, with a stand-in for sbatch, starts eleven programs: sh, mkdir,
 guarantees (one submission, none lost) may take one and a half times as much again as a shell that starts as
 many programs.
 
-START of `linux` is compared with `sh -c`, to the moment at which the job's program runs. It starts ten
-programs before that; each is measured by itself in the same run.
+START of `linux` is compared with `sh -c`, to the moment at which the job's program runs. It starts nine
+programs before that, or eight if it leaves the shell that reads the script out; each is measured by itself in the same run.
 
 A poll of `flux`, as of each profile that extends `batch`, is compared with a loop of the shell that reads and
 prints as many lines. Of the jobs a quarter waits, runs, has ended and left a record, or ended by KILL and left none.

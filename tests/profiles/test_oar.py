@@ -73,12 +73,12 @@ def test_fields(oar: Target) -> None:
     requests = [line.partition(" sh ")[0] for line in (oar.path[0] / "requests").read_text().splitlines()]
     common = "-d / -O /dev/null -E /dev/null"
     assert requests == [
-        f"--array 2 {common}",
+        f"--array 2 {common} -n hostname",
         f"{common} -l nodes=2/gpu=2/core=3,walltime=00:01:30 -p NODES='x' AND (b!='2' OR c>='3') -n n -q q --project p -a 1 -a 2 -a 1 -a 2",
-        f"{common} -l nodes=2",
-        f"{common} -l nodes=1/core=2",
-        f"{common} -l nodes=1/gpu=1",
-        f"{common} -l walltime=01:00:00",
+        f"{common} -l nodes=2 -n hostname",
+        f"{common} -l nodes=1/core=2 -n hostname",
+        f"{common} -l nodes=1/gpu=1 -n hostname",
+        f"{common} -l walltime=01:00:00 -n hostname",
     ]
 
 
