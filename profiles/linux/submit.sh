@@ -1,9 +1,10 @@
 # submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working
 # directory, and prints the job's id. Repeated in the same directory, it submits nothing and prints
 # the same id. Its messages name what it does START, and what find-job.sh does FIND_JOB.
-# It runs as ~/.gpe/bin/DIGEST/submit.sh, beside all other programs of the profile. The digest is of
-# their texts, so that another version has another folder, and changes no program that a job is about
-# to run. The script that installs the folder, as a whole, compares the texts; nobody else checks it.
+# It runs as ~/.gpe/bin/DIGEST/submit.sh, beside all other programs of the profile. The digest is
+# of their texts, so that another version has another folder, and changes no program that a job is
+# about to run. The script that installs the folder, as a whole, compares the texts; nobody else
+# checks it.
 #   --profile NAME --directory PATH --id-pattern ERE
 #   --job FILE            the functions of the job script, of which the directory gets a copy; beside
 #                         it are the files job-*.sh
