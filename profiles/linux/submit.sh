@@ -6,8 +6,8 @@
 # about to run. The script that installs the folder, as a whole, compares the texts; nobody else
 # checks it.
 #   --profile NAME --directory PATH --id-pattern ERE
-#   --job FILE            the functions of the job script, of which the directory gets a copy; beside
-#                         it are the files job-*.sh
+#   --job FILE            the functions of the job script, of which the directory gets a copy; the
+#                         files job-*.sh are beside it
 #   --keep ERE            names of variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
