@@ -1,3 +1,4 @@
+# shellcheck disable=SC2034,SC2154  # job.sh has them
 # The leader makes the directories of the tasks; a task, which the leader runs, notes its session.
 gpe_begin_array() {
   gpe_run_tasks=gpe_run_tasks

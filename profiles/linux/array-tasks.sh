@@ -19,7 +19,6 @@ gpe_begin_task() { # INDEX
 gpe_run_tasks() {
   [ -z "${gpe_task:-}" ] || return 0
   command exec > .gpe/output 2>&1 || exit 1
-  rm -f ".gpe/id.$gpe_id"
   gpe_enlist
   export GPE_ARRAY_ID="$gpe_id"
   case $gpe_array in

@@ -1,13 +1,21 @@
-# job.sh: the functions of a job script. It reads this file from its working directory, and shares
-# its shell with lines of the site and of the user, so each name begins with gpe_. 125 is the exit
-# status of a file, directory, module or container that cannot be used.
+# job.sh: the functions of a job script, in the order in which it calls them. It reads this file
+# from its working directory: a job needs nothing else. It shares its shell with lines of the site
+# and of the user, so each name begins with gpe_.
 #   gpe_begin_job NAME=VALUE...       takes the directory for this job; exports values as GPE_NAME
 #   gpe_open_program NAME=VALUE...    in the program's own shell: opens its files, enters DIRECTORY
 #   gpe_run NAME=VALUE... -- PROGRAM  replaces this shell by the program, with these variables
 #   gpe_end_job                       writes its exit status to .gpe_exit_status, and exits with it
-# Values are quoted words of the job script. eval gets names, and words that gpe_quote has quoted.
-# A profile may define functions and name them in gpe_tell, gpe_begin, gpe_enter, gpe_end,
-# gpe_run_tasks and gpe_exit: gpe_begin_job and the others call them.
+# START (submit.sh) makes this file of linux/job.sh, of what the profile adds (gpe_set_id, how a job
+# learns its id), and, only for a job that has them, of job-container.sh, job-parallel.sh,
+# job-names.sh and, without a batch system, job-array.sh, job-waiting.sh.
+# A profile names functions of its own in gpe_tell (the id is known), gpe_run_tasks (of an array:
+# instead of the program), gpe_begin and gpe_end (before and after the program), gpe_enter (in the
+# program's own shell); gpe_exit is the exit status for the batch system, if it is another one.
+# kill -s KILL "$$": a job that cannot begin, or cannot record its end, dies by a signal: an exit
+# status would be taken for the program's, by the batch system, too. 125 is the exit status of a
+# file, directory, module or container that the user has named and that cannot be used.
+# The batch system's own output goes to /dev/null (slurm: --output=/dev/null), as it would read a %
+# or $ in the name of a file as its own; what this shell prints is in .gpe/output.
 gpe_begin_job() { # NAME=VALUE...
   # a link in place of the directory that START has checked
   [ ! -L "$PWD" ] || kill -s KILL "$$"
@@ -28,9 +36,7 @@ gpe_begin_job() { # NAME=VALUE...
 }
 # The first job that writes its id is the job of this directory; another one runs nothing.
 gpe_claim_directory() {
-  printf '%s\n' "$gpe_id" > ".gpe/id.$gpe_me" || kill -s KILL "$$"
-  ln ".gpe/id.$gpe_me" .gpe/id 2> /dev/null || [ -s .gpe/id ] ||
-    mv -f ".gpe/id.$gpe_me" .gpe/id || kill -s KILL "$$"
+  [ -s .gpe/id ] || gpe_write_id || kill -s KILL "$$"
   read -r gpe_first < .gpe/id || kill -s KILL "$$"
   if [ ! -e .gpe/submitting ]; then # FIND_JOB has given this submission up
     [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe/id
@@ -41,6 +47,14 @@ gpe_claim_directory() {
   echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2
   exit 1
 }
+# By a link, as START, or a task of the same array on another node, may write it now: it appears
+# whole. mv is for a file system without links.
+gpe_write_id() {
+  printf '%s\n' "$gpe_id" > ".gpe/id.$gpe_me" || return
+  ln ".gpe/id.$gpe_me" .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv -f ".gpe/id.$gpe_me" .gpe/id ||
+    return
+  rm -f ".gpe/id.$gpe_me"
+}
 gpe_enter_task() {      # of an array: a directory of its own for the files of its end
   "${gpe_run_tasks:-:}" # linux: the leader of the array's session ends here
   mkdir -p -- ".gpe/tasks/${gpe_task:?}/.gpe" && cd -- "./.gpe/tasks/$gpe_task" || kill -s KILL "$$"
@@ -50,7 +64,6 @@ gpe_enter_task() {      # of an array: a directory of its own for the files of i
 gpe_open_record() {
   command exec > .gpe/output 2>&1 || kill -s KILL "$$"
   trap gpe_end_early EXIT
-  rm -f "$GPE_WORKING_DIRECTORY/.gpe/id.$gpe_me" & # the job need not wait for it
   [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
     rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
   # room for the end, which is written over it: the job may fill its disk
@@ -71,19 +84,22 @@ gpe_end_early() {
 gpe_export_values() { # NAME=VALUE...
   GPE_JOB_NAME='' GPE_PROCESSES='' GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME=''
   GPE_NODE_FILE='' GPE_TMP_DIR=''
-  gpe_set_values GPE_ "$@"
+  for gpe_value in "$@"; do
+    case $gpe_value in
+    JOB_NAME=*) GPE_JOB_NAME=${gpe_value#*=} ;;
+    PROCESSES=*) GPE_PROCESSES=${gpe_value#*=} ;;
+    CPUS=*) GPE_CPUS=${gpe_value#*=} ;;
+    MEMORY=*) GPE_MEMORY=${gpe_value#*=} ;;
+    WALLTIME=*) GPE_WALLTIME=${gpe_value#*=} ;;
+    CPUTIME=*) GPE_CPUTIME=${gpe_value#*=} ;;
+    NODE_FILE=*) GPE_NODE_FILE=${gpe_value#*=} ;;
+    TMP_DIR=*) GPE_TMP_DIR=${gpe_value#*=} ;;
+    esac
+  done
   GPE_JOB_ID=$gpe_me GPE_NODES=${gpe_nodes:-} GPE_QUEUE=${gpe_queue:-} GPE_PROJECT=${gpe_project:-}
   export GPE_WORKING_DIRECTORY GPE_JOB_ID GPE_JOB_NAME GPE_NODES GPE_QUEUE GPE_PROJECT
   export GPE_PROCESSES GPE_CPUS GPE_MEMORY GPE_WALLTIME GPE_CPUTIME
   [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
-}
-# PREFIX NAME=VALUE...: sets the variables PREFIX and NAME, whose names are the profile's.
-gpe_set_values() {
-  gpe_prefix=$1
-  shift
-  for gpe_value in "$@"; do
-    eval "$gpe_prefix${gpe_value%%=*}=\${gpe_value#*=}"
-  done
 }
 # This shell outlives a signal for the whole job, to record its end; a subshell, as the program's,
 # does not inherit this. ABRT is last: zsh does not know it, and sets no trap behind it.
@@ -113,18 +129,28 @@ gpe_end_setup() {
 }
 gpe_open_program() { # NAME=VALUE...
   "${gpe_enter:-:}"
-  gpe_STDIN='' gpe_STDOUT='' gpe_STDERR='' gpe_DIRECTORY=''
-  gpe_STDOUT_NAME='' gpe_STDERR_NAME='' gpe_APPEND=''
-  gpe_set_values gpe_ "$@"
+  gpe_stdin='' gpe_stdout='' gpe_stderr='' gpe_directory=''
+  gpe_stdout_name='' gpe_stderr_name='' gpe_append=''
+  for gpe_value in "$@"; do
+    case $gpe_value in
+    STDIN=*) gpe_stdin=${gpe_value#*=} ;;
+    STDOUT=*) gpe_stdout=${gpe_value#*=} ;;
+    STDERR=*) gpe_stderr=${gpe_value#*=} ;;
+    STDOUT_NAME=*) gpe_stdout_name=${gpe_value#*=} ;;
+    STDERR_NAME=*) gpe_stderr_name=${gpe_value#*=} ;;
+    APPEND=*) gpe_append=${gpe_value#*=} ;;
+    DIRECTORY=*) gpe_directory=${gpe_value#*=} ;;
+    esac
+  done
   # If SITE_SETUP has changed the directory, the program begins there; its files are opened in the
   # working directory all the same.
   # shellcheck disable=SC3013
-  [ . -ef "${gpe_setup_mark%/.gpe/setup}" ] || gpe_DIRECTORY=${gpe_DIRECTORY:-$PWD}
+  [ . -ef "${gpe_setup_mark%/.gpe/setup}" ] || gpe_directory=${gpe_directory:-$PWD}
   # shellcheck disable=SC3067  # every sh of Linux has -O
   command cd -- "$GPE_WORKING_DIRECTORY" && [ -O . ] || exit 125
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
-  gpe_open_files "${gpe_STDIN:-/dev/null}" "${gpe_STDOUT:-stdout}" "${gpe_STDERR:-stderr}"
-  [ -z "$gpe_DIRECTORY" ] || command cd -- "$gpe_DIRECTORY" || exit 125
+  gpe_open_files "${gpe_stdin:-/dev/null}" "${gpe_stdout:-stdout}" "${gpe_stderr:-stderr}"
+  [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
   gpe_limit_cputime
 }
 gpe_limit_cputime() {
@@ -139,42 +165,20 @@ gpe_open_files() { # STDIN STDOUT STDERR
   gpe_stdout=$gpe_file
   gpe_add_task_suffix "$3"
   gpe_stderr=$gpe_file
-  [ -z "$gpe_STDOUT_NAME" ] || gpe_link_output "$gpe_stdout" "$gpe_STDOUT_NAME"
-  [ -z "$gpe_STDERR_NAME" ] || gpe_link_output "$gpe_stderr" "$gpe_STDERR_NAME"
-  if [ -z "$gpe_APPEND" ]; then
+  [ -z "$gpe_stdout_name" ] || gpe_link_output "$gpe_stdout" "$gpe_stdout_name"
+  [ -z "$gpe_stderr_name" ] || gpe_link_output "$gpe_stderr" "$gpe_stderr_name"
+  if [ -z "$gpe_append" ]; then
     command exec 2> "$gpe_stderr" < "$1" || exit 125
   else
     command exec 2>> "$gpe_stderr" < "$1" || exit 125
   fi
   if [ "$gpe_stdout" = "$gpe_stderr" ]; then
     command exec >&2
-  elif [ -z "$gpe_APPEND" ]; then
+  elif [ -z "$gpe_append" ]; then
     command exec > "$gpe_stdout" || exit 125
   else
     command exec >> "$gpe_stdout" || exit 125
   fi
-}
-# FILE NAME: the file becomes a link to that of the name, in which %j is the job's id, %a the index
-# of the task, %3a with three digits, and %N this node.
-gpe_link_output() {
-  gpe_name='' gpe_rest=$2
-  while :; do
-    case $gpe_rest in *%*) ;; *) break ;; esac
-    gpe_name=$gpe_name${gpe_rest%%\%*} gpe_rest=${gpe_rest#*%}
-    gpe_width=${gpe_rest%%[!0-9]*}
-    gpe_rest=${gpe_rest#"$gpe_width"}
-    case $gpe_rest in
-    j*) gpe_name=$gpe_name$gpe_id ;;
-    a*) gpe_name=$gpe_name$(printf "%0${gpe_width:-1}d" "${gpe_task:-0}") ;;
-    N*)
-      gpe_node=$(uname -n)
-      gpe_name=$gpe_name${gpe_node%%.*}
-      ;;
-    *) gpe_name=$gpe_name% ;;
-    esac
-    gpe_rest=${gpe_rest#?}
-  done
-  ln -sfn -- "$gpe_name$gpe_rest" "$1" || exit 125
 }
 # FILE: sets gpe_file to it; in a task, to that of the task, unless it is a device.
 gpe_add_task_suffix() {
@@ -192,16 +196,10 @@ gpe_run() { # NAME=VALUE... -- PROGRAM ARGUMENT...
 # NAME=VALUE... -- PROGRAM...: gpe_words get the words before the program; gpe_n of these are behind
 # them.
 gpe_read_environment() {
-  gpe_words='' gpe_mpi='' gpe_n=1
+  gpe_words='' gpe_n=1
   while [ "$1" != -- ]; do
     gpe_quote "$1"
     gpe_words="$gpe_words $gpe_quoted"
-    case $1 in # what controls mpirun itself
-    PATH=* | LD_LIBRARY_PATH=* | OMPI_* | PRTE_* | PMIX_* | I_MPI_* | MPI[CR]* | HYDRA_* | UCX_* | \
-      FI_*)
-      gpe_mpi="$gpe_mpi $gpe_quoted"
-      ;;
-    esac
     gpe_n=$((gpe_n + 1))
     shift
   done
@@ -212,24 +210,6 @@ gpe_read_environment() {
   fi
   [ -z "${gpe_container:-}" ] || gpe_enter_container
 }
-gpe_enter_container() { # the same directory and environment, in the image gpe_container
-  case $gpe_container in
-  /* | [a-z]*://*) ;;
-  *) gpe_container=$GPE_WORKING_DIRECTORY/$gpe_container ;;
-  esac
-  for gpe_place in "$GPE_WORKING_DIRECTORY" "$PWD" "${gpe_tmp:-}"; do
-    case $gpe_place in
-    *[,:\"\\]* | *'
-'*)
-      printf '%s cannot be bound in a container: its name has , : " \\ or a line end\n' \
-        "$gpe_place" >&2
-      exit 125
-      ;;
-    esac
-  done
-  gpe_bind='--bind "$GPE_WORKING_DIRECTORY,$PWD${gpe_tmp:+,$gpe_tmp}" --pwd "$PWD" "$gpe_container"'
-  gpe_words="${gpe_container_command:-} $gpe_bind $gpe_words"
-}
 gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
   gpe_quoted='' gpe_rest=$1
   while :; do
@@ -239,44 +219,6 @@ gpe_quote() { # WORD: sets gpe_quoted to the word, quoted for a shell
     esac
   done
   gpe_quoted="'$gpe_quoted$gpe_rest'"
-}
-# NAME=VALUE... -- PROGRAM ARGUMENT...: replaces this shell by mpirun. It runs a file, as some
-# versions split their arguments again.
-gpe_run_mpi() {
-  gpe_program=$GPE_WORKING_DIRECTORY/${gpe_task:+.gpe/tasks/$gpe_task/}.gpe/program
-  gpe_read_environment "$@"
-  shift "$gpe_n"
-  # the variables are set by these words, after the shell that reads them has started: it would obey
-  # SHELLOPTS and PS4
-  eval "set -- $gpe_words"' "$@"'
-  (
-    umask 077
-    printf 'exec' > "$gpe_program"
-    for gpe_word in "$@"; do
-      gpe_quote "$gpe_word"
-      printf ' %s' "$gpe_quoted"
-    done >> "$gpe_program"
-  ) || exit 125
-  eval "exec env --$gpe_mpi"' mpirun -n "${gpe_processes:-1}" sh "$gpe_program"'
-}
-# NAME=VALUE... -- PROGRAM ARGUMENT...: gpe_processes times; the first one, in the order of their
-# start, that failed gives the exit status.
-gpe_run_processes() {
-  [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
-  gpe_pids='' gpe_count=0
-  exec 3<&0
-  while [ "$gpe_count" -lt "${gpe_processes:-1}" ]; do
-    (gpe_run "$@") <&3 3<&- &
-    gpe_pids="$gpe_pids $!" gpe_count=$((gpe_count + 1))
-  done
-  gpe_status=0
-  for gpe_pid in $gpe_pids; do
-    wait "$gpe_pid"
-    gpe_rc=$?
-    [ "$gpe_rc" -le 255 ] || gpe_rc=$((gpe_rc % 128 + 128)) # of ksh and yash
-    [ "$gpe_status" -ne 0 ] || gpe_status=$gpe_rc
-  done
-  exit "$gpe_status"
 }
 gpe_keep_status() { # [STATUS]: after the program's own shell: keeps its exit status
   # shellcheck disable=SC2319  # that of the program's shell

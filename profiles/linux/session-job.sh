@@ -1,4 +1,5 @@
 # Of an array: this script, run once more by the leader of the array's session, is a task.
+# shellcheck disable=SC2034  # that of job-array.sh
 gpe_task_index=${1:-}
 gpe_set_id() { # a job of this machine leads a session
   gpe_stat "$$"
@@ -8,7 +9,13 @@ gpe_set_id() { # a job of this machine leads a session
   gpe_jobs=${HOME:-}/.gpe/jobs/${gpe_profile:-linux}
   gpe_begin=gpe_begin_session gpe_end=gpe_end_session gpe_tell=gpe_tell_id
   [ -z "${gpe_array:-}" ] || gpe_begin_array
-  [ -n "${gpe_task:-}" ] || gpe_check_waiting
+  [ -n "${gpe_task:-}" ] || [ -z "${gpe_dependency:-}${gpe_start_time:-}" ] || gpe_check_waiting
+}
+# Only this job writes it: START removes an empty one; another job of this directory runs nothing.
+gpe_write_id() { (set -C && printf '%s\n' "$gpe_id" > .gpe/id); }
+gpe_refuse() { # MESSAGE: before the id is told, START prints it
+  printf 'START: %s\n' "$1" >&2
+  exit 1
 }
 gpe_tell_id() { # to START, which may have been killed
   trap '' PIPE

@@ -1,8 +1,13 @@
 # submit.sh OPTION... COMMAND [WORD...]: submits the job script that it reads, once for its working
 # directory, and prints the job's id. Repeated in the same directory, it submits nothing and prints
 # the same id. Its messages name what it does START, and what find-job.sh does FIND_JOB.
+# It runs as ~/.gpe/bin/DIGEST/submit.sh, beside all other programs of the profile. The digest is
+# of their texts, so that another version has another folder, and changes no program that a job is
+# about to run. The script that installs the folder, as a whole, compares the texts; nobody else
+# checks it.
 #   --profile NAME --directory PATH --id-pattern ERE
-#   --job FILE            the functions of the job script, of which the directory gets a copy
+#   --job FILE            the functions of the job script, of which the directory gets a copy; the
+#                         files job-*.sh are beside it
 #   --keep ERE            names of variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
@@ -64,6 +69,7 @@ submit_once() {
   command exec 3> .gpe/lock && flock 3 3>&3 || exit 73
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
+    [ ! -e .gpe/id ] || rm -f .gpe/id # empty: the disk was full
     if ! write_script; then
       rm -f .gpe/submitting "$mark"
       exit 73
@@ -98,16 +104,30 @@ make_mark() {
   [ "$made" -eq 0 ] || [ -e .gpe/submitting ] || fail 73 "cannot write in $directory"
   return "$made"
 }
-# Copies the functions of the job and the script that is read, with one program. The script's last
-# line shows that it is whole: what writes it may be killed. own_script is 1 if its prologue is the
-# profile's own, and calls no gpe_begin_job.
-write_script() {
-  last_line=$(umask 077 && LC_ALL=C awk '
+# Copies the functions of the job, without comments, and those of job-*.sh only if it needs them;
+# and the script that is read, with one program. Its last line shows that it is whole: what writes
+# it may be killed. own_script is 1 if its prologue is the profile's own, without gpe_begin_job.
+copy_script() {
+  last_line=$(umask 077 && GPE_FOLDER=${job%/*} LC_ALL=C awk '
 BEGIN { printf "" > ".gpe/job.sh" }
-FILENAME == ARGV[1] { print > ".gpe/job.sh"; next }
-{ print > ".gpe/script" }
+FILENAME == ARGV[1] { if (!/^ *#/) print > ".gpe/job.sh"; next }
+{ print > ".gpe/script"; last = $0 }
 /^gpe_begin_job/ { begins = 1 }
-END { print !begins $0 }' "${job:-/dev/null}" -) || return
+/gpe_container/ { needed["container"] }
+/gpe_run_(mpi|processes)/ { needed["parallel"] }
+/STD(OUT|ERR)_NAME=/ { needed["names"] }
+/gpe_array=/ { needed["array"] } # without a batch system, as the next one
+/gpe_(dependency|start_time)=/ { needed["waiting"] }
+END {
+  for (name in needed) {
+    file = ENVIRON["GPE_FOLDER"] "/job-" name ".sh"
+    while ((getline < file) > 0) if (!/^ *#/) print > ".gpe/job.sh"
+  }
+  print !begins last
+}' "${job:-/dev/null}" -)
+}
+write_script() {
+  copy_script || return
   # shellcheck disable=SC2034  # start_session reads it
   own_script=${last_line%"${last_line#?}"}
   case ${last_line#?} in
@@ -176,7 +196,8 @@ print_id() { # and makes the link by which the other programs find the directory
   '' | */* | .*) ;;
   *)
     if ln -sfn -- "$directory" "$gpe_jobs/$id"; then
-      ! is_marked || rm -f "$mark"
+      # a job needs nothing of these
+      ! is_marked || rm -f "$mark" .gpe/answer .gpe/error .gpe/id.told
       printf '%s\n' "$id"
       return
     fi

@@ -1,7 +1,4 @@
-gpe_refuse() { # MESSAGE: before the id is told, START prints it
-  printf 'START: %s\n' "$1" >&2
-  exit 1
-}
+# shellcheck disable=SC2034,SC2154  # job.sh has them
 # Before the id is told: refuses what can never begin, and notes what the job waits for.
 gpe_check_waiting() {
   if [ -n "${gpe_dependency:-}" ]; then

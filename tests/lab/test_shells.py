@@ -55,8 +55,8 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     assert linux.start(job.directory, **fields).id == job.id
     left = {str(path.relative_to(job.directory)) for path in job.directory.rglob("*")}
     assert left == {
-        ".gpe", ".gpe/answer", ".gpe/error", ".gpe_exit_status", ".gpe/host", ".gpe/script", ".gpe/output", ".gpe/job.sh",
-        ".gpe/id", ".gpe/lock", ".gpe/id.told", ".gpe/submitting", ".gpe/usage", "stdout", "stderr",
+        ".gpe", ".gpe_exit_status", ".gpe/host", ".gpe/script", ".gpe/output", ".gpe/job.sh",
+        ".gpe/id", ".gpe/lock", ".gpe/submitting", ".gpe/usage", "stdout", "stderr",
     }  # fmt: skip
 
 

@@ -123,8 +123,7 @@ def test_indices_variables_and_files_of_tasks(linux: Target) -> None:
     assert linux.ok("GET_JOB_STATUS", JOB_ID=f"{job.id}_20").startswith(f"{job.id}_20 exited exit=0 host=")
     assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_21")
     assert sorted(path.name for path in (job.directory / ".gpe").iterdir() if path.name.startswith("id")) == [
-        "id",
-        "id.told",
+        "id"
     ]
 
 

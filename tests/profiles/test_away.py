@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.profiles.conftest import CUT, DASH, PROFILES
-from tests.profiles.systems import SYSTEMS, StandIn
+from tests.profiles.systems import INTERFERENCES, SYSTEMS, StandIn
 from tests.profiles.test_stories import make, run, script, start
 
 if TYPE_CHECKING:
@@ -151,6 +151,48 @@ def test_a_history_that_does_not_answer(make: Callable[[str], System], name: str
     assert (done.returncode, told.pop(lost.id)) == (0, "away")
     assert [*told] == [waiting.id]
     assert system.target.run("GET_JOB_STATUS", JOB_ID=lost.id).stdout.startswith(f"{lost.id} away reason=")
+
+
+WORDS = {
+    "sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)": True,
+    "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)": False,
+    "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation": False,
+    "qsub: cannot connect to server pbs0 (errno=15010)": True,
+    "qsub: End of File": False,
+    "error: commlib error: got select error (Connection refused)": True,
+    'Unable to run job: got no response from JSV script "/x"': False,
+    "Failed in an LSF library call: LIM is down; try later": True,
+    "The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?": True,
+    "error: timed out waiting for the condition": False,
+    "flux-batch: ERROR: Unable to connect to Flux: broker not running": True,
+    "sbatch: error: invalid partition specified: refused": False,
+}
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_words_that_prove_that_nothing_was_taken(shell: str, words: str) -> None:
+    script = (PROFILES / "linux/drop-variables.sh").read_text() + 'gpe_is_away "$1"'
+    done = subprocess.run([shell, "-c", script, "sh", words], check=False)
+    assert done.returncode == (not WORDS[words])
+
+
+def test_a_time_out_proves_nothing(make: Callable[[str], System], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The job may have been taken: only FIND_JOB takes the mark away."""
+    system = make("slurm")
+    assert isinstance(system, StandIn)
+    words = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+    monkeypatch.setitem(
+        INTERFERENCES, "timed out", f'PATH=$REST "$name" "$@" > t; echo "{words}" >&2; exit 1'
+    )
+    system.interfere("timed out")
+    directory = system.target.directory()
+    done = system.target.run("START", directory=directory)
+    assert (done.returncode, done.stderr) == (1, f"{words}\n")
+    assert (directory / ".gpe/submitting").exists()
+    system.interfere("nothing")
+    assert system.target.run("START", directory=directory).returncode == CUT
+    assert system.target.find(directory) == system.target.start(directory).id
+    assert system.count() == 1
 
 
 @pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "linux"])

@@ -280,7 +280,7 @@ def _render_start(profile: Profile, request: Mapping[str, str]) -> _Start:
 
 def _read_job_functions(profile: Profile) -> str:
     """Return the functions of a profile's job scripts, without those for NODE_FILE and for the application Processes."""
-    text = next(s.body.text for _, s in profile.list_static_scripts() if s.file_name == "job.sh")
+    text = "".join(s.body.text for _, s in profile.list_static_scripts() if s.file_name.startswith("job"))
     return re.sub(r"(?ms)^[^\n]*\bgpe_(?:print_nodes|run_processes)\(\) \{.*?^\}$", "", text)
 
 
@@ -292,9 +292,11 @@ def _omit_program(shell: str) -> str:
 def _is_read(variable: str, script: str) -> bool:
     """Return whether a script reads a shell variable, other than to give it to the program.
 
-    The words NAME=VALUE of the functions of a job script are the variables GPE_NAME and gpe_NAME.
+    The words NAME=VALUE of the functions of a job script are the variables GPE_NAME or gpe_name.
     """
-    uses = re.findall(rf"\S*\$\{{?(?:GPE_|gpe_)?{variable}\b", script)
+    own = f"gpe_{variable.lower()}"
+    names = f"(?:GPE_)?{variable}|{own}" if f"{variable}=*) {own}=" in script else f"(?:GPE_)?{variable}"
+    uses = re.findall(rf"\S*\$\{{?(?:{names})\b", script)
     return any(not re.match(r"(export )?GPE_\w+=", use) for use in uses)
 
 
