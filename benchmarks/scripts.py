@@ -28,7 +28,7 @@ from paired import Promise, compare, deploy, heading, memory_directory, process,
 import osprofile
 
 PROGRAMS = 11
-BEGIN_LIMIT = 13
+BEGIN_LIMIT = 14
 POLL_LIMITS = {400: 16, 4000: 8}
 """For so many jobs, how many times as long as a loop of the shell a poll may take."""
 TASKS = 1000

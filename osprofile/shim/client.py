@@ -12,6 +12,7 @@ import os
 import re
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
 from osprofile.errors import JobNotFoundError, OutcomeUnknownError, StoreError
@@ -128,7 +129,7 @@ class Client:
         """Whether options are ignored that change only where and when a job runs: without queues, they mean nothing."""
         from osprofile.jobs.profiles import list_settable_fields
 
-        return self.settings.ignore == "harmless" or "QUEUE" not in list_settable_fields(self.session.profile)
+        return self.settings.ignore == "harmless" or "QUEUE" not in list_settable_fields(self.profile)
 
     def __enter__(self) -> Self:
         return self
@@ -148,18 +149,24 @@ class Client:
             self._store = Store(self.settings.get_store_path())
         return self._store
 
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile; no file stays open, as standard input may be closed, and have its number."""
+        from osprofile.jobs.kept_profiles import load_for_jobs
+
+        name, record = parse_target_name(self.settings.target)[0], self.settings.get_store_path()
+        return load_for_jobs(self.settings.load_profile, name, record)
+
     @property
     def session(self) -> JobSession:
         """The session; it raises the errors of the profile."""
         if self._session is None:
-            from osprofile.jobs.kept_profiles import load_for_jobs
             from osprofile.jobs.session import JobSession
 
-            name, record = parse_target_name(self.settings.target)[0], self.settings.get_store_path()
-            profile = load_for_jobs(self.settings.load_profile, name, record)
-            self._session = JobSession(profile, self.settings.context, store=record)
+            record = self.settings.get_store_path()
+            self._session = JobSession(self.profile, self.settings.context, store=record)
             if self._session.name != self.settings.target:
-                message = f"the profile {self.settings.profile} is called {profile.name} now, and its jobs are not found"
+                message = f"the profile {self.settings.profile} is called {self.profile.name} now, and its jobs are not found"
                 raise StoreError(message, hint="write the stand-ins again with incarnate shim")
         return self._session
 
@@ -188,7 +195,7 @@ class Client:
             return name
         from osprofile.jobs.profiles import list_settable_fields
 
-        return name if "QUEUE" in list_settable_fields(self.session.profile) else None
+        return name if "QUEUE" in list_settable_fields(self.profile) else None
 
     def get_queue(self, entry: Entry) -> str:
         """Return the queue of a job: as told by the batch system, else as requested, else `default_queue`."""

@@ -61,7 +61,7 @@ class JobRequest:
         from osprofile.jobs.fields import JobDescription
         from osprofile.jobs.profiles import list_settable_fields
 
-        settable = list_settable_fields(client.session.profile)
+        settable = list_settable_fields(client.profile)
         attributes = dict(self.attributes)
         if attributes.get("requeue") is False and "REQUEUE" not in settable:
             attributes["requeue"] = None  # no job is run again there

@@ -66,7 +66,7 @@ def list_partitions(client: Client) -> list[Partition]:
     from osprofile.jobs.profiles import list_settable_fields
 
     only = Partition(client.default_queue, is_default=True, is_open=True, walltime=None)
-    if "QUEUE" not in list_settable_fields(client.session.profile):
+    if "QUEUE" not in list_settable_fields(client.profile):
         return [only]
     try:
         queues = client.session.run(lambda target: target.list_queues())
