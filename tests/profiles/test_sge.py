@@ -235,7 +235,7 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     assert lines == {
         "7.1": "exited exit=3",
         "7.2": f"ended/37 host=vm reason={LIMIT}",
-        "7.3": "exited exit=137",
+        "7.3": "exited exit=137 host=vm",
         "7.4": "r host=vm",
         "7.5": "exited exit=0",
         "7.7": "ended/0 exit=0 host=vm",
