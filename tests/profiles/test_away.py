@@ -176,3 +176,32 @@ def test_one_query_answers_for_all(make: Callable[[str], System], name: str, tmp
         system.target.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS=" ".join(job.id for job in asked))
         counts.append(len((directory / "log").read_text().splitlines()))
     assert counts[0] == counts[1] > 0
+
+
+@pytest.mark.parametrize("name", ["slurm", "pbs", "lsf", "sge"])
+def test_a_kept_cancel_outlives_a_weekend(make: Callable[[str], System], name: str) -> None:
+    """A query for another job sends it, too, and does not take the job that it does not list for one that has gone."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job, other = start(system), start(system)
+    system.away.touch()
+    assert system.target.run("ABORT", JOB_ID=job.id).returncode == 2
+    note = system.target.home / ".gpe/jobs" / name / "cancel" / job.id
+    os.utime(note, (0, 0))
+    system.away.unlink()
+    assert other.status().state == "QUEUED"
+    assert job.status().state == "REMOVED"
+    assert not note.exists()
+
+
+def test_a_cancel_by_a_part_of_an_id_is_kept(make: Callable[[str], System]) -> None:
+    """PBS takes an id without the name of its server; nobody can be asked for it then."""
+    system = make("pbs")
+    assert isinstance(system, StandIn)
+    job = start(system)
+    system.away.touch()
+    done = system.target.run("ABORT", JOB_ID=job.id.partition(".")[0])
+    assert (done.returncode, f"job {job.id} is not cancelled yet" in done.stderr) == (2, True)
+    system.away.unlink()
+    system.target.statuses()
+    assert job.status().state == "REMOVED"
