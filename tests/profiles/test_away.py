@@ -205,3 +205,18 @@ def test_a_cancel_by_a_part_of_an_id_is_kept(make: Callable[[str], System]) -> N
     system.away.unlink()
     system.target.statuses()
     assert job.status().state == "REMOVED"
+
+
+@pytest.mark.parametrize("name", ["slurm", "pbs", "torque", "lsf", "sge"])
+def test_a_job_that_begins_after_a_kept_cancel(make: Callable[[str], System], name: str) -> None:
+    """It ends at once: nobody may ask for it meanwhile."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job = start(system, "echo ran > log")
+    system.away.touch()
+    assert system.target.run("ABORT", JOB_ID=job.id).returncode == 2
+    system.away.unlink()
+    system.begin(job)
+    system.end(job)
+    assert job.status().state == "REMOVED"
+    assert not (job.directory / "log").exists()
