@@ -326,6 +326,16 @@ BJOBS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("reason", ["-", OWNER])
+def test_a_program_that_bkills_first_signal_ends_was_removed(lsf: Target, commands: Lsf, reason: str) -> None:
+    """It is INT, before TERM and KILL; the job's own shell outlives it, and records it."""
+    leave(lsf, "7", removed="removed\n", exit_status="130\n")
+    leave(lsf, "8", exit_status="130\n")
+    commands.set("bjobs", f"7|-|EXIT|130|hostA|{reason}\n8|-|EXIT|130|hostA|-\n")
+    statuses = lsf.statuses()
+    assert (statuses["7"].state, statuses["8"].state, statuses["8"].signal) == ("REMOVED", "FAILED", 2)
+
+
 def test_states(lsf: Target, commands: Lsf) -> None:
     leave(lsf, "19", removed="removed\n")
     commands.set("bjobs", "\n".join(BJOBS) + "\n", "LSF is slow. Please wait ...\n")
