@@ -220,3 +220,20 @@ def test_a_job_that_begins_after_a_kept_cancel(make: Callable[[str], System], na
     system.end(job)
     assert job.status().state == "REMOVED"
     assert not (job.directory / "log").exists()
+
+
+@pytest.mark.parametrize("name", ["pbs", "torque"])
+def test_an_empty_answer_about_a_job_is_none(
+    make: Callable[[str], System], name: str, tmp_path: Path
+) -> None:
+    """Of a job that it does not know, qstat says so, with an exit status of its own."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job = start(system)
+    directory = tmp_path / "empty"
+    directory.mkdir()
+    (directory / "qstat").write_text("#!/bin/sh\nexit 0\n")
+    (directory / "qstat").chmod(0o755)
+    system.target.path.insert(0, directory)
+    for variation, fields in (("", {"JOB_ID": job.id}), ("ALL", {})):
+        assert system.target.run("GET_JOB_STATUS", variation, **fields).returncode == 2
