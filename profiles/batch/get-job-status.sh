@@ -55,8 +55,13 @@ print_states() {
     case $meaning in
     removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
     ended)
-      # C of Torque tells no end of a task that was removed with its array
-      case $line in *' exit='* | *' signal='*) own=own ;; *) own='' ;; esac
+      # C of Torque tells no end, or the signal, of a task that was removed with its array
+      case "$line " in
+      *' exit=137 '* | *' exit=143 '* | *' exit=265 '* | *' exit=271 '*) own='' ;;
+      *' signal=9 '* | *' signal=15 '*) own='' ;;
+      *' exit='* | *' signal='*) own=own ;;
+      *) own='' ;;
+      esac
       gpe_record "$id" $own || printf '?%s\n' "$line"
       ;;
     *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;

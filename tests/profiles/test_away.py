@@ -237,3 +237,17 @@ def test_an_empty_answer_about_a_job_is_none(
     system.target.path.insert(0, directory)
     for variation, fields in (("", {"JOB_ID": job.id}), ("ALL", {})):
         assert system.target.run("GET_JOB_STATUS", variation, **fields).returncode == 2
+
+
+@pytest.mark.parametrize(("code", "state"), [("271", "REMOVED"), ("3", "DONE")])
+def test_a_task_that_was_removed_with_its_array_before_its_script_began(
+    make: Callable[[str], System], code: str, state: str
+) -> None:
+    """It has no directory yet, and what the batch system tells is a signal of the removal, or an end of its own."""
+    system = make("torque")
+    assert isinstance(system, StandIn)
+    array = start(system, ARRAY="1-2")
+    system.tell(array, "running", "2")
+    system.target.ok("ABORT", JOB_ID=array.id)
+    system.tell(array, "exit", "2", int(code))
+    assert array.task(2).status().state == state
