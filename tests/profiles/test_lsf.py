@@ -613,3 +613,12 @@ def test_an_empty_answer_is_none(lsf: Target, commands: Lsf) -> None:
         assert "bjobs printed nothing" in done.stderr
     (job.directory / ".gpe/id").unlink()
     assert lsf.run("FIND_JOB", directory=job.directory).returncode == CUT
+
+
+def test_a_task_that_gets_a_signal_is_no_pattern_for_the_names_of_files(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "7|3|RUN|-|hostA|-\n")
+    commands.set("bkill", "Job <7[3]> is being signaled\n")
+    lsf.home.joinpath("73").touch()
+    done = lsf.sh(f"cd '{lsf.home}'\n{lsf.script('SIGNAL', JOB_ID='7', SIGNAL='10')}")
+    assert done.returncode == 0
+    assert commands.args("bkill") == ["-s 10 7[3]"]
