@@ -251,3 +251,13 @@ def test_a_task_that_was_removed_with_its_array_before_its_script_began(
     system.target.ok("ABORT", JOB_ID=array.id)
     system.tell(array, "exit", "2", int(code))
     assert array.task(2).status().state == state
+
+
+def test_a_condition_on_a_task_is_no_pattern_for_the_names_of_files(make: Callable[[str], System]) -> None:
+    system = make("torque")
+    assert isinstance(system, StandIn)
+    directory = system.target.directory()
+    directory.mkdir(mode=0o700, parents=True)
+    (directory / "123.server").touch()
+    system.target.start(directory, DEPENDENCY="afterok:12[3].server")
+    assert "depend=afterok:12[3].server" in (system.directory / "requests").read_text()
