@@ -79,7 +79,7 @@ def test_all_that_run_a_script_by_its_path_are_tested() -> None:
     texts = {path.parent.name: path.read_text() for path in PROFILES.glob("*/commands.sh")}
     late = {name for name, text in texts.items() if "starter" in text}
     assert late | {"pbs"} == set(READ_LATE)
-    assert set(texts) - late == {"batch", "moab", "nqsv", "pbs", "slurm", "tcs"}
+    assert set(texts) - late == {"batch", "lsf", "moab", "nqsv", "pbs", "sge", "slurm", "tcs"}
 
 
 def get_answer(target: Target, job: Job) -> tuple[str, str]:
