@@ -36,6 +36,7 @@ main() {
 # one for GET_JOB_STATUS.
 cancel_later() {
   trap - HUP INT TERM
+  id=$ids
   gpe_job_dir "$id" || exit 2
   note_removal "$id"
   mkdir -p -- "$gpe_jobs/cancel" && : > "$gpe_jobs/cancel/$id" || exit 2

@@ -3,6 +3,7 @@
 # does not answer.
 main() {
   profile=$2 template=$3 id=$4
+  set -f # a task is 12[3]
   read_commands "$1"
   case $template in
   HOLD) words=$(gpe_hold "$id" 2>&1) && becomes 0 ;;

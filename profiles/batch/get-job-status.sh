@@ -6,9 +6,11 @@ main() {
   gpe_jobs=${HOME:?}/.gpe/jobs/$profile
   read_commands "$1"
   set -f
+  kept=
+  [ ! -d "$gpe_jobs/cancel" ] || kept=$(ls -- "$gpe_jobs/cancel")
   # shellcheck disable=SC2086
-  read_jobs $ids || exit 2
-  [ ! -d "$gpe_jobs/cancel" ] || cancel_again
+  read_jobs $ids ${ids:+$kept} || exit 2
+  cancel_again
   # shellcheck disable=SC2046,SC2086
   set -- $(print_tasks $ids)
   # the others are told all the same
@@ -23,12 +25,12 @@ $(printf '%s away reason=what the batch system knows of its end cannot be asked 
   printf 'GET_JOB_STATUS: unknown job %s\n' "$ids" >&2
   exit 1
 }
-# Cancels the jobs that ABORT could not, as the batch system did not answer. An id may be another
-# job's by now, as that of a task-spooler that counts anew: so only a job that gpe_find finds as the
-# one of the directory. The note of a job that is not there any more is removed after a day.
+# Cancels the jobs that ABORT could not, as the batch system did not answer: kept, which it is asked
+# for, too. An id may be another job's by now, as that of a task-spooler that counts anew: so only a
+# job that gpe_find finds as the one of the directory. The note of a job that is not there any more
+# is removed after a day.
 cancel_again() {
-  for note in $(cd "$gpe_jobs/cancel" && find . -type f); do
-    job=${note#./}
+  for job in $kept; do
     if [ -n "$(print_live "$job")" ]; then
       is_to_cancel "$job" && gpe_cancel "$job" > /dev/null 2>&1 && rm -f "$gpe_jobs/cancel/$job"
     else
@@ -53,8 +55,13 @@ print_states() {
     case $meaning in
     removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
     ended)
-      # C of Torque tells no end of a task that was removed with its array
-      case $line in *' exit='* | *' signal='*) own=own ;; *) own='' ;; esac
+      # C of Torque tells no end, or the signal, of a task that was removed with its array
+      case "$line " in
+      *' exit=137 '* | *' exit=143 '* | *' exit=265 '* | *' exit=271 '*) own='' ;;
+      *' signal=9 '* | *' signal=15 '*) own='' ;;
+      *' exit='* | *' signal='*) own=own ;;
+      *) own='' ;;
+      esac
       gpe_record "$id" $own || printf '?%s\n' "$line"
       ;;
     *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;

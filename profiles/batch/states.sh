@@ -1,6 +1,11 @@
-# [ID...]: sets jobs to the lines of gpe_list that begin with an id, and ids to whole ones.
+# [ID...]: sets jobs to the lines of gpe_list that begin with an id, and ids to whole ones; without
+# an answer, by our own links: a cancel of a part of an id is kept, too.
 read_jobs() {
-  jobs=$(gpe_list "$@") || return
+  jobs=$(gpe_list "$@") || {
+    jobs=
+    gpe_complete_ids
+    return 1
+  }
   jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
   gpe_complete_ids
 }

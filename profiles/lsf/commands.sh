@@ -1,4 +1,7 @@
 # LSF's commands, as functions for the programs of batch.
+# bkill sends INT, before TERM and KILL.
+# shellcheck disable=SC2034  # gpe_ended_itself, of linux, reads it
+gpe_removal_code=130
 gpe_find() { # by the directory in which it was submitted
   gpe_text=$(bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1)
   case $?:$gpe_text in

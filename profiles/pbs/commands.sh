@@ -17,12 +17,12 @@ gpe_list() { # [ID...]: the states of this user's jobs that have not ended, or o
 #   ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY,CONDITIONS|REASON
 gpe_print_answer() {
   case $gpe_rc:$gpe_text in
-  0: | 0:*'Job Id:'*) ;;
+  0:*'Job Id:'*) ;;
   35:*'Job Id:'* | 153:*'Job Id:'*) gpe_rc=0 ;; # all but some, which it does not know
-  0:*) gpe_rc=1 ;;                              # it answers, but not about jobs
+  0:*) gpe_rc=1 ;;                              # it answers, but not about jobs, or nothing
   esac
   if [ "$gpe_rc" -ne 0 ]; then
-    printf '%s\n' "$gpe_text" >&2
+    printf '%s\n' "${gpe_text:-qstat printed nothing}" >&2
     return "$gpe_rc"
   fi
   printf '%s\n' "$gpe_text" | gpe_print_jobs

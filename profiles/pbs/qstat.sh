@@ -15,7 +15,7 @@ gpe_qstat() { # [ID...]: without, of this user's jobs that have not ended
   gpe_text=$(qstat -x "$@" 2>&1)
   gpe_rc=$?
   case $gpe_rc:$gpe_text in
-  0: | 0:*'Job Id: '*) ;;
+  0:*'Job Id: '*) ;;
   0:*) # the server keeps no history: qstat says so, and prints no job
     gpe_text=$(qstat "$@" 2>&1)
     gpe_rc=$?

@@ -1,6 +1,6 @@
 gpe_set_id() {
   gpe_id=${SGE_TASK_ID:+${JOB_ID:-}}
-  gpe_begin=gpe_check_jobs gpe_end=gpe_explain_end
+  gpe_begin=gpe_check_jobs gpe_enter=gpe_check_removal gpe_end=gpe_explain_end
   [ -n "${gpe_array:-}" ] || return 0
   gpe_task=${SGE_TASK_ID:-}
   gpe_task_id=$gpe_id.$gpe_task
@@ -8,6 +8,7 @@ gpe_set_id() {
 # Grid Engine knows only that other jobs have ended; if not as DEPENDENCY asks, this one ends as a
 # removed one.
 gpe_check_jobs() {
+  gpe_check_removal
   [ -n "${gpe_dependency:-}" ] || return 0
   gpe_jobs=${HOME:?}/.gpe/jobs/${gpe_profile:-sge}
   while

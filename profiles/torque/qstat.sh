@@ -14,7 +14,7 @@ gpe_qstat() { # [ID...]: without, of this user's jobs that have not ended
   fi
   gpe_rc=$?
   case $gpe_rc:$#:$gpe_text in
-  153:0:) return 0 ;; # Slurm's qstat: there are no jobs
+  0:0: | 153:0:) return 0 ;; # Slurm's qstat: there are no jobs
   153:*:) gpe_text="qstat: unknown job id $*" ;;
   esac
   gpe_text=$(gpe_print_answer) || return

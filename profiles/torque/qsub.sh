@@ -1,6 +1,7 @@
 submit_command='qsub'
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   drop_batch_variables
+  set -f # a task is 12[3]
   [ -z "$after" ] || check_dependency
   nodes='' processes='' cpus='' memory='' walltime='' gpus='' constraint='' exclusive='' begin=''
   priority='' mail='' events='' rerun='' array=''

@@ -305,7 +305,8 @@ class Sge(StandIn):
 
     def end(self, job: Job, index: str = "") -> int | None:
         code = super().end(job, index)
-        recorded = code if index else int(job.read(".gpe_exit_status"))
+        is_told = index or not (job.directory / ".gpe_exit_status").exists()  # or it saw that it is cancelled
+        recorded = code if is_told else int(job.read(".gpe_exit_status"))
         # by 99 and 100 Grid Engine would run the job again, or take it for one that cannot run
         assert code == (1 if recorded in {99, 100} else recorded)
         return code

@@ -218,3 +218,88 @@ def test_one_query_answers_for_all(make: Callable[[str], System], name: str, tmp
         system.target.run("GET_JOB_STATUS", "SEVERAL", JOB_IDS=" ".join(job.id for job in asked))
         counts.append(len((directory / "log").read_text().splitlines()))
     assert counts[0] == counts[1] > 0
+
+
+@pytest.mark.parametrize("name", ["slurm", "pbs", "lsf", "sge"])
+def test_a_kept_cancel_outlives_a_weekend(make: Callable[[str], System], name: str) -> None:
+    """A query for another job sends it, too, and does not take the job that it does not list for one that has gone."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job, other = start(system), start(system)
+    system.away.touch()
+    assert system.target.run("ABORT", JOB_ID=job.id).returncode == 2
+    note = system.target.home / ".gpe/jobs" / name / "cancel" / job.id
+    os.utime(note, (0, 0))
+    system.away.unlink()
+    assert other.status().state == "QUEUED"
+    assert job.status().state == "REMOVED"
+    assert not note.exists()
+
+
+def test_a_cancel_by_a_part_of_an_id_is_kept(make: Callable[[str], System]) -> None:
+    """PBS takes an id without the name of its server; nobody can be asked for it then."""
+    system = make("pbs")
+    assert isinstance(system, StandIn)
+    job = start(system)
+    system.away.touch()
+    done = system.target.run("ABORT", JOB_ID=job.id.partition(".")[0])
+    assert (done.returncode, f"job {job.id} is not cancelled yet" in done.stderr) == (2, True)
+    system.away.unlink()
+    system.target.statuses()
+    assert job.status().state == "REMOVED"
+
+
+@pytest.mark.parametrize("name", ["slurm", "pbs", "torque", "lsf", "sge"])
+def test_a_job_that_begins_after_a_kept_cancel(make: Callable[[str], System], name: str) -> None:
+    """It ends at once: nobody may ask for it meanwhile."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job = start(system, "echo ran > log")
+    system.away.touch()
+    assert system.target.run("ABORT", JOB_ID=job.id).returncode == 2
+    system.away.unlink()
+    system.begin(job)
+    system.end(job)
+    assert job.status().state == "REMOVED"
+    assert not (job.directory / "log").exists()
+
+
+@pytest.mark.parametrize("name", ["pbs", "torque"])
+def test_an_empty_answer_about_a_job_is_none(
+    make: Callable[[str], System], name: str, tmp_path: Path
+) -> None:
+    """Of a job that it does not know, qstat says so, with an exit status of its own."""
+    system = make(name)
+    assert isinstance(system, StandIn)
+    job = start(system)
+    directory = tmp_path / "empty"
+    directory.mkdir()
+    (directory / "qstat").write_text("#!/bin/sh\nexit 0\n")
+    (directory / "qstat").chmod(0o755)
+    system.target.path.insert(0, directory)
+    for variation, fields in (("", {"JOB_ID": job.id}), ("ALL", {})):
+        assert system.target.run("GET_JOB_STATUS", variation, **fields).returncode == 2
+
+
+@pytest.mark.parametrize(("code", "state"), [("271", "REMOVED"), ("3", "DONE")])
+def test_a_task_that_was_removed_with_its_array_before_its_script_began(
+    make: Callable[[str], System], code: str, state: str
+) -> None:
+    """It has no directory yet, and what the batch system tells is a signal of the removal, or an end of its own."""
+    system = make("torque")
+    assert isinstance(system, StandIn)
+    array = start(system, ARRAY="1-2")
+    system.tell(array, "running", "2")
+    system.target.ok("ABORT", JOB_ID=array.id)
+    system.tell(array, "exit", "2", int(code))
+    assert array.task(2).status().state == state
+
+
+def test_a_condition_on_a_task_is_no_pattern_for_the_names_of_files(make: Callable[[str], System]) -> None:
+    system = make("torque")
+    assert isinstance(system, StandIn)
+    directory = system.target.directory()
+    directory.mkdir(mode=0o700, parents=True)
+    (directory / "123.server").touch()
+    system.target.start(directory, DEPENDENCY="afterok:12[3].server")
+    assert "depend=afterok:12[3].server" in (system.directory / "requests").read_text()

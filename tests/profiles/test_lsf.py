@@ -326,6 +326,16 @@ BJOBS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("reason", ["-", OWNER])
+def test_a_program_that_bkills_first_signal_ends_was_removed(lsf: Target, commands: Lsf, reason: str) -> None:
+    """It is INT, before TERM and KILL; the job's own shell outlives it, and records it."""
+    leave(lsf, "7", removed="removed\n", exit_status="130\n")
+    leave(lsf, "8", exit_status="130\n")
+    commands.set("bjobs", f"7|-|EXIT|130|hostA|{reason}\n8|-|EXIT|130|hostA|-\n")
+    statuses = lsf.statuses()
+    assert (statuses["7"].state, statuses["8"].state, statuses["8"].signal) == ("REMOVED", "FAILED", 2)
+
+
 def test_states(lsf: Target, commands: Lsf) -> None:
     leave(lsf, "19", removed="removed\n")
     commands.set("bjobs", "\n".join(BJOBS) + "\n", "LSF is slow. Please wait ...\n")
@@ -603,3 +613,12 @@ def test_an_empty_answer_is_none(lsf: Target, commands: Lsf) -> None:
         assert "bjobs printed nothing" in done.stderr
     (job.directory / ".gpe/id").unlink()
     assert lsf.run("FIND_JOB", directory=job.directory).returncode == CUT
+
+
+def test_a_task_that_gets_a_signal_is_no_pattern_for_the_names_of_files(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "7|3|RUN|-|hostA|-\n")
+    commands.set("bkill", "Job <7[3]> is being signaled\n")
+    lsf.home.joinpath("73").touch()
+    done = lsf.sh(f"cd '{lsf.home}'\n{lsf.script('SIGNAL', JOB_ID='7', SIGNAL='10')}")
+    assert done.returncode == 0
+    assert commands.args("bkill") == ["-s 10 7[3]"]
