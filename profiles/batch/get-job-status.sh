@@ -10,7 +10,7 @@ main() {
   [ ! -d "$gpe_jobs/cancel" ] || kept=$(ls -- "$gpe_jobs/cancel")
   # shellcheck disable=SC2086
   read_jobs $ids ${ids:+$kept} || exit 2
-  cancel_again
+  [ -z "$kept" ] || { send_kept_cancels & }
   # shellcheck disable=SC2046,SC2086
   set -- $(print_tasks $ids)
   # the others are told all the same
@@ -26,15 +26,17 @@ $(printf '%s away reason=what the batch system knows of its end cannot be asked 
   exit 1
 }
 # Cancels the jobs that ABORT could not, as the batch system did not answer: kept, which it is asked
-# for, too. An id may be another job's by now, as that of a task-spooler that counts anew: so only a
-# job that gpe_find finds as the one of the directory. The note of a job that is not there any more
-# is removed after a day.
-cancel_again() {
+# for, too. A query does not wait for it, and of several queries one does it. An id may be another
+# job's by now, as that of a task-spooler that counts anew: so only a job that gpe_find finds as the
+# one of the directory. The note of a job that is not there any more is removed after a day.
+send_kept_cancels() {
+  exec < /dev/null > /dev/null 2>&1 3< "$gpe_jobs/cancel"
+  flock -n 3 3<&3 || return
   for job in $kept; do
     if [ -n "$(print_live "$job")" ]; then
-      is_to_cancel "$job" && gpe_cancel "$job" > /dev/null 2>&1 && rm -f "$gpe_jobs/cancel/$job"
+      is_to_cancel "$job" && gpe_cancel "$job" && rm -f "$gpe_jobs/cancel/$job"
     else
-      find "$gpe_jobs/cancel/$job" -mtime +0 -exec rm -f {} + 2> /dev/null
+      find "$gpe_jobs/cancel/$job" -mtime +0 -exec rm -f {} +
     fi
   done
 }
@@ -42,7 +44,7 @@ is_to_cancel() ( # ID: in a shell of its own, as this enters the job's directory
   gpe_job_dir "$1" && [ -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_dir/.gpe_exit_status" ] || exit
   # by the path that START was given
   cd -- "$(readlink -- "$gpe_jobs/$gpe_a")" && [ -O . ] || exit
-  found=$(gpe_find 2> /dev/null) && [ -n "$found" ] || exit
+  found=$(gpe_find) && [ -n "$found" ] || exit
   case $1 in "$found" | "$found"[_.]* | "${found%%\[]*}["*) ;; *) exit 1 ;; esac # or a task of it
 )
 # [ID...]: prints the states: by the job's own record, if it has ended and left one, else by the

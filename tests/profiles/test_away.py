@@ -13,6 +13,7 @@ import pytest
 from tests.profiles.conftest import CUT, DASH, PROFILES
 from tests.profiles.systems import INTERFERENCES, SYSTEMS, StandIn
 from tests.profiles.test_stories import make, run, script, start
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -232,8 +233,23 @@ def test_a_kept_cancel_outlives_a_weekend(make: Callable[[str], System], name: s
     os.utime(note, (0, 0))
     system.away.unlink()
     assert other.status().state == "QUEUED"
+    wait_until(lambda: not note.exists())
     assert job.status().state == "REMOVED"
-    assert not note.exists()
+
+
+def test_a_query_does_not_wait_for_a_kept_cancel(make: Callable[[str], System], tmp_path: Path) -> None:
+    system = make("pbs")
+    assert isinstance(system, StandIn)
+    job = start(system)
+    system.away.touch()
+    assert system.target.run("ABORT", JOB_ID=job.id).returncode == 2
+    system.away.unlink()
+    (tmp_path / "hanging").mkdir()
+    (tmp_path / "hanging/qdel").write_text(f"#!/bin/sh\ntouch '{tmp_path}/called'\nexec sleep 1000\n")
+    (tmp_path / "hanging/qdel").chmod(0o755)
+    system.target.path.insert(0, tmp_path / "hanging")
+    assert job.status().state == "QUEUED"
+    wait_until((tmp_path / "called").exists)
 
 
 def test_a_cancel_by_a_part_of_an_id_is_kept(make: Callable[[str], System]) -> None:
@@ -246,7 +262,7 @@ def test_a_cancel_by_a_part_of_an_id_is_kept(make: Callable[[str], System]) -> N
     assert (done.returncode, f"job {job.id} is not cancelled yet" in done.stderr) == (2, True)
     system.away.unlink()
     system.target.statuses()
-    assert job.status().state == "REMOVED"
+    job.wait("REMOVED")
 
 
 @pytest.mark.parametrize("name", ["slurm", "pbs", "torque", "lsf", "sge"])

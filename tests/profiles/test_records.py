@@ -72,7 +72,6 @@ def records(tmp_path: Path, shell: str) -> Records:
     return Records(tmp_path, shell)
 
 
-NOTE_REMOVAL = 'gpe_job_dir "$1" && mkdir -p "$gpe_dir/.gpe" && echo removed > "$gpe_dir/.gpe/removed"'
 FIND = 'gpe_job_dir "$1" && printf "%s %s" "$(pwd -P)" "$gpe_dir"'
 
 

@@ -443,7 +443,7 @@ def tell_return(system: System) -> None:
             assert job.status().state == "QUEUED"
             target.ok("ABORT", JOB_ID=job.id)
         job.wait("REMOVED")
-        assert [entry.name for entry in (links / "cancel").iterdir() if entry.name != job.id] == [other.id]
+        assert other.id in {entry.name for entry in (links / "cancel").iterdir()}
         (links / other.id).unlink()
         (links / other.id).symlink_to(other.directory)
         assert other.status().state == "QUEUED"
