@@ -11,8 +11,9 @@ gpe_set_id() { # a job of this machine leads a session
   [ -z "${gpe_array:-}" ] || gpe_begin_array
   [ -n "${gpe_task:-}" ] || [ -z "${gpe_dependency:-}${gpe_start_time:-}" ] || gpe_check_waiting
 }
-# Only this job writes it: START removes an empty one; another job of this directory runs nothing.
-gpe_write_id() { (set -C && printf '%s\n' "$gpe_id" > .gpe/id); }
+# False if there is none then: START removes an empty one. START writes the same id, whole, where the
+# profile's own command has told it.
+gpe_write_id() { (set -C && printf '%s\n' "$gpe_id" > .gpe/id) 2> /dev/null || [ -s .gpe/id ]; }
 gpe_refuse() { # MESSAGE: before the id is told, START prints it
   printf 'START: %s\n' "$1" >&2
   exit 1
