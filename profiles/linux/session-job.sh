@@ -11,8 +11,8 @@ gpe_set_id() { # a job of this machine leads a session
   [ -z "${gpe_array:-}" ] || gpe_begin_array
   [ -n "${gpe_task:-}" ] || [ -z "${gpe_dependency:-}${gpe_start_time:-}" ] || gpe_check_waiting
 }
-# False if there is none then: START removes an empty one. START writes the same id, whole, where the
-# profile's own command has told it.
+# False if there is none then: START removes an empty one. Where the profile's own command tells it
+# the same id, START writes it, too, as a whole.
 gpe_write_id() { (set -C && printf '%s\n' "$gpe_id" > .gpe/id) 2> /dev/null || [ -s .gpe/id ]; }
 gpe_refuse() { # MESSAGE: before the id is told, START prints it
   printf 'START: %s\n' "$1" >&2
