@@ -13,6 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from osprofile.cli import main
 from tests.page.conftest import Served, served
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +34,8 @@ PHONE = {"width": 375, "height": 812}
 DESKTOP = {"width": 1280, "height": 900}
 READY = re.compile(r"The script has|must be given")
 PROFILES = Path(__file__).parent.parent / "cli" / "profiles"
+
+expect.set_options(timeout=1000 * PATIENCE)  # its own 5 s are too few on a busy machine
 
 HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
  xmlns:ext="urn:osprofile:extension" name="{name}">
