@@ -71,7 +71,7 @@ class Watched:
         page.on("console", lambda m: self.complaints.append(f"{m.type}: {m.text}"))
         page.on("pageerror", lambda e: self.complaints.append(f"error: {e}"))
         page.on("dialog", lambda d: (self.complaints.append(f"dialog: {d.message}"), d.dismiss()))
-        page.set_default_timeout(5000)
+        page.set_default_timeout(1000 * PATIENCE)
 
     def judge(self) -> None:
         """Fail where it complained, or asked for what it may not."""
