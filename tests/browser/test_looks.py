@@ -117,7 +117,7 @@ def test_tables_keep_their_meaning_as_cards(browser: Browser, static: str) -> No
 
 def test_the_drawing_says_what_it_shows(browser: Browser, tmp_path: Path) -> None:
     with watched(browser, written("torque", tmp_path)) as page:
-        drawing = page.get_by_role("img", name="Inheritance: torque extends pbs extends linux")
+        drawing = page.get_by_role("img", name="Inheritance: torque extends pbs extends batch extends linux")
         assert not drawing.is_visible()
         page.locator("#origin > summary").click()
         assert drawing.is_visible()
