@@ -186,7 +186,7 @@ def main() -> int:
                 compare(Promise("submitting, 8 in flight", peer, 1 / 1.4),
                         measures["eight at a time"], measures["loop"], pairs),
                 # A brief run finds what has become much slower: few pairs, on a machine that does other work, too.
-                compare(Promise("jobs of a file", bare, 1 / (0.4 if quick else 0.6)), bulk["file"],
+                compare(Promise("jobs of a file", bare, 1 / (0.35 if quick else 0.6)), bulk["file"],
                         bulk["bare"], pairs),
                 compare(Promise("tasks of a file as one array", bare, 1 / (30 if quick else 50)),
                         bulk["array"], bulk["bare"], pairs),
