@@ -107,7 +107,11 @@ in_ends {
 }
 END { for (i = 1; i <= n; i++) if (told[ids[i]] != "") print told[ids[i]] }'
 }
-# ID: of a job that the batch system has removed: did it end by itself, or for another job's end?
+# ID: of a job that the batch system has removed: did it end by itself, or for another job's end? No
+# program is started: the list may have thousands of such jobs that are not ours.
 gpe_knows_end() {
-  gpe_ended_itself "$1" || grep -qx DEPENDENCY "${gpe_dir:-.}/.gpe/removed" 2> /dev/null
+  ! gpe_ended_itself "$1" || return 0
+  gpe_why=
+  { read -r gpe_why < "$gpe_dir/.gpe/removed"; } 2> /dev/null
+  [ "$gpe_why" = DEPENDENCY ]
 }
