@@ -7,3 +7,5 @@ gpe_check_removal() {
   trap - EXIT
   exit 143
 }
+# shellcheck disable=SC2034  # job.sh calls them
+gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal

@@ -15,5 +15,4 @@ gpe_set_id() {
     gpe_task=$(gpe_own_task)
     gpe_task_id=${gpe_id}_$gpe_task
   fi
-  gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal
 }

@@ -1,6 +1,5 @@
 gpe_set_id() {
   gpe_id=${LSB_JOBID:-}
-  gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal
   [ -n "${gpe_array:-}" ] || return 0
   gpe_task=${LSB_JOBINDEX:-}
   gpe_task_id="${gpe_id}[$gpe_task]"

@@ -1,6 +1,5 @@
 gpe_set_id() { # a task's is 12[3].server, that of the array 12[].server
   gpe_id=${PBS_JOBID:-}
-  gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal
   [ -n "${gpe_array:-}" ] || return 0
   gpe_task=${PBS_ARRAY_INDEX:-}
   gpe_task_id=$gpe_id

@@ -1,6 +1,6 @@
 gpe_set_id() {
   gpe_id=${SGE_TASK_ID:+${JOB_ID:-}}
-  gpe_begin=gpe_check_jobs gpe_enter=gpe_check_removal gpe_end=gpe_explain_end
+  gpe_begin=gpe_check_jobs gpe_end=gpe_explain_end
   [ -n "${gpe_array:-}" ] || return 0
   gpe_task=${SGE_TASK_ID:-}
   gpe_task_id=$gpe_id.$gpe_task

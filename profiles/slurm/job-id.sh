@@ -1,6 +1,5 @@
 gpe_set_id() { # sets gpe_id, and of a task of an array gpe_task and gpe_task_id
   gpe_id=${SLURM_JOB_ID:-}
-  gpe_begin=gpe_check_removal gpe_enter=gpe_check_removal
   [ -n "${gpe_array:-}" ] || return 0
   gpe_id=${SLURM_ARRAY_JOB_ID:-} gpe_task=${SLURM_ARRAY_TASK_ID:-}
   gpe_task_id=${gpe_id}_$gpe_task
