@@ -153,6 +153,8 @@ gpe_open_program() { # NAME=VALUE...
   [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
   gpe_limit_cputime
 }
+# The program gets XCPU, which it may handle, and KILL five seconds later. A lower limit of the site
+# stays.
 gpe_limit_cputime() {
   [ -n "${gpe_cputime:-}" ] || return 0
   # shellcheck disable=SC3045  # every sh of Linux has -t
@@ -242,6 +244,7 @@ gpe_end_job() { # [STATUS]
   fi
   [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
   gpe_measure 2> /dev/null
+  # 1<>: over the byte that is there, so that a full disk does not lose it
   printf '%s\n' "$gpe_status" 1<> .gpe/exit_status.new &&
     mv -f .gpe/exit_status.new .gpe_exit_status
   exit "${gpe_exit:-$gpe_status}"
