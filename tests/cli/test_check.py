@@ -253,7 +253,7 @@ def test_cases_that_are_not_written(incarnate: Incarnate) -> None:
     assert "bob" in Path("small/golden/GREET.PLAIN.default.txt").read_text()
     file.write_text("generated = 'yes'\n")
     wrong = incarnate("check", "small")
-    assert (wrong.code, "'generated' is not true or false" in wrong.err.replace('"', "'")) == (3, True), wrong
+    assert (wrong.code, "generated is not true or false" in wrong.err) == (3, True), wrong
 
 
 @pytest.mark.parametrize(
