@@ -16,7 +16,7 @@ gpe_record() {
   if [ -e "$gpe_dir/.gpe/limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/limit"
     printf '%s limit%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
-  elif [ -e "$gpe_from/.gpe/removed" ] && read -r gpe_why < "$gpe_from/.gpe/removed" &&
+  elif gpe_read_removal "$gpe_from" &&
     { [ "$gpe_why" = DEPENDENCY ] || ! gpe_ended_itself "$1"; }; then
     [ "$gpe_why" != DEPENDENCY ] || gpe_used='/dependency reason=DEPENDENCY'
     printf '%s removed%s\n' "$1" "$gpe_used"
@@ -28,6 +28,12 @@ gpe_record() {
   else
     return 1
   fi
+}
+# DIRECTORY: sets gpe_why to what the note of a removal says; false if there is none. One that is
+# empty is just being written.
+gpe_read_removal() {
+  gpe_why=
+  { read -r gpe_why < "$1/.gpe/removed"; } 2> /dev/null || [ -e "$1/.gpe/removed" ]
 }
 # ID: has it left an exit status that is not of a removal's signals, TERM and KILL, or the one that
 # the batch system sends first?

@@ -17,7 +17,7 @@ gpe_check_jobs() {
     [ "$gpe_rc" -eq 2 ] # the directory of another job is not there now
   do sleep 10; done
   [ "$gpe_rc" -ne 0 ] || return 0
-  printf 'DEPENDENCY\n' > .gpe/removed
+  gpe_note_dependency .
   trap - EXIT # it never ran
   exit 0
 }

@@ -139,6 +139,12 @@ def test_the_reason_of_a_removal(records: Records) -> None:
     assert records.record("12_3") == "12_3 removed/dependency reason=DEPENDENCY\n"
 
 
+def test_a_note_of_a_removal_that_is_just_being_written(records: Records) -> None:
+    directory = records.make("12")
+    (directory / ".gpe/removed").touch()
+    assert records.record("12") == "12 removed\n"
+
+
 HOLDS, NEVER, LATER = 0, 1, 2
 
 
