@@ -145,6 +145,14 @@ def test_a_note_of_a_removal_that_is_just_being_written(records: Records) -> Non
     assert records.record("12") == "12 removed\n"
 
 
+def test_an_exit_status_that_is_just_being_written(records: Records) -> None:
+    """It is no end, and no condition on the job is judged while it lives."""
+    directory = records.make("12")
+    (directory / ".gpe_exit_status").touch()
+    assert records.record("12") == ""
+    assert records.run('gpe_lives=true gpe_check_dependency "$1"', "afterok:12")[0] == LATER
+
+
 HOLDS, NEVER, LATER = 0, 1, 2
 
 
