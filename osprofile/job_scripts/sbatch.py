@@ -373,9 +373,6 @@ def read_sbatch(directives: Sequence[Directive], given: Given) -> ScriptRequest:
         read_environment(request, export, split_list(export), "ALL")
     _read_dependency(options, request)
     if (signal := options.get("signal")) is not None:
-        if "B" in signal.text.partition(":")[0]:
-            message = f"{signal}: the signal would reach the script of osprofile, and not the program"
-            raise UsageError(message, hint="without B:, it is for the steps that srun starts")
         request.others.append(signal)
     _read_files(options, request, given)
     return request
