@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.job_scripts.command_line import OptionValue, UsageError
-from osprofile.jobs.request import find_evaded_field, is_passed_option
+from osprofile.jobs.request import find_evaded_field, is_passed_option, quote_passed_value
 from osprofile.profile.model import PASSED
 from osprofile.text import escape_unprintable, quote_name, quote_value
 
@@ -74,10 +74,9 @@ def _refuse_options(profile: Profile, refused: Sequence[OptionValue], hint: str,
 
 
 def format_option(option: OptionValue) -> str:
-    """Return an option as the batch system reads it, with its longest flag; a value that has blanks is in quotes."""
+    """Return an option as the batch system reads it, with its longest flag; a value with blanks or the like is in quotes."""
     flags = option.option.flags if option.option is not None else ()
     is_in_full = option.flag not in flags and option.flag.startswith("-")  # else it may be a variable
     flag = option.flag if is_in_full or not flags else max(flags, key=len)
-    text = f'"{option.text}"' if " " in option.text else option.text
     separator = "=" if flag.startswith("--") else " "
-    return f"{flag}{separator}{text}" if text else flag
+    return f"{flag}{separator}{quote_passed_value(option.text)}" if option.text else flag

@@ -68,7 +68,7 @@ QSUB_TABLE: Final = (
     Option("attributes", ("-W",), "LIST", "this attribute"),
     Option("dependency", ("-W depend",), "LIST", "as in afterok:12"),
     Option("", ("-W stagein", "-W stageout"), "FILES", "files are copied by --input and --fetch of incarnate job submit"),
-    Option("", ("-W block",), "true", "--wait of incarnate job submit waits"),
+    Option("", ("-W block",), "true", "incarnate job submit --wait waits for the end"),
     *refuse_options("-I", "a job has no terminal"),
     *refuse_options("-C= -D= -G= -K= -L= -R= -T= ~-X -a= -b= ~-c= ~-f -h -k= -n -u= -w= -x"),
 )
@@ -126,7 +126,7 @@ def _expand_lists(options: CommandLine, table: Sequence[Option]) -> CommandLine:
     for option in (*options.get_all("resources"), *options.get_all("attributes")):
         for part in option.text.split(",") if option.flag == "-l" else [option.text]:
             name, _, text = part.partition("=")
-            row = rows.get(f"{option.flag} {name}", Option("", ()))
+            row = rows.get(f"{option.flag} {name.lower()}", Option("", ()))
             flag, value = (f"{option.flag} {name}", text) if row.name else (option.flag, part)
             found.setdefault(row.name, []).append(OptionValue(flag, value, option.where, row))
     return options._replace(options=found)

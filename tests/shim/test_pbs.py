@@ -201,7 +201,7 @@ def test_selections_and_dependencies(place: Place) -> None:
     [
         (["-h"], "option -h is not supported"),
         (["-I"], "-I: a job has no terminal"),
-        (["-W", "block=true"], "-W: --wait of incarnate job submit waits"),
+        (["-W", "block=true"], "-W: incarnate job submit --wait waits for the end"),
         (["-l", "vmem=1gb"], "option '-l vmem=1gb' is not supported"),
         (["-l", "nodes=1:bigmem"], "-l nodes: 'bigmem' is not supported"),
         (["-l", "nodes=node7"], "-l nodes: 'node7' is not supported"),

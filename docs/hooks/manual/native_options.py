@@ -49,7 +49,9 @@ class System(NamedTuple):
     def list_flags(self, field: str) -> list[str]:
         """Return the options that set a field, each with all its names."""
         flags = [
-            ", ".join(o.flags) for o in self.table if FIELDS_BY_NAME.get(o.name, find_field(o.name)) == field
+            ", ".join(o.flags)
+            for o in self.table
+            if FIELDS_BY_NAME.get(o.name, find_field(o.name)) == (field or None)
         ]
         return [*flags, *self.examples.get(field, ())]
 
