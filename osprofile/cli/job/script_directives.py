@@ -30,27 +30,30 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 IGNORE_HINT: Final = "--ignore-directives submits the script without any of its directives"
-_MAX_HEADER: Final = 1 << 20
+MAX_HEADER: Final = 1 << 20
 """Characters of a script that may have directives; what follows the script may be a large archive."""
 _DEFAULT_STDOUT: Final = "stdout"
 
 
 def apply_directives(
-    profile: Profile, description: JobDescription, user: str, copied: str | None = None
+    profile: Profile,
+    description: JobDescription,
+    user: str,
+    copied: str | None = None,
+    script: str | None = None,
 ) -> tuple[JobDescription, dict[str, OptionValue], str]:
     """Return a job with what the directives of its script ask for, and the directives that set fields, by field.
 
     `user`: the jobs' user, who gets the mail if the directives name nobody. Without a name, the job has that of its script.
-    `copied`: the script, which is copied to another machine; then paths in directives are those of that machine, and the
-    interpreter that the directives name is returned, too. Raises `UsageError` for a directive that the profile has no
-    field for, and neither passes to the batch system.
+    `copied`: the script, which is copied to another machine, or has the text `script` there; then paths in directives are
+    those of that machine, and the interpreter that the directives name is returned, too. Raises `UsageError` for a
+    directive that the profile has no field for, and neither passes to the batch system.
     """
     path = copied or find_script(description)
     if path is None:
         return description, {}, ""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            script = file.read(_MAX_HEADER)
+        script = _read_header(path) if script is None else script
     except OSError:  # it may be run without being read
         return description, {}, ""
     template = find_directive_template(profile)
@@ -81,6 +84,11 @@ def apply_directives(
     return changed, request.sources, request.interpreter
 
 
+def _read_header(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        return file.read(MAX_HEADER)
+
+
 def warn_of_directives(script: str, name: str, *, besides: str = "") -> None:
     """Warn of the directives of a script that are not read: all, or those of a batch system that is not the profile's."""
     told = (
@@ -91,15 +99,6 @@ def warn_of_directives(script: str, name: str, *, besides: str = "") -> None:
     if told is not None:
         message, hint = told
         print_warning(f"{quote_name(name)}, {message}", hint=hint)
-
-
-def has_directives(path: str) -> bool:
-    """Return whether a script of this machine has directives of any batch system."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            return describe_directives(file.read(_MAX_HEADER)) is not None
-    except OSError:
-        return False
 
 
 def _has_directives(script: str, prefix: str) -> bool:
