@@ -14,6 +14,7 @@ from osprofile.job_scripts.command_line import (
     split_list,
 )
 from osprofile.job_scripts.script_request import (
+    ExactOption,
     Given,
     ScriptRequest,
     convert_job_name,
@@ -157,12 +158,15 @@ def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> No
 
 def _read_dependency(options: CommandLine, request: ScriptRequest) -> None:
     """Read `done(12) && ended(13)`."""
-    option = options.get("dependency")
-    for part in option.text.split("&&") if option is not None else ():
+    if (option := options.get("dependency")) is None:
+        return
+    for part in option.text.split("&&"):
         match = _CONDITION.fullmatch(part.strip())
         if match is None:
             hint = "done(ID), exit(ID) and ended(ID) are, with && between them"
-            raise UsageError(f"{option}: {quote_value(part.strip())} is not supported", hint=hint)
+            refusal = UsageError(f"{option}: {quote_value(part.strip())} is not supported", hint=hint)
+            request.exact.append(ExactOption(option, tuple(_CONDITIONS.values()), refusal))
+            return
         attribute = _CONDITIONS[match[1]] if match[1] else "after_ok"
         request.attributes.setdefault(attribute, []).append(match[2] or match[3])
 

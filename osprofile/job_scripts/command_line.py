@@ -259,6 +259,8 @@ def read_directives(
         rest = line.removeprefix(prefix)
         if rest != line and (not rest or rest[0] in f"{_BLANKS}-"):
             where = format_where(number)
+            if prefix == "#SBATCH":  # sbatch continues no line: it drops the backslash
+                rest = rest.removesuffix("\\")
             directives.append(Directive(where, split_words(rest, where)))
     return directives
 

@@ -129,7 +129,9 @@ def read_sbatch(merged: CommandLine, given: Given) -> ScriptRequest:
     options, sources = leave_out_given(merged, given)
     request = ScriptRequest(sources=sources)
     for option in options.get_all(""):
-        is_ours = (option.flag, option.text) == ("--kill-on-invalid-dep", "yes")
+        is_ours = option.flag == "--kill-on-invalid-dep" and (
+            option.text == "yes" or "dependency" not in options
+        )
         (request.dropped if is_ours else request.others).append(option)
     if (per_node := options.get("per_node")) is not None:
         sources.setdefault("PROCESSES", per_node)
@@ -140,6 +142,8 @@ def read_sbatch(merged: CommandLine, given: Given) -> ScriptRequest:
     _Sizes(options, given, request).read()
     if (limit := options.get("walltime")) is not None:
         request.attributes["walltime"] = quantities.parse_slurm_time(limit)
+        if request.attributes["walltime"] == quantities.NO_TIME_LIMIT:
+            request.exact.append(ExactOption(limit, ("walltime",)))
     _read_other_gres(merged, given, request)
     _read_start_time(options, request)
     _read_mail(options, given, request)
@@ -246,7 +250,7 @@ class _Sizes:
         return number, match[1]
 
     def _parse_gres(self, option: OptionValue) -> tuple[int, str | None] | None:
-        gpus = None
+        gpus, others = None, []
         for part in option.text.split(","):
             match = re.fullmatch(r"(?:gres:)?gpu(?:[:=]([A-Za-z][^:,=]*))?(?:[:=]([0-9]{1,4}))?", part)
             if match is not None and gpus is None:
@@ -254,7 +258,9 @@ class _Sizes:
             elif match is not None or _GPU.match(part):
                 raise _refuse_gpus(option)
             elif part.lower() != "none":
-                self._request.others.append(option._replace(text=part))
+                others.append(part)
+        if others:  # in one option: of several, the last counts
+            self._request.others.append(option._replace(text=",".join(others)))
         return gpus
 
 
@@ -262,8 +268,8 @@ def _read_other_gres(options: CommandLine, given: Given, request: ScriptRequest)
     """Read what --gres asks for besides GPUs, if the number of those is that of the command line."""
     option = options.get("gpus.gres")
     if option is not None and "GPUS" in given.fields:
-        parts = (p for p in option.text.split(",") if p.lower() != "none" and not _GPU.match(p))
-        request.others += [option._replace(text=part) for part in parts]
+        parts = [p for p in option.text.split(",") if p.lower() != "none" and not _GPU.match(p)]
+        request.others += [option._replace(text=",".join(parts))] if parts else []
 
 
 def _read_start_time(options: CommandLine, request: ScriptRequest) -> None:
@@ -277,15 +283,15 @@ def _read_start_time(options: CommandLine, request: ScriptRequest) -> None:
 
 def _read_mail(options: CommandLine, given: Given, request: ScriptRequest) -> None:
     types, user = options.get("notify_events"), options.get("notify")
-    events: list[str] = []
-    for word in types.text.split(",") if types is not None else ():
-        if types is not None and word.upper() not in _MAIL_EVENTS:
-            hint = f"supported are {', '.join(_MAIL_EVENTS)}"
-            refusal = UsageError(f"{types}: {quote_value(word)} is not supported", hint=hint)
-            request.exact.append(ExactOption(types, ("notify", "notify_events"), refusal))
-            request.exact += [ExactOption(user, ("notify",), refusal)] if user is not None else []
-            return
-        events += _MAIL_EVENTS[word.upper()]
+    words = types.text.upper().split(",") if types is not None else []
+    events = [event for word in words for event in _MAIL_EVENTS.get(word, ())]
+    other = next((word for word in words if word not in _MAIL_EVENTS), "")
+    if types is not None and (other or "ALL" in words):  # which has more events than these
+        hint = f"supported are {', '.join(_MAIL_EVENTS)}"
+        message = f"{types}: {quote_value(other)} is not supported"
+        refusal = UsageError(message, hint=hint) if other else None
+        names = ("notify", "notify_events")
+        request.exact += [ExactOption(o, names, refusal) for o in (types, user) if o is not None]
     if events:
         request.attributes["notify"] = user.text if user is not None else given.user_name
         request.attributes["notify_events"] = ",".join(dict.fromkeys(events))
