@@ -5,10 +5,12 @@ The jobs wait for a time that is years away, so nothing runs.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +19,8 @@ from tests.lab.conftest import INCARNATE, NODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+SCRIPTS = Path(__file__).parents[1] / "cli/job/headers"
 FAR = "2036-01-01T10:00:30"
 COMPARED = (
     "Partition", "NumNodes", "NumCPUs", "NumTasks", "CPUs/Task", "TimeLimit", "MinMemoryNode", "MinMemoryCPU", "MinTmpDiskNode",
@@ -157,3 +159,37 @@ def test_slurm_is_asked_without_a_submission(place: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert "invalid partition specified: none" in done.stderr
+
+
+OWN = {
+    "output", "error", "input", "chdir", "job-name", "open-mode", "export", "get-user-env", "verbose", "parsable", "quiet",
+    "wait", "test-only", "ignore-pbs", "kill-on-invalid-dep", "mail-type", "mail-user",
+}  # fmt: skip
+"""What osprofile does itself, or asks for on the command line."""
+
+
+def read_options(place: Path, script: str) -> dict[str, str]:
+    """Return the options that sbatch finds in a script; it takes none of those it refuses."""
+    (place / "asked.sh").write_text(script)
+    command = ["sbatch", "-v", "--test-only", "--ignore-pbs", "asked.sh"]
+    told = subprocess.run(command, check=False, capture_output=True, text=True, cwd=place).stderr
+    options = {
+        n: value for n, value in re.findall(r"^sbatch: (\S+) +: (.*)", told, re.MULTILINE) if n not in OWN
+    }
+    if "ntasks-per-node" in options:  # then osprofile says the same in two ways
+        options = {n: value for n, value in options.items() if n not in {"ntasks", "nodes"}}
+    gres = [part for part in options.pop("gres", "").split(",") if part and ":gpu" not in part]
+    options |= {"gres": ",".join(gres)} if gres else {}
+    return {n: value for n, value in options.items() if n != "gpus-per-node" and (n, value) != ("gpus", "0")}
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("slurm-*.sh")), ids=lambda path: str(path.stem))
+def test_sbatch_reads_the_same_in_both_scripts(place: Path, path: Path) -> None:
+    shutil.copy(path, place / "sim.sh")
+    command = [str(INCARNATE), "job", "submit", "-p", "slurm", "--dry-run", "--json", "sim.sh"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=place)
+    if done.returncode:
+        assert "sim.sh:" in done.stderr
+        return
+    ours = json.loads(done.stdout)["script"].partition("\n#!")[2]
+    assert read_options(place, f"#!{ours}") == read_options(place, path.read_text())
