@@ -10,7 +10,8 @@
 # job-names.sh and, without a batch system, job-array.sh, job-waiting.sh.
 # A profile names functions of its own in gpe_tell (the id is known), gpe_run_tasks (of an array:
 # instead of the program), gpe_begin and gpe_end (before and after the program), gpe_enter (in the
-# program's own shell); gpe_exit is the exit status for the batch system, if it is another one.
+# program's own shell); gpe_exit is the exit status for the batch system, if it is another one;
+# gpe_submit_directory names the variables for the directory of the submission.
 # kill -s KILL "$$": a job that cannot begin, or cannot record its end, dies by a signal: an exit
 # status would be taken for the program's, by the batch system, too. 125 is the exit status of a
 # file, directory, module or container that the user has named and that cannot be used.
@@ -150,8 +151,14 @@ gpe_open_program() { # NAME=VALUE...
   command cd -- "$GPE_WORKING_DIRECTORY" && [ -O . ] || exit 125
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   gpe_open_files "${gpe_stdin:-/dev/null}" "${gpe_stdout:-stdout}" "${gpe_stderr:-stderr}"
-  [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
+  [ -z "$gpe_directory" ] || gpe_enter_directory
   gpe_limit_cputime
+}
+# Most scripts begin with cd $PBS_O_WORKDIR or its like, where the user submitted. Its value is
+# changed here alone: FIND_JOB finds a job by what the submission has.
+gpe_enter_directory() {
+  command cd -- "$gpe_directory" || exit 125
+  for gpe_name in ${gpe_submit_directory:-}; do export "$gpe_name=$PWD"; done
 }
 # The program gets XCPU, which it may handle, and KILL five seconds later. A lower limit of the site
 # stays.

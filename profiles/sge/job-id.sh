@@ -1,3 +1,4 @@
+gpe_submit_directory=SGE_O_WORKDIR
 gpe_set_id() {
   gpe_id=${SGE_TASK_ID:+${JOB_ID:-}}
   gpe_begin=gpe_check_jobs gpe_end=gpe_explain_end
