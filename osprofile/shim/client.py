@@ -87,12 +87,16 @@ class Settings(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A job, or a task of an array, with its number and its status; `index` is that of a task."""
+    """A job, a task of an array, or an array, with its number and its status.
+
+    `index` is that of a task; `tasks` are those of an array, which only PBS lists as a job of its own.
+    """
 
     number: int
     index: int | None
     status: JobStatus
     record: JobRecord
+    tasks: Sequence[Entry] = ()
 
     @property
     def succeeded(self) -> bool:
@@ -336,15 +340,18 @@ class Client:
             self.session.run(query)
         return [entry for record in records for entry in self._list_entries(record, statuses)]
 
-    def _list_entries(self, record: JobRecord, statuses: Mapping[str, JobStatus]) -> list[Entry]:
+    def _list_entries(self, record: JobRecord, statuses: Mapping[str, JobStatus]) -> Sequence[Entry]:
         number = int((record.key or "").removeprefix(_KEY_PREFIX))
+
+        def make_entry(found: JobRecord, tasks: Sequence[Entry] = ()) -> Entry:
+            status = statuses.get(found.status.job_id, found.status)
+            return Entry(number, found.array_index, status, record, tasks)
+
         if not record.array:
-            return [Entry(number, None, statuses.get(record.status.job_id, record.status), record)]
-        tasks = self.store.list_tasks(self.settings.target, record.status.job_id)
-        return [
-            Entry(number, task.array_index, statuses.get(task.status.job_id, task.status), record)
-            for task in tasks
-        ]
+            return [make_entry(record)]
+        found = self.store.list_tasks(self.settings.target, record.status.job_id)
+        tasks = [make_entry(task) for task in found]
+        return tasks if self.system == "slurm" else [make_entry(record, tasks)]
 
     # Actions
 

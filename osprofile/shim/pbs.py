@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import JobNotFoundError, OSProfileError
 from osprofile.job_scripts.command_line import Option, UsageError, parse_words, select_options
 from osprofile.jobs.request import build_job_name
-from osprofile.jobs.state import JobState, NodeState
-from osprofile.shim.client import has_started
+from osprofile.jobs.state import NodeState
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     MEMORY_OF_HISTORY,
@@ -18,14 +17,14 @@ from osprofile.shim.command import (
     print_error,
     print_lines,
 )
-from osprofile.shim.qsub import SERVER_NAME, format_id
+from osprofile.shim.facts import Facts
+from osprofile.shim.programs import PBS_SERVER, format_id
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from osprofile.job_scripts.command_line import CommandLine
-    from osprofile.jobs.state import JobStatus
     from osprofile.shim.client import Client, Entry
 
 UNKNOWN_JOB_CODE: Final = 153
@@ -64,28 +63,6 @@ _ID: Final = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,7})\])?(?:\.osprofile)?")
 ID_BEGIN: Final = re.compile(r"[0-9-]")
 """How a word begins that is an id, and not the name of a queue."""
 NO_JOB: Final = (-1, None)
-_SIGNAL_BASE: Final = 256
-"""What Torque adds to the number of the signal that ended a job."""
-
-
-def get_state(status: JobStatus, system: str) -> str:
-    """Return the letter of a job's state: an ended one is F for PBS Pro, C for Torque."""
-    if status.state.is_terminal:
-        return "F" if system == "pbspro" else "C"
-    if status.state is JobState.HELD:
-        return "S" if has_started(status) else "H"
-    if status.state is JobState.UNKNOWN:
-        return "R" if has_started(status) else "Q"
-    return "R" if status.state is JobState.RUNNING else "Q"
-
-
-def get_exit_status(status: JobStatus) -> int:
-    """Return the exit status of an ended job: -1 if there is none, so that it is never taken for a success."""
-    if status.state is JobState.DONE and status.exit_code is not None:
-        return status.exit_code
-    if status.signal:
-        return _SIGNAL_BASE + status.signal
-    return _SIGNAL_BASE + 15 if status.state is JobState.REMOVED or status.limit_exceeded else -1
 
 
 def get_end_code(system: str) -> int:
@@ -96,7 +73,7 @@ def get_end_code(system: str) -> int:
 def _format_ended(word: str, job_id: str, system: str) -> str:
     """Return the message for a job that has ended; `word` is the id as given."""
     if system == "pbspro":
-        return f"Job has finished {word if '.' in word else f'{word}.{SERVER_NAME}'}"
+        return f"Job has finished {word if '.' in word else f'{word}.{PBS_SERVER}'}"
     return f"Request invalid for state of job {job_id}"
 
 
@@ -108,7 +85,7 @@ def parse_id(word: str) -> tuple[int, int | None] | None:
 
 def format_unknown(word: str) -> str:
     """Return the message for a job that is not known."""
-    return f"Unknown Job Id {word if '.' in word else f'{word}.{SERVER_NAME}'}"
+    return f"Unknown Job Id {word if '.' in word else f'{word}.{PBS_SERVER}'}"
 
 
 def select_user(client: Client, entries: list[Entry], line: CommandLine) -> list[Entry]:
@@ -120,7 +97,7 @@ def select_user(client: Client, entries: list[Entry], line: CommandLine) -> list
 
 def format_entry_id(entry: Entry) -> str:
     """Return the id of a job, or of a task."""
-    return format_id(entry.number, entry.index)
+    return format_id(entry.number, entry.index, is_array=bool(entry.tasks))
 
 
 # The other commands
@@ -131,7 +108,7 @@ def _apply(
 ) -> int:
     """Call `action` for each id in `words`; return the exit code. It returns False for a job that has ended."""
     if not words:
-        raise UsageError("no job is given", hint=f"as in {program} 12.{SERVER_NAME}")
+        raise UsageError("no job is given", hint=f"as in {program} 12.{PBS_SERVER}")
     code = 0
     for word in words:
         parsed = parse_id(word)
@@ -231,11 +208,11 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
         message = f"{states.flag}: {quote_value(states.text)} is not a list of states"
         raise UsageError(message, hint="letters of C E F H Q R S T W, as in QR")
     has_history = "history" in line
-    letters = states.text if states is not None else f"HQRS{'F' if has_history else ''}"
+    letters = states.text if states is not None else f"BHQRS{'F' if has_history else ''}"
     entries = [
         entry
         for entry in client.list_recent(MEMORY_OF_HISTORY if has_history else MEMORY_OF_ENDED_JOBS)
-        if get_state(entry.status, client.system) in letters
+        if Facts(client, entry).letter in letters
         and (name is None or entry.record.name == build_job_name(name))
         and (queue is None or client.may_be_in_queue(entry, [queue]))
     ]
