@@ -271,7 +271,7 @@ class Style(NamedTuple):
     format_span: Callable[[float], str]
     time_format: str = "%Y-%m-%dT%H:%M:%S"
 
-    def fill(self, template: str, facts: Facts) -> str:
+    def fill(self, template: str, facts: object) -> str:
         """Return a text such as `{nodes}` or `cpu={cpus}` with facts; `{limit:NONE}` is NONE for a limit that is not known."""
         return _FACT.sub(lambda match: self._show(getattr(facts, match[1]), match[2]), template)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from osprofile.job_scripts.command_line import Option, UsageError, parse_words, select_options
 from osprofile.jobs.state import EndCause, JobState
@@ -25,7 +24,11 @@ from osprofile.shim.pbs import (
     NO_JOB,
     UNKNOWN_JOB_CODE,
     format_entry_id,
+    format_json,
+    format_records,
     format_unknown,
+    format_xml,
+    nest_attributes,
     parse_id,
     select_user,
 )
@@ -33,7 +36,7 @@ from osprofile.shim.programs import PBS_SERVER, PBS_VERSION
 from osprofile.text import format_clock, quote_value, replace_unprintable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from osprofile.job_scripts.command_line import CommandLine
     from osprofile.shim.client import Client, Entry
@@ -62,12 +65,6 @@ _TABLE: Final = (
 )
 _EXCEEDED_TIME: Final = -29
 """What PBS Pro has for the exit status of a job that exceeded its wall time: JOB_EXEC_KILL_WALLTIME."""
-_NESTED: Final = ("Resource_List", "resources_used", "resources_max", "Variable_List")
-"""The attributes that are objects in JSON."""
-_TEXTS: Final = frozenset(
-    {"Job_Name", "queue", "comment", "Variable_List.PBS_O_LOGNAME", "Variable_List.PBS_O_WORKDIR"}
-)
-_WHOLE_NUMBER: Final = re.compile("-?[0-9]{1,15}")
 _COUNTED: Final = {"Queued": "Q", "Running": "R", "Exiting": "E", "Expired": "FC"}
 _STYLE: Final = Style("", format_clock, "%a %b %d %H:%M:%S %Y")
 _ATTRIBUTES: Final = """
@@ -144,11 +141,11 @@ def _format_jobs(client: Client, line: CommandLine, jobs: Sequence[Facts]) -> It
     if "xml" in line:
         return _format_xml(jobs)
     if form == "json":
-        found = {format_entry_id(job.entry): _nest_attributes(_list_attributes(job)) for job in jobs}
-        return _format_json("Jobs", found)
+        found = {format_entry_id(job.entry): nest_attributes(_list_attributes(job)) for job in jobs}
+        return format_json("Jobs", found)
     if form is not None or "full" in line:
         records = {f"Job Id: {format_entry_id(job.entry)}": _list_attributes(job) for job in jobs}
-        return _format_records(records, None if form is None else line.get_text("delimiter") or "|")
+        return format_records(records, None if form is None else line.get_text("delimiter") or "|")
     if any(name in line for name in ("alternate", "user", "idle", "running", "comments", "nodes")):
         return _format_alternate_table(client, line, jobs)
     return _format_table(client, jobs)
@@ -235,57 +232,8 @@ def _list_tasks_of_array(job: Facts) -> dict[str, str]:
     }
 
 
-def _format_records(records: Mapping[str, dict[str, str]], delimiter: str | None) -> Iterable[str]:
-    """Return the lines of -f, or with a delimiter those of -F dsv."""
-    for title, attributes in records.items():
-        joined = _join_variables(attributes)
-        if delimiter is not None:
-            yield delimiter.join([title, *(f"{n}={v}" for n, v in joined.items())])
-        else:
-            yield from (title, *(f"    {n} = {v}" for n, v in joined.items()), "")
-
-
-def _join_variables(attributes: dict[str, str]) -> dict[str, str]:
-    """Return the attributes with all variables in one."""
-    prefix = "Variable_List."
-    variables = [f"{n.removeprefix(prefix)}={v}" for n, v in attributes.items() if n.startswith(prefix)]
-    others = {name: value for name, value in attributes.items() if not name.startswith(prefix)}
-    return {**others, "Variable_List": ",".join(variables)} if variables else others
-
-
 def _format_xml(jobs: Sequence[Facts]) -> list[str]:
-    from xml.sax.saxutils import escape
-
-    def format_element(name: str, text: str) -> str:
-        return f"<{name}>{text}</{name}>"
-
-    found = []
-    for job in jobs:
-        lists: dict[str, str] = {}
-        for name, value in ({"Job_Id": format_entry_id(job.entry)} | _list_attributes(job)).items():
-            element, _, part = name.partition(".")
-            text = format_element(part, escape(value)) if part else escape(value)
-            lists[element] = lists.get(element, "") + text
-        found.append(format_element("Job", "".join(format_element(*item) for item in lists.items())))
-    return [format_element("Data", "".join(found))]
-
-
-def _format_json(kind: str, found: object) -> list[str]:
-    head = {"timestamp": int(time.time()), "pbs_version": PBS_VERSION, "pbs_server": PBS_SERVER}
-    return [json.dumps({**head, kind: found}, indent=4)]
-
-
-def _nest_attributes(attributes: dict[str, str]) -> dict[str, object]:
-    """Return the attributes as OpenPBS writes them in JSON: lists are objects, and whole numbers are numbers."""
-    nested: dict[str, Any] = {}
-    for name, text in attributes.items():
-        value = int(text) if _WHOLE_NUMBER.fullmatch(text) and name not in _TEXTS else text
-        element, dot, part = name.partition(".")
-        if dot and element in _NESTED:
-            nested.setdefault(element, {})[part] = value
-        else:
-            nested[name] = value
-    return nested
+    return format_xml("Job", [{"Job_Id": format_entry_id(job.entry)} | _list_attributes(job) for job in jobs])
 
 
 # The server and the queues
@@ -315,8 +263,8 @@ def _format_servers(client: Client, line: CommandLine) -> Iterable[str]:
             "pbs_version": PBS_VERSION,
         }
         if line.get_text("format") == "json":
-            return _format_json("Server", {PBS_SERVER: _nest_attributes(attributes)})
-        return _format_records({f"Server: {PBS_SERVER}": attributes}, None)
+            return format_json("Server", {PBS_SERVER: nest_attributes(attributes)})
+        return format_records({f"Server: {PBS_SERVER}": attributes}, None)
     rule = f"{'-' * 16} {' '.join(['-' * 5] * 8)} {'-' * 11}"
     return [
         f"{'Server':16} {' '.join(f'{title:>5}' for title in ('Max', 'Tot', *_COUNTS))} Status",
@@ -345,8 +293,8 @@ def _format_queues(client: Client, line: CommandLine, queues: Sequence[Partition
     if "full" in line:
         records = {queue.name: _list_queue_attributes(client, queue) for queue in queues}
         if line.get_text("format") == "json":
-            return _format_json("Queue", {name: _nest_attributes(found) for name, found in records.items()})
-        return _format_records({f"Queue: {name}": found for name, found in records.items()}, None)
+            return format_json("Queue", {name: nest_attributes(found) for name, found in records.items()})
+        return format_records({f"Queue: {name}": found for name, found in records.items()}, None)
     titles = ("Max", "Tot", "Ena", "Str", *_COUNTS)
     widths = (5, 5, 3, 3, *[5] * len(_COUNTS))
     rows = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import time
@@ -55,10 +56,11 @@ _SACCT_TABLE: Final = (
     Option("start", ("-S", "--starttime"), "TIME", "as in 2030-12-31T23:59"),
     Option("state", ("-s", "--state"), "STATES"),
     Option("user", ("-u", "--user", "--uid"), "NAMES"),
+    Option("units", ("--units",), "K|M|G|T|P", "the unit of ReqMem and MaxRSS"),
     *refuse_options(
         "--associations --batch-script --completion --constraints --env-vars --federation --file --flags"
         " --gid --group --help --long --ncpus --nnodes --nodelist --qos --reason --timelimit-max --timelimit-min"
-        " --truncate --units --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
+        " --truncate --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
     ),
 )
 
@@ -134,6 +136,7 @@ def _run_sacct(client: Client, words: Sequence[str]) -> int:
         return 0
     default = _BRIEF_FORMAT if "brief" in line else _SACCT_FORMAT
     fields = _parse_sacct_fields(line.get("format") or OptionValue("--format", default))
+    unit = _parse_unit(line.get("units"))
     states, jobs = parse_states(line.get("state")), line.get("jobs")
     since, before = (
         None if (moment := line.get(name)) is None else _parse_time(moment) for name in ("start", "end")
@@ -161,7 +164,7 @@ def _run_sacct(client: Client, words: Sequence[str]) -> int:
         slurm_json.print_jobs(client, entries, slurm_json.describe_accounted_job)
         return 0
     rows = [
-        [_STYLE.fill(_SACCT_FIELDS[name], facts) for name, _ in fields]
+        [_format_field(name, facts, unit) for name, _ in fields]
         for facts in (Facts(client, e) for e in entries)
     ]
     header = [] if "no_header" in line else [[name for name, _ in fields]]
@@ -196,18 +199,46 @@ def _parse_sacct_fields(option: OptionValue) -> list[tuple[str, int]]:
     return fields
 
 
+_UNITS: Final = "KMGTP"
+_PERIODS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+_PERIOD: Final = re.compile(r"(?:now)?([+-])([0-9]{1,9})(second|minute|hour|day|week|)s?")
+_TIME_FORMATS: Final = (
+    "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%m/%d/%y-%H:%M:%S", "%m/%d/%y-%H:%M", "%m/%d/%y", "%m.%d.%y",
+    "%m%d%y",
+)  # fmt: skip
+_TIMES_OF_TODAY: Final = {"midnight": "00:00", "today": "00:00", "noon": "12:00"}
+
+
 def _parse_time(option: OptionValue) -> float:
-    if option.text == "now":
+    """Return a time as sacct reads it: a date, a time of today, `now`, or `now-2days`."""
+    text = option.text.lower()
+    if text == "now":
         return time.time()
-    text = quantities.parse_iso_time(option)
-    try:
-        return time.mktime(
-            time.strptime(text, "%Y-%m-%dT%H:%M:%S" if text.count(":") == 2 else "%Y-%m-%dT%H:%M")
-        )
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"{option.flag}: {quote_value(option.text)} is not a time", hint="as in 2030-12-31T23:59"
-        ) from None
+    if match := _PERIOD.fullmatch(text):
+        return time.time() + int(f"{match[1]}{match[2]}") * _PERIODS[match[3] or "second"]
+    text = _TIMES_OF_TODAY.get(text, option.text)
+    text = f"{time.strftime('%Y-%m-%d')}T{text}" if re.fullmatch("[0-9:]+:[0-9]+", text) else text
+    for form in _TIME_FORMATS:
+        with contextlib.suppress(ValueError, OverflowError):
+            return time.mktime(time.strptime(text, form))
+    message = f"{option.flag}: {quote_value(option.text)} is not a time"
+    raise UsageError(message, hint="as in 2030-12-31T23:59, 12:30 or now-2days")
+
+
+def _parse_unit(option: OptionValue | None) -> str:
+    """Return the unit of sizes; empty for the one that each has."""
+    unit = "" if option is None else option.text.upper()
+    if option is not None and (len(unit) != 1 or unit not in _UNITS):
+        raise UsageError(f"{option}: {quote_value(option.text)} is not a unit", hint="K, M, G, T or P")
+    return unit
+
+
+def _format_field(name: str, facts: Facts, unit: str) -> str:
+    text = _STYLE.fill(_SACCT_FIELDS[name], facts)
+    if not unit or name not in {"ReqMem", "MaxRSS"} or not text:
+        return text
+    size = int(text[:-1]) * 1024.0 ** (_UNITS.index(text[-1]) - _UNITS.index(unit))
+    return f"{size:.2f}".removesuffix(".00") + unit
 
 
 SACCT: Final = Command(_SACCT_TABLE, "", _run_sacct)

@@ -20,13 +20,20 @@ from osprofile.shim.command import (
 )
 from osprofile.shim.facts import Facts, Style
 from osprofile.shim.programs import VERSIONS
-from osprofile.shim.sinfo import UNKNOWN, format_node_state, list_nodes, list_partitions
+from osprofile.shim.sinfo import (
+    UNKNOWN,
+    count_allocated_cpus,
+    format_node_state,
+    list_nodes,
+    list_partitions,
+)
 from osprofile.shim.slurm import is_selected, parse_ids
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from osprofile.jobs.machine import NodeStatus
     from osprofile.shim.client import Client, Entry
 
 _TABLE: Final = (
@@ -206,24 +213,31 @@ def _print_records(
 
 def _list_node_records(client: Client) -> dict[str, list[str]]:
     partitions = ",".join(partition.name for partition in list_partitions(client))
-    return {
-        node.name: [
-            f"NodeName={node.name} CoresPerSocket={UNKNOWN}",
-            f"CPUAlloc={UNKNOWN} CPUTot={UNKNOWN} CPULoad={UNKNOWN}",
+    allocated = count_allocated_cpus(client)
+
+    def describe(node: NodeStatus) -> list[str]:
+        cpus, memory = node.cpus or UNKNOWN, node.memory or UNKNOWN
+        one = 1 if node.cpus else UNKNOWN
+        used = min(allocated.get(node.name, 0), node.cpus) if node.cpus else UNKNOWN
+        return [
+            f"NodeName={node.name} CoresPerSocket={one}",
+            f"CPUAlloc={used} CPUEfctv={cpus} CPUTot={cpus} CPULoad={UNKNOWN}",
             "AvailableFeatures=(null)",
             "ActiveFeatures=(null)",
             "Gres=(null)",
             f"NodeAddr={node.name} NodeHostName={node.name}",
-            f"RealMemory={UNKNOWN} AllocMem={UNKNOWN} FreeMem={UNKNOWN}",
-            f"State={format_node_state(node).upper()} ThreadsPerCore={UNKNOWN}",
+            f"RealMemory={memory} AllocMem={UNKNOWN} FreeMem={UNKNOWN} Sockets={cpus} Boards=1",
+            f"State={format_node_state(node).upper()} ThreadsPerCore={one} TmpDisk=0 Weight=1",
             f"Partitions={partitions}",
         ]
-        for node in list_nodes(client)
-    }
+
+    return {node.name: describe(node) for node in list_nodes(client)}
 
 
 def _list_partition_records(client: Client) -> dict[str, list[str]]:
     nodes = list_nodes(client)
+    cpus = [node.cpus for node in nodes if node.cpus]
+    total = sum(cpus) if cpus and len(cpus) == len(nodes) else UNKNOWN
     names = ",".join(node.name for node in nodes) or "(null)"
     records = {}
     for partition in list_partitions(client):
@@ -237,7 +251,7 @@ def _list_partition_records(client: Client) -> dict[str, list[str]]:
             f"DefaultTime=NONE Hidden=NO MaxNodes=UNLIMITED MaxTime={'UNLIMITED' if limit is None else clock} MinNodes=0",
             f"Nodes={names}",
             "PriorityTier=1 OverSubscribe=NO PreemptMode=OFF",
-            f"State={'UP' if partition.is_open else 'DOWN'} TotalCPUs={UNKNOWN} TotalNodes={len(nodes)}",
+            f"State={'UP' if partition.is_open else 'DOWN'} TotalCPUs={total} TotalNodes={len(nodes)}",
             "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED",
         ]
     return records

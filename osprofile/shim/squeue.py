@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final
 
 from osprofile.job_scripts import quantities
-from osprofile.job_scripts.command_line import Option, OptionValue, UsageError, parse_words, refuse_options
+from osprofile.job_scripts.command_line import Option, parse_words, refuse_options
+from osprofile.shim.columns import ColumnTable, format_rows
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     Command,
@@ -23,7 +23,6 @@ from osprofile.shim.slurm import (
     parse_states,
     refuse_operands,
 )
-from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +54,8 @@ _TABLE: Final = (
     ),
 )
 _STYLE: Final = Style("(null)", quantities.format_elapsed)
-_ROWS: Final = """
+_COLUMNS: Final = ColumnTable(
+    """
 account a ACCOUNT {account}
 allocnodes - ALLOC_NODES {submit_host}
 arrayjobid F ARRAY_JOB_ID {number}
@@ -115,83 +115,14 @@ username u USER {user}
 wckey w WCKEY (null)
 workdir Z WORK_DIR {directory}
 """
-"""The names of --Format, the letters of --format, the headers, and the values."""
-_COLUMNS: Final = {
-    name: (letter, header, value)
-    for name, letter, header, value in ((*row.split(), "", "")[:4] for row in _ROWS.strip().splitlines())
-}
-_NAMES: Final = {letter: name for name, (letter, _, _) in _COLUMNS.items() if letter != "-"}
+)
 _DEFAULT_FORMAT: Final = "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R"
-FORMAT_PIECE: Final = re.compile(r"%(\.?)([0-9]{0,3})(.?)", re.DOTALL)
-_LONG_PIECE: Final = re.compile(r"([A-Za-z_-]+)(?::(\.?)([0-9]{0,3})(.*))?", re.DOTALL)
-_LONG_WIDTH: Final = 20
-
-
-@final
-class _Column(NamedTuple):
-    """A column, with the text before and behind it; width 0: as long as its text."""
-
-    before: str
-    name: str
-    width: int
-    is_right: bool
-    behind: str = ""
-
-    @property
-    def header(self) -> str:
-        return self._fit(_COLUMNS[self.name][1])
-
-    def format_value(self, facts: Facts) -> str:
-        return self._fit(_STYLE.fill(_COLUMNS[self.name][2], facts))
-
-    def _fit(self, text: str) -> str:
-        if self.width:
-            text = text[: self.width]
-            text = text.rjust(self.width) if self.is_right else text.ljust(self.width)
-        return f"{self.before}{text}{self.behind}"
-
-
-def _parse_format(option: OptionValue) -> tuple[list[_Column], str]:
-    """Return the columns of a format such as `%.18i %j`, and the text behind them."""
-    columns, end, before = [], 0, ""
-    for match in FORMAT_PIECE.finditer(option.text):
-        dot, width, letter = match.groups()
-        before += option.text[end : match.start()]
-        end = match.end()
-        if letter == "%":
-            before += "%"
-            continue
-        if letter not in _NAMES:
-            hint = f"supported are {' '.join(f'%{name}' for name in sorted(_NAMES))}"
-            raise UsageError(f"{option.flag}: {quote_value(match[0])} is not supported", hint=hint)
-        columns.append(_Column(before, _NAMES[letter], int(width or 0), bool(dot)))
-        before = ""
-    return columns, before + option.text[end:]
-
-
-def _parse_long_format(option: OptionValue) -> list[_Column]:
-    """Return the columns of a format such as `JobID:12,State:.10,Reason`."""
-    columns = []
-    for piece in filter(None, option.text.split(",")):
-        match = _LONG_PIECE.fullmatch(piece)
-        name = match[1].lower() if match else ""
-        if match is None or name not in _COLUMNS:
-            hint = f"supported are {', '.join(_COLUMNS)}, as in JobID:12,State"
-            raise UsageError(f"{option.flag}: {quote_value(piece)} is not supported", hint=hint)
-        width = _LONG_WIDTH if match[3] is None else int(match[3] or 0)
-        columns.append(_Column("", name, width, bool(match[2]), match[4] or ""))
-    return columns
 
 
 def _run_squeue(client: Client, words: Sequence[str]) -> int:
     line = parse_words(_TABLE, words, ends_at_operand=False)
     refuse_operands(line)
-    form, long_form = line.get("format"), line.get("long_format")
-    if form is not None and long_form is not None:
-        raise UsageError(f"{long_form.flag} and {form.flag} exclude each other", hint="leave one of them out")
-    columns, tail = _parse_format(form or OptionValue("--format", _DEFAULT_FORMAT))
-    if long_form is not None:
-        columns, tail = _parse_long_format(long_form), ""
+    columns = _COLUMNS.choose(line, _DEFAULT_FORMAT)
     states = parse_states(line.get("states")) if "states" in line else frozenset(LIVE_STATES)
     jobs = line.get("jobs")
     entries: list[Entry]
@@ -214,11 +145,8 @@ def _run_squeue(client: Client, words: Sequence[str]) -> int:
 
         slurm_json.print_jobs(client, selected, slurm_json.describe_live_job)
         return 0
-    lines = [] if "no_header" in line else ["".join(c.header for c in columns) + tail]
-    lines += (
-        "".join(c.format_value(job) for c in columns) + tail for job in (Facts(client, e) for e in selected)
-    )
-    print_lines(lines)
+    rows = [Facts(client, entry) for entry in selected]
+    print_lines(format_rows(columns, _STYLE, rows, has_header="no_header" not in line))
     return 0
 
 

@@ -171,6 +171,14 @@ def test_default_files(place: Place) -> None:
     assert place.ok("qstat", "-t", "-f", "4[]").count("Job Id: ") == 2
 
 
+def test_nodes(place: Place) -> None:
+    name, *lines = place.ok("pbsnodes", "-a").splitlines()
+    assert lines[:3] == ["     state = free", f"     np = {os.cpu_count()}", "     ntype = cluster"]
+    assert re.search(r"     status = ncpus=\d+,physmem=\d+kb,", lines[3])
+    tree = ET.fromstring(place.ok("pbsnodes", "-x"))  # noqa: S314  # our own output
+    assert (tree.findtext("Node/name"), tree.findtext("Node/np")) == (name, str(os.cpu_count()))
+
+
 def test_unknown_jobs(place: Place) -> None:
     for word in ("99", "99.osprofile"):
         ended = place.run("qstat", "-f", word)

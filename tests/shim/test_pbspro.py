@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -220,6 +221,9 @@ def test_other_commands(pro: Place) -> None:
             f"     Mom = {name}",
             "     state = free",
         ]
+    assert re.search(r"^ {5}resources_available.ncpus = \d+\n", pro.ok("pbsnodes", "-a"), re.MULTILINE)
+    node = json.loads(pro.ok("pbsnodes", "-a", "-F", "json"))["nodes"][name]
+    assert node["resources_available"]["ncpus"] == node["pcpus"] == os.cpu_count()
     assert pro.ok("pbsnodes", "-l") == ""
     ended = pro.run("pbsnodes", "other")
     assert (ended.code, ended.err) == (1, "pbsnodes: other: Unknown node\n")

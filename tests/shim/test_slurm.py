@@ -315,7 +315,7 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
         ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
         ("squeue", ["1"]), ("squeue", ["-w", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--interactive", "1"]),
         ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "Nonsense"]), ("sacct", ["-j", "1.step"]), ("sacct", ["1"]),
-        ("sacct", ["-S", "now-2days"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
+        ("sacct", ["-S", "next-week"]), ("sacct", ["--units=X"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
     ],
 )  # fmt: skip
 def test_wrong_usage(place: Place, program: str, words: list[str]) -> None:
