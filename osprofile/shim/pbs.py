@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from osprofile.errors import JobNotFoundError, OSProfileError
 from osprofile.job_scripts.command_line import Option, UsageError, parse_words, select_options
-from osprofile.jobs.request import build_job_name
 from osprofile.jobs.state import NodeState
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
@@ -303,6 +302,10 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
     if line.operands:
         raise UsageError(f"{quote_value(line.operands[0])} is not an option", hint="leave it out")
     states, name, queue = line.get("states"), line.get_text("name"), line.get_text("queue")
+    if name is not None:
+        from osprofile.jobs.request import build_job_name
+
+        name = build_job_name(name)
     if states is not None and not re.fullmatch("[BCEFHMQRSTUWX]+", states.text):
         message = f"{states.flag}: {quote_value(states.text)} is not a list of states"
         raise UsageError(message, hint="letters of C E F H Q R S T W, as in QR")
@@ -312,7 +315,7 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
         entry
         for entry in client.list_recent(MEMORY_OF_HISTORY if has_history else MEMORY_OF_ENDED_JOBS)
         if Facts(client, entry).letter in letters
-        and (name is None or entry.record.name == build_job_name(name))
+        and (name is None or entry.record.name == name)
         and (queue is None or client.may_be_in_queue(entry, [queue]))
     ]
     print_lines(map(format_entry_id, select_user(client, entries, line)))

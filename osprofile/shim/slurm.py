@@ -10,7 +10,6 @@ from osprofile.job_scripts.command_line import (
     OptionValue,
     UsageError,
 )
-from osprofile.jobs.request import build_job_name
 from osprofile.shim.command import is_own_name
 from osprofile.shim.facts import STATES, SlurmState
 from osprofile.text import quote_name, quote_value
@@ -82,7 +81,11 @@ def filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) 
     user, names, partitions = (line.get(name) for name in ("user", "name", "partition"))
     if user is not None and not any(is_own_name(client, name) for name in user.text.split(",")):
         return []  # the record has the jobs of one user
-    plain = None if names is None else {build_job_name(name) for name in names.text.split(",")}
+    plain = None
+    if names is not None:
+        from osprofile.jobs.request import build_job_name
+
+        plain = {build_job_name(name) for name in names.text.split(",")}
     queues = None if partitions is None else partitions.text.split(",")
     return [
         entry
