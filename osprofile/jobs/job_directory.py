@@ -7,11 +7,15 @@ somebody else. So it is entered first, and looked at from within; then nobody ca
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
-from typing import IO, Final, NamedTuple, final
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.text import quote_shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -55,6 +59,41 @@ def _open_directory(path: str) -> int:
         os.close(directory)
         raise PermissionError(None, "it is not its user's alone", path)
     return directory
+
+
+@final
+class NewFile(NamedTuple):
+    """A file to write to the working directory of a job before it is submitted."""
+
+    name: str
+    content: bytes
+    mode: int = 0o600
+
+
+def write_new_files(directory: str, files: Sequence[NewFile]) -> None:
+    """Write files to a job's directory on this machine; each appears when it is complete. Raises `OSError`.
+
+    Missing directories are created, for their owner only.
+    """
+    _make_directory(directory.rstrip("/"))
+    descriptor = _open_directory(directory)
+    try:
+        for name, content, mode in files:
+            new_name = f"{name}.{os.urandom(6).hex()}.new"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with os.fdopen(os.open(new_name, flags, 0o600, dir_fd=descriptor), "wb") as file:
+                file.write(content)
+                os.fchmod(file.fileno(), mode)
+            os.replace(new_name, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _make_directory(path: str) -> None:
+    if path and not os.path.isdir(path):
+        _make_directory(os.path.dirname(path))
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
 
 
 def build_entering_commands(directory: str) -> str:

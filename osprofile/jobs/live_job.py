@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
 from osprofile.jobs.arrays import TaskOutcome, get_outcome, summarize_outcomes
-from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
+from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus, MissingPeriod
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -23,21 +23,12 @@ if TYPE_CHECKING:
     from osprofile.jobs.status_history import StatusHistory
 
 UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
-REUSED_ID_REASON: Final = "the batch system gave its id to another job"
 _REMOVAL_SIGNALS: Final = frozenset({None, signal.SIGTERM, signal.SIGKILL})
 WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
 _END_QUERY_INTERVAL: Final = 1.0
 """Seconds between two queries for a job that ended according to the log, but not to the batch system."""
 _END_QUERY_ATTEMPTS: Final = 3
 """After so many answers without an end, the log's own event is told."""
-
-
-@final
-class MissingPeriod(NamedTuple):
-    """Since when a job has been missing, and when it was last queried. Both times are monotonic (s)."""
-
-    since: float
-    last_query: float
 
 
 @final

@@ -1,7 +1,7 @@
 """The nodes and queues of a machine, read from the output of LIST_NODES and LIST_QUEUES.
 
 Both templates are optional. As for GET_JOB_STATUS, the profile says how the output is read: by a
-pattern with the groups name and state (optional: substate, and default and limits for queues), and by the tags of
+pattern with the groups name and state (optional: substate, cpus and memory of nodes, default and limits of queues), and by the tags of
 NODE_STATE and QUEUE_STATE, where `STATE/SUBSTATE` takes precedence over `STATE`.
 """
 
@@ -41,6 +41,10 @@ class NodeStatus(NamedTuple):
     """Its state."""
     native_state: str = ""
     """The batch system's word for the state (STATE or STATE/SUBSTATE)."""
+    cpus: int | None = None
+    """The number of its processors, if the profile tells it."""
+    memory: int | None = None
+    """Its memory in MiB, if the profile tells it."""
 
 
 @final
@@ -99,7 +103,13 @@ class MachineOutputReader:
             NODES_TEMPLATE,
             "NODE",
             NODE_STATE_TAGS,
-            lambda name, tag, native_state, _: NodeStatus(name, NodeState(tag), native_state),
+            lambda name, tag, native_state, groups: NodeStatus(
+                name,
+                NodeState(tag),
+                native_state,
+                int(groups.get("cpus") or 0) or None,
+                int(groups.get("memory") or 0) or None,
+            ),
         )
 
     @cached_property

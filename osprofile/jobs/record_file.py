@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import logging
 import os
 import sqlite3
 import stat
@@ -13,11 +12,9 @@ import threading
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final, final
-from urllib.parse import quote
 
 from osprofile.errors import StoreError
 from osprofile.jobs.mounts import is_on_network_mount
-from osprofile.metrics import METRICS
 from osprofile.version import __version__
 
 if TYPE_CHECKING:
@@ -127,7 +124,6 @@ Versions 2 and 3 were never released. A step stays as it is: a later schema is a
 _KEY_COLUMNS: Final = frozenset(("target", "directory", "job_id", "key"))
 """What makes a table of an older version a record of jobs."""
 
-log: Final = logging.getLogger("osprofile.jobs")
 _opening = threading.Lock()
 """Held while a thread of this process opens or closes a record."""
 _open_files: Final[Counter[tuple[int, int]]] = Counter()
@@ -182,7 +178,7 @@ class RecordFile:
         try:
             yield
         except (sqlite3.Error, UnicodeDecodeError, json.JSONDecodeError) as error:
-            METRICS.add("osprofile_record_errors_total")
+            _count_error()
             with contextlib.suppress(sqlite3.Error, AttributeError):  # it may not be open yet
                 if (
                     _get_primary_code(error) in {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA}
@@ -199,7 +195,7 @@ class RecordFile:
                 hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:
-            METRICS.add("osprofile_record_errors_total")
+            _count_error()
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
             raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
 
@@ -238,7 +234,8 @@ class RecordFile:
         Not if this process has the file open: closing any descriptor of a file releases the process's locks
         on it (fcntl(2)), those of SQLite, too.
         """
-        uri = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+        name = os.path.abspath(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        uri = f"file:{name}?mode=ro&immutable=1"
         # Without locks, what another process is just writing may look malformed: the real connection decides that.
         with (
             contextlib.suppress(sqlite3.DatabaseError),
@@ -252,7 +249,7 @@ class RecordFile:
             db.row_factory = sqlite3.Row
             self._check_database(db)
             if self.is_newer:
-                log.warning("%s", self._build_version_error(db, "reads it, and does not write it").message)
+                _warn("%s", self._build_version_error(db, "reads it, and does not write it").message)
                 return db
             if not in_memory:
                 journal = "DELETE" if is_on_network_mount(path) else "WAL"
@@ -303,7 +300,7 @@ class RecordFile:
             version = _read_schema_version(db)
         db.execute("COMMIT")
         if copy:
-            log.warning(
+            _warn(
                 "%s is now a record of osprofile %s; a copy of the older version's is %s;"
                 " start programs of that version again, such as daemons",
                 self.path, __version__, copy,
@@ -329,6 +326,18 @@ class RecordFile:
                 os.unlink(new)
             raise
         return path
+
+
+def _count_error() -> None:
+    from osprofile.metrics import METRICS  # late: it is slow to import
+
+    METRICS.add("osprofile_record_errors_total")
+
+
+def _warn(message: str, *values: object) -> None:
+    import logging  # late: it is slow to import
+
+    logging.getLogger("osprofile.jobs").warning(message, *values)
 
 
 def _get_primary_code(error: Exception) -> int:

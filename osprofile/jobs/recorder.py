@@ -12,8 +12,7 @@ from osprofile.errors import StoreError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from osprofile.jobs.live_job import MissingPeriod
-    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.state import JobStatus, MissingPeriod
     from osprofile.jobs.store import JobRecord, Store
 
 log: Final = logging.getLogger("osprofile.jobs")

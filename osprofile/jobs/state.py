@@ -113,6 +113,8 @@ JOB_STATE_TAGS: Final = (
 """Allowed values of the tags of STATE: a state, a final state and its cause, as in FAILED/TIME, or SUSPENDED_TAG."""
 
 
+REUSED_ID_REASON: Final = "the batch system gave its id to another job"
+"""The reason of a job that is LOST since its id is another job's."""
 OTHER_WORD_TAG: Final = "*"
 """The name of the tag of STATE for the words that have no tag; its value is a state that has not ended."""
 LIVE_STATE_TAGS: Final = tuple(
@@ -204,6 +206,14 @@ class JobStatus(NamedTuple):
         if self.has_exited:
             return f"it ended with exit code {self.exit_code}"
         return _END_TEXTS.get(self.state, "")
+
+
+@final
+class MissingPeriod(NamedTuple):
+    """Since when a job has been missing, and when it was last queried. Both times are monotonic (s)."""
+
+    since: float
+    last_query: float
 
 
 @final

@@ -18,18 +18,13 @@ import operator
 import os
 import sqlite3
 import time
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Required, TypedDict, final
 
 from osprofile.errors import StoreError, SubmissionBusyError
-from osprofile.incarnation.context import get_user_name
 from osprofile.jobs import submission_owner
-from osprofile.jobs.arrays import count_indices
-from osprofile.jobs.live_job import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.record_file import COLUMNS, END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
-from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.jobs.target_names import parse_target_name
+from osprofile.jobs.state import REUSED_ID_REASON, EndCause, JobState, JobStatus, MissingPeriod
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,8 +78,7 @@ _PRUNE_BATCH_SIZE: Final = 1000
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class JobRecord:
+class JobRecord(NamedTuple):
     """The record of one job."""
 
     number: int
@@ -143,6 +137,8 @@ class JobRecord:
         START submits once for a directory. Here it would make another one, and submit a second time. On a target
         that is reached by ssh, the directory is not this machine's business.
         """
+        from osprofile.jobs.target_names import parse_target_name
+
         host = None if self.is_submitted else submission_owner.find_other_host(self.owner)
         if host is None or "SSH:HOST" in parse_target_name(self.target)[1] or os.path.isdir(self.directory):
             return None
@@ -191,8 +187,7 @@ class JobFiles(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class JobDetails:
+class JobDetails(NamedTuple):
     """What is recorded of a job, but not needed for its state."""
 
     request: Mapping[str, str] | None = None
@@ -201,14 +196,16 @@ class JobDetails:
     """The application as submitted; None for the default one."""
     history: tuple[tuple[JobState, float], ...] = ()
     """The changes of the state, oldest first, with their times (s since 1970)."""
-    context: Mapping[str, str] = field(default_factory=lambda: _NO_CONTEXT)
+    context: Mapping[str, str] = _NO_CONTEXT
     """The special fields of the submission that are no part of the target's name."""
-    files: JobFiles = field(default_factory=JobFiles)
+    files: JobFiles = JobFiles()
     """What is copied for the job."""
 
 
 def put_user_name(path: str, user_name: str | None = None) -> str:
     """Return a path with the name of a user in place of {user}; without one, that of this process's user."""
+    from osprofile.incarnation.context import get_user_name
+
     return path.replace("{user}", (user_name or get_user_name()).replace("/", "_"))
 
 
@@ -259,6 +256,8 @@ class Store:
         directory has one. If the file cannot be written, none is recorded.
         With `max_live`, only as many are recorded as `count_live_jobs` allows, and the list is shorter.
         """
+        from osprofile.jobs.arrays import count_indices
+
         owner = submission_owner.get_current_owner()
         begun: list[JobRecord | StoreError] = []
         with self._file.write():
@@ -601,6 +600,8 @@ class Store:
 
     def count_live_jobs(self, target: str) -> int:
         """Return how many jobs, and tasks of arrays, have not ended; also those that a process is submitting now."""
+        from osprofile.jobs.arrays import count_indices
+
         unsubmitted = self._select_records("target = ? AND job_id IS NULL", (target,))
         count = sum(count_indices(record.array) for record in unsubmitted if record.has_live_owner)
         live = f"FROM job WHERE target = ? AND array_id IS NULL AND {LIVE_CONDITION} AND +job_id IS NOT NULL"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import logging
 import os
 from functools import partial
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OutputError, ScriptFailedError
 from osprofile.jobs import file_transfer, script_output
+from osprofile.jobs.job_directory import JobFile, write_new_files
 from osprofile.jobs.shell import SHELL_TEMPLATE, generate_mark
 from osprofile.text import quote_shell_word
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.file_trees import FetchedFile
-    from osprofile.jobs.job_directory import JobFile
+    from osprofile.jobs.job_directory import NewFile
     from osprofile.jobs.script_output import FileEntry
     from osprofile.jobs.store import JobFiles
     from osprofile.jobs.target_shell import TargetShell
@@ -47,6 +50,17 @@ class TargetFiles:
         """
         for script in file_transfer.build_upload_scripts(source, file, mode):
             await self._shell.run_transfer(f"writing {_get_path(file)}", script, len(script))
+
+    async def write_new_files(self, directory: str, files: Sequence[NewFile]) -> None:
+        """Write files to a job's directory, as `upload_file` does; those of this machine without a shell."""
+        if self._shell.is_here:
+            try:
+                return await asyncio.to_thread(write_new_files, directory, files)
+            except OSError as error:
+                log.debug("%s: %s", directory, error)  # the script says what is wrong
+        uploads = (self.upload_file(io.BytesIO(f.content), JobFile(directory, f.name), f.mode) for f in files)
+        await asyncio.gather(*uploads)
+        return None
 
     async def download_file(
         self, file: str | JobFile, descriptor: int, offset: int = 0, count: int | None = None

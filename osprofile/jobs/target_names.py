@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, unquote
-
-from osprofile.incarnation.context import add_target_fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +17,10 @@ _HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
     """Return a target system's name: the profile's, with the cluster, host and port of the context, or its own."""
+    from urllib.parse import quote
+
+    from osprofile.incarnation.context import add_target_fields
+
     context = add_target_fields(profile, context)
     host, port = context.get("SSH:HOST"), context.get("SSH:PORT")
     cluster = context.get(CLUSTER_FIELD)
@@ -44,7 +45,11 @@ def parse_target_name(name: str) -> tuple[str, dict[str, str]]:
     """Return the profile's name and the context from a name that `format_target_name` returned."""
     name, _, address = name.partition("@")
     profile, _, cluster = name.partition(":")
-    context = {CLUSTER_FIELD: unquote(cluster)} if cluster else {}
+    context = {}
+    if cluster:
+        from urllib.parse import unquote  # late: it is slow to import
+
+        context[CLUSTER_FIELD] = unquote(cluster)
     return profile, {**context, **(parse_host_context(address) if address else {})}
 
 

@@ -106,6 +106,8 @@ class TargetShell:
         # No more STARTs wait for a slot at a time: any other script is not behind hundreds of them.
         self._start_turns = asyncio.Semaphore(max_parallel_scripts)
         command = self._build_shell_command()
+        self.is_here = command == ["sh", "-s"] and not find_shell_variation(self.context)
+        """Whether scripts run on this machine, as the user of this process."""
         self._failure_status = _FAILURE_STATUS_BY_VARIATION[find_shell_variation(self.context)]
         has_sessions = self._failure_status is not None and find_shell(command) is not None
         self._sessions = ShellSessionPool(self._build_shell_command) if has_sessions else None

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import logging
 import math
 import tempfile
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from osprofile.errors import (
     JobNotFoundError,
@@ -35,7 +34,7 @@ from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
-from osprofile.jobs.job_directory import JobFile
+from osprofile.jobs.job_directory import JobFile, NewFile
 from osprofile.jobs.kept_profiles import keep_profile
 from osprofile.jobs.profiles import tells_energy
 from osprofile.jobs.recorder import StatusRecorder
@@ -66,15 +65,6 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 log: Final = logging.getLogger("osprofile.jobs")
-
-
-@final
-class NewFile(NamedTuple):
-    """A file to write to the working directory of a job before it is submitted."""
-
-    name: str
-    content: bytes
-    mode: int = 0o600
 
 
 @final
@@ -227,12 +217,7 @@ class TargetSystem:
         await self.render_start_script(description)
         files, directory = read_files(), description.working_directory or ""
         try:
-            await asyncio.gather(
-                *(
-                    self.files.upload_file(io.BytesIO(f.content), JobFile(directory, f.name), f.mode)
-                    for f in files
-                )
-            )
+            await self.files.write_new_files(directory, files)
             job_id = await self.submit(description, key=key)
         except OSProfileError:
             if files and self.store.find_by_directory(self.name, directory) is None:

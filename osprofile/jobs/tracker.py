@@ -34,7 +34,7 @@ from osprofile.jobs.state import JobEvent, JobState, JobStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from osprofile.jobs.live_job import MissingPeriod
+    from osprofile.jobs.state import MissingPeriod
     from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
 

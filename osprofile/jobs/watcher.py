@@ -11,16 +11,15 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
-from osprofile.jobs.live_job import REUSED_ID_REASON, apply_removal
+from osprofile.jobs.live_job import apply_removal
 from osprofile.jobs.script_output import get_end_files
 from osprofile.jobs.shell import find_shell_variation
-from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.jobs.state import REUSED_ID_REASON, JobEvent, JobState, JobStatus
 from osprofile.jobs.tracker import JobTracker
 
 if TYPE_CHECKING:
@@ -163,10 +162,10 @@ class JobWatcher:
             self._recorder.discard_status(job_id)
             # It was submitted when START began: it may run, or have ended, before START tells its id.
             status = JobStatus(job_id, JobState.UNKNOWN, submitted=record.status.submitted)
-            return replace(record, status=status, accepted_at=accepted)
+            return record._replace(status=status, accepted_at=accepted)
 
         whole = build_record(job_id)
-        tasks = [replace(task, array="", array_id=job_id) for task in map(build_record, task_ids.values())]
+        tasks = [task._replace(array="", array_id=job_id) for task in map(build_record, task_ids.values())]
         self.watch_record(whole, tasks)
 
     def watch_record(self, record: JobRecord, tasks: list[JobRecord] | None = None) -> None:

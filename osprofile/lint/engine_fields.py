@@ -129,7 +129,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         STATUS_END_FIELD: EngineField(must_exist=False),
     },
     "LIST_NODES": {
-        "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),
+        "NODE_PATTERN": EngineField(("name", "state"), ("substate", "cpus", "memory")),
         "NODE_STATE": EngineField(allowed_words=NODE_STATE_TAGS),
     },
     "LIST_QUEUES": {

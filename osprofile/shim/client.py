@@ -11,7 +11,6 @@ import math
 import os
 import re
 import time
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
@@ -85,24 +84,27 @@ class Settings(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """A job, or a task of an array, with its number and its status; `index` is that of a task."""
+    """A job, a task of an array, or an array, with its number and its status.
 
-    number: int
-    index: int | None
-    status: JobStatus
-    record: JobRecord
+    `index` is that of a task; `tasks` are those of an array, which only PBS lists as a job of its own.
+    """
 
-    @property
-    def succeeded(self) -> bool:
-        """Whether it ended with exit code 0: an end that is not known is none."""
-        return self.status.state == "DONE" and self.status.exit_code == 0
+    __slots__ = ("index", "number", "record", "status", "tasks")
+
+    def __init__(
+        self,
+        number: int,
+        index: int | None,
+        status: JobStatus,
+        record: JobRecord,
+        tasks: Sequence[Entry] = (),
+    ) -> None:
+        self.number, self.index, self.status, self.record, self.tasks = number, index, status, record, tasks
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """A job to submit: its description, and the content of the two files in its own directory."""
 
     description: JobDescription
@@ -162,7 +164,9 @@ class Client:
         """The session; it raises the errors of the profile."""
         if self._session is None:
             from osprofile.jobs.session import JobSession
+            from osprofile.shim.job_wrapper import leave_path
 
+            leave_path()
             record = self.settings.get_store_path()
             self._session = JobSession(self.profile, self.settings.context, store=record)
             if self._session.name != self.settings.target:
@@ -218,7 +222,7 @@ class Client:
 
         What the profile refuses is raised before anything is written to the target system.
         """
-        from osprofile.jobs.target_system import NewFile
+        from osprofile.jobs.job_directory import NewFile
 
         session = self.session
         number = self._allocate_number()
@@ -336,15 +340,18 @@ class Client:
             self.session.run(query)
         return [entry for record in records for entry in self._list_entries(record, statuses)]
 
-    def _list_entries(self, record: JobRecord, statuses: Mapping[str, JobStatus]) -> list[Entry]:
+    def _list_entries(self, record: JobRecord, statuses: Mapping[str, JobStatus]) -> Sequence[Entry]:
         number = int((record.key or "").removeprefix(_KEY_PREFIX))
+
+        def make_entry(found: JobRecord, tasks: Sequence[Entry] = ()) -> Entry:
+            status = statuses.get(found.status.job_id, found.status)
+            return Entry(number, found.array_index, status, record, tasks)
+
         if not record.array:
-            return [Entry(number, None, statuses.get(record.status.job_id, record.status), record)]
-        tasks = self.store.list_tasks(self.settings.target, record.status.job_id)
-        return [
-            Entry(number, task.array_index, statuses.get(task.status.job_id, task.status), record)
-            for task in tasks
-        ]
+            return [make_entry(record)]
+        found = self.store.list_tasks(self.settings.target, record.status.job_id)
+        tasks = [make_entry(task) for task in found]
+        return tasks if self.system == "slurm" else [make_entry(record, tasks)]
 
     # Actions
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Final
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 from osprofile.errors import JobNotFoundError, OSProfileError
 from osprofile.job_scripts.command_line import Option, UsageError, parse_words, select_options
-from osprofile.jobs.request import build_job_name
-from osprofile.jobs.state import JobState, NodeState
-from osprofile.shim.client import has_started
+from osprofile.jobs.state import NodeState
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     MEMORY_OF_HISTORY,
@@ -18,14 +18,15 @@ from osprofile.shim.command import (
     print_error,
     print_lines,
 )
-from osprofile.shim.qsub import SERVER_NAME, format_id
+from osprofile.shim.facts import Facts
+from osprofile.shim.programs import PBS_SERVER, PBS_VERSION, format_id
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.job_scripts.command_line import CommandLine
-    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.machine import NodeStatus
     from osprofile.shim.client import Client, Entry
 
 UNKNOWN_JOB_CODE: Final = 153
@@ -53,6 +54,8 @@ _PBSNODES_TABLE: Final = (
     Option("all", ("-a",), "", "all nodes, as without a name"),
     Option("list", ("-l",), "", "only those that are down"),
     Option("verbose", ("-v",), "", "changes nothing", system="pbspro"),
+    Option("format", ("-F",), "json", "JSON", system="pbspro"),
+    Option("xml", ("-x",), "", "XML", system="torque"),
 )
 _NODE_WORDS: Final = {
     NodeState.UP: "free",
@@ -64,28 +67,6 @@ _ID: Final = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,7})\])?(?:\.osprofile)?")
 ID_BEGIN: Final = re.compile(r"[0-9-]")
 """How a word begins that is an id, and not the name of a queue."""
 NO_JOB: Final = (-1, None)
-_SIGNAL_BASE: Final = 256
-"""What Torque adds to the number of the signal that ended a job."""
-
-
-def get_state(status: JobStatus, system: str) -> str:
-    """Return the letter of a job's state: an ended one is F for PBS Pro, C for Torque."""
-    if status.state.is_terminal:
-        return "F" if system == "pbspro" else "C"
-    if status.state is JobState.HELD:
-        return "S" if has_started(status) else "H"
-    if status.state is JobState.UNKNOWN:
-        return "R" if has_started(status) else "Q"
-    return "R" if status.state is JobState.RUNNING else "Q"
-
-
-def get_exit_status(status: JobStatus) -> int:
-    """Return the exit status of an ended job: -1 if there is none, so that it is never taken for a success."""
-    if status.state is JobState.DONE and status.exit_code is not None:
-        return status.exit_code
-    if status.signal:
-        return _SIGNAL_BASE + status.signal
-    return _SIGNAL_BASE + 15 if status.state is JobState.REMOVED or status.limit_exceeded else -1
 
 
 def get_end_code(system: str) -> int:
@@ -96,7 +77,7 @@ def get_end_code(system: str) -> int:
 def _format_ended(word: str, job_id: str, system: str) -> str:
     """Return the message for a job that has ended; `word` is the id as given."""
     if system == "pbspro":
-        return f"Job has finished {word if '.' in word else f'{word}.{SERVER_NAME}'}"
+        return f"Job has finished {word if '.' in word else f'{word}.{PBS_SERVER}'}"
     return f"Request invalid for state of job {job_id}"
 
 
@@ -108,7 +89,7 @@ def parse_id(word: str) -> tuple[int, int | None] | None:
 
 def format_unknown(word: str) -> str:
     """Return the message for a job that is not known."""
-    return f"Unknown Job Id {word if '.' in word else f'{word}.{SERVER_NAME}'}"
+    return f"Unknown Job Id {word if '.' in word else f'{word}.{PBS_SERVER}'}"
 
 
 def select_user(client: Client, entries: list[Entry], line: CommandLine) -> list[Entry]:
@@ -120,7 +101,79 @@ def select_user(client: Client, entries: list[Entry], line: CommandLine) -> list
 
 def format_entry_id(entry: Entry) -> str:
     """Return the id of a job, or of a task."""
-    return format_id(entry.number, entry.index)
+    return format_id(entry.number, entry.index, is_array=bool(entry.tasks))
+
+
+# Records of attributes
+
+_NESTED: Final = (
+    "Resource_List",
+    "resources_used",
+    "resources_max",
+    "resources_available",
+    "resources_assigned",
+    "Variable_List",
+)
+"""The attributes that are objects in JSON."""
+_TEXTS: Final = frozenset(
+    {"Job_Name", "queue", "comment", "Variable_List.PBS_O_LOGNAME", "Variable_List.PBS_O_WORKDIR"}
+)
+_WHOLE_NUMBER: Final = re.compile("-?[0-9]{1,15}")
+
+
+def format_records(records: Mapping[str, dict[str, str]], delimiter: str | None) -> Iterable[str]:
+    """Return the lines of -f, or with a delimiter those of -F dsv."""
+    for title, attributes in records.items():
+        joined = _join_variables(attributes)
+        if delimiter is not None:
+            yield delimiter.join([title, *(f"{n}={v}" for n, v in joined.items())])
+        else:
+            yield from (title, *(f"    {n} = {v}" for n, v in joined.items()), "")
+
+
+def _join_variables(attributes: dict[str, str]) -> dict[str, str]:
+    """Return the attributes with all variables in one."""
+    prefix = "Variable_List."
+    variables = [f"{n.removeprefix(prefix)}={v}" for n, v in attributes.items() if n.startswith(prefix)]
+    others = {name: value for name, value in attributes.items() if not name.startswith(prefix)}
+    return {**others, "Variable_List": ",".join(variables)} if variables else others
+
+
+def format_json(kind: str, found: object) -> list[str]:
+    """Return the text of JSON with records of a kind by their names."""
+    head = {"timestamp": int(time.time()), "pbs_version": PBS_VERSION, "pbs_server": PBS_SERVER}
+    return [json.dumps({**head, kind: found}, indent=4)]
+
+
+def nest_attributes(attributes: dict[str, str]) -> dict[str, object]:
+    """Return the attributes as OpenPBS writes them in JSON: lists are objects, and whole numbers are numbers."""
+    nested: dict[str, Any] = {}
+    for name, text in attributes.items():
+        value = int(text) if _WHOLE_NUMBER.fullmatch(text) and name not in _TEXTS else text
+        element, dot, part = name.partition(".")
+        if dot and element in _NESTED:
+            nested.setdefault(element, {})[part] = value
+        else:
+            nested[name] = value
+    return nested
+
+
+def format_xml(kind: str, records: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the line of XML that Torque prints with -x."""
+    from xml.sax.saxutils import escape
+
+    def format_element(name: str, text: str) -> str:
+        return f"<{name}>{text}</{name}>"
+
+    found = []
+    for record in records:
+        lists: dict[str, str] = {}
+        for name, value in record.items():
+            element, _, part = name.partition(".")
+            text = format_element(part, escape(value)) if part else escape(value)
+            lists[element] = lists.get(element, "") + text
+        found.append(format_element(kind, "".join(format_element(*item) for item in lists.items())))
+    return [format_element("Data", "".join(found))]
 
 
 # The other commands
@@ -131,7 +184,7 @@ def _apply(
 ) -> int:
     """Call `action` for each id in `words`; return the exit code. It returns False for a job that has ended."""
     if not words:
-        raise UsageError("no job is given", hint=f"as in {program} 12.{SERVER_NAME}")
+        raise UsageError("no job is given", hint=f"as in {program} 12.{PBS_SERVER}")
     code = 0
     for word in words:
         parsed = parse_id(word)
@@ -212,14 +265,36 @@ def _run_pbsnodes(client: Client, words: Sequence[str]) -> int:
         down = (node for node in nodes if node.state is not NodeState.UP)
         print_lines(f"{node.name:20} {_NODE_WORDS[node.state]}" for node in down)
         return 1 if unknown else 0
-    is_pro = client.system == "pbspro"
-    for node in nodes:
-        state = f"     state = {_NODE_WORDS[node.state]}"
-        details = [f"     Mom = {node.name}", state] if is_pro else [state, "     ntype = cluster"]
-        print_lines(
-            [node.name, *details, *([f"     resources_available.host = {node.name}"] if is_pro else []), ""]
-        )
+    records = {node.name: _list_node_attributes(client, node) for node in nodes}
+    if "xml" in line:
+        print_lines(format_xml("Node", [{"name": name, **found} for name, found in records.items()]))
+    elif (form := line.get("format")) is not None:
+        if form.text != "json":
+            raise UsageError(f"{form.flag}: {quote_value(form.text)} is not supported", hint="json is")
+        print_lines(format_json("nodes", {name: nest_attributes(found) for name, found in records.items()}))
+    else:
+        print_lines(text.replace("    ", "     ", 1) for text in format_records(records, None))
     return 1 if unknown else 0
+
+
+def _list_node_attributes(client: Client, node: NodeStatus) -> dict[str, str]:
+    state, cpus = _NODE_WORDS[node.state], node.cpus or ""
+    kilobytes = "" if node.memory is None else f"{node.memory * 1024}kb"
+    if client.system == "pbspro":
+        attributes = {
+            "Mom": node.name,
+            "state": state,
+            "ntype": "PBS",
+            "pcpus": f"{cpus}",
+            "resources_available.host": node.name,
+            "resources_available.mem": kilobytes,
+            "resources_available.ncpus": f"{cpus}",
+            "resources_available.vnode": node.name,
+        }
+    else:
+        status = f"ncpus={cpus},physmem={kilobytes},totmem={kilobytes},state={state}" if cpus else ""
+        attributes = {"state": state, "np": f"{cpus}", "ntype": "cluster", "status": status}
+    return {name: value for name, value in attributes.items() if value}
 
 
 def _run_qselect(client: Client, words: Sequence[str]) -> int:
@@ -227,16 +302,20 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
     if line.operands:
         raise UsageError(f"{quote_value(line.operands[0])} is not an option", hint="leave it out")
     states, name, queue = line.get("states"), line.get_text("name"), line.get_text("queue")
+    if name is not None:
+        from osprofile.jobs.request import build_job_name
+
+        name = build_job_name(name)
     if states is not None and not re.fullmatch("[BCEFHMQRSTUWX]+", states.text):
         message = f"{states.flag}: {quote_value(states.text)} is not a list of states"
         raise UsageError(message, hint="letters of C E F H Q R S T W, as in QR")
     has_history = "history" in line
-    letters = states.text if states is not None else f"HQRS{'F' if has_history else ''}"
+    letters = states.text if states is not None else f"BHQRS{'F' if has_history else ''}"
     entries = [
         entry
         for entry in client.list_recent(MEMORY_OF_HISTORY if has_history else MEMORY_OF_ENDED_JOBS)
-        if get_state(entry.status, client.system) in letters
-        and (name is None or entry.record.name == build_job_name(name))
+        if Facts(client, entry).letter in letters
+        and (name is None or entry.record.name == name)
         and (queue is None or client.may_be_in_queue(entry, [queue]))
     ]
     print_lines(map(format_entry_id, select_user(client, entries, line)))

@@ -27,6 +27,7 @@ from osprofile.shim.client import SCRIPT_NAME
 from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
 from osprofile.shim.job_request import JobRequest, find_id, refuse_empty_array
 from osprofile.shim.job_wrapper import Wrapper, format_pbs_path, select_environment
+from osprofile.shim.programs import PBS_SERVER, format_id
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
     from osprofile.shim.client import Client
 
-SERVER_NAME: Final = "osprofile"
-"""What stands behind the number of a job: the name of the server."""
 _OF_WRAPPER: Final = ("script_arguments", "export", "variables", "directory", "stdout", "stderr", "quiet")
 """The options that are fulfilled here, and not by the batch system."""
 _ORIGIN: Final = ("HOME", "LANG", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ")
@@ -55,13 +54,6 @@ def _run_qsub(client: Client, words: Sequence[str]) -> int:
     if "quiet" not in options:
         print_submitted_job(number, format_id(number, is_array="array" in options))
     return 0
-
-
-def format_id(number: int, index: int | None = None, *, is_array: bool = False) -> str:
-    """Return the id of a job, of an array (`12[].osprofile`) or of a task (`12[3].osprofile`)."""
-    if index is not None:
-        return f"{number}[{index}].{SERVER_NAME}"
-    return f"{number}{'[]' if is_array else ''}.{SERVER_NAME}"
 
 
 def _make_program_script(words: Sequence[str]) -> JobScript:
@@ -140,7 +132,7 @@ class _Request:
 
     def _format_wrapper(self, number: int, directory: str) -> bytes:
         is_array = "array" in self._options
-        job_id = f'"{number}[$i].{SERVER_NAME}"' if is_array else quote_shell_words([format_id(number)])
+        job_id = f'"{number}[$i].{PBS_SERVER}"' if is_array else quote_shell_words([format_id(number)])
         replacements = (("$PBS_JOBID", job_id), ("$PBS_ARRAYID", '"$i"'), ("^array_index^", '"$i"'))
 
         separator = "." if self._client.system == "pbspro" else "-"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-import os
 import re
 import time
 from typing import TYPE_CHECKING, Final
@@ -16,20 +16,10 @@ from osprofile.job_scripts.command_line import (
     parse_words,
     refuse_options,
 )
-from osprofile.shim.client import has_started
-from osprofile.shim.command import (
-    Command,
-    get_elapsed,
-    print_lines,
-)
+from osprofile.shim.command import Command, print_lines
+from osprofile.shim.facts import Facts, Style, get_state
 from osprofile.shim.slurm import (
-    count_cpus,
     filter_entries,
-    format_exit_code,
-    format_id,
-    format_time,
-    get_reason,
-    get_state,
     is_selected,
     parse_ids,
     parse_states,
@@ -38,9 +28,9 @@ from osprofile.shim.slurm import (
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from osprofile.shim.client import Client, Entry
+    from osprofile.shim.client import Client
 
 _SACCT_TABLE: Final = (
     Option("accounts", ("-A", "--accounts"), "NAMES"),
@@ -55,7 +45,7 @@ _SACCT_TABLE: Final = (
     Option("format", ("-o", "--format", "--fields"), "FIELDS"),
     Option("help_format", ("-e", "--helpformat"), "", "list the fields"),
     Option("jobs", ("-j", "--jobs"), "IDS"),
-    Option("json", ("--json",), "", "print a JSON object, as Slurm 23.02 does"),
+    Option("json", ("--json",), "", "print a JSON object, as Slurm 23.11 does"),
     Option("local", ("--local",)),
     Option("name", ("--name",), "NAMES"),
     Option("no_convert", ("--noconvert",)),
@@ -66,93 +56,70 @@ _SACCT_TABLE: Final = (
     Option("start", ("-S", "--starttime"), "TIME", "as in 2030-12-31T23:59"),
     Option("state", ("-s", "--state"), "STATES"),
     Option("user", ("-u", "--user", "--uid"), "NAMES"),
+    Option("units", ("--units",), "K|M|G|T|P", "the unit of ReqMem and MaxRSS"),
     *refuse_options(
         "--associations --batch-script --completion --constraints --env-vars --federation --file --flags"
         " --gid --group --help --long --ncpus --nnodes --nodelist --qos --reason --timelimit-max --timelimit-min"
-        " --truncate --units --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
+        " --truncate --usage --use-local-uid --verbose --version --wckeys --whole-hetjob --yaml"
     ),
 )
 
 
-def _format_tres(client: Client, entry: Entry) -> str:
-    return f"cpu={count_cpus(client, entry)},node={client.count_requested(entry.record, 'NODES')}"
-
-
-def _get_cpu_seconds(client: Client, entry: Entry) -> float:
-    """Return the seconds that the processors were a job's."""
-    return get_elapsed(entry.status) * count_cpus(client, entry)
-
-
-def _format_planned(entry: Entry) -> str:
-    """Return how long a job has waited."""
-    status, submitted = entry.status, entry.record.status.submitted
-    until = status.started or status.ended or time.time()
-    return "" if submitted is None else quantities.format_days(max(0.0, until - submitted))
-
-
-_FIELDS_OF_STEPS: Final = (
+_STYLE: Final = Style("", quantities.format_days)
+_EMPTY_FIELDS: Final = (
     "AveCPU AveCPUFreq AveDiskRead AveDiskWrite AvePages AveRSS AveVMSize MaxDiskRead MaxDiskReadNode MaxDiskReadTask"
     " MaxDiskWrite MaxDiskWriteNode MaxDiskWriteTask MaxPages MaxPagesNode MaxPagesTask MaxRSSNode MaxRSSTask MaxVMSize"
     " MaxVMSizeNode MaxVMSizeTask MinCPU MinCPUNode MinCPUTask NTasks Layout"
+    " AdminComment BlockID Comment Container Flags McsLabel SubmitLine SystemComment WCKey"
 )
-"""They are empty for a job itself, and jobs have no steps."""
-_EMPTY_FIELDS: Final = "AdminComment BlockID Comment Container Flags McsLabel SubmitLine SystemComment WCKey"
-_SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
-    **dict.fromkeys(f"{_FIELDS_OF_STEPS} {_EMPTY_FIELDS}".split(), lambda _c, _e: ""),
-    "AllocTRES": lambda c, e: _format_tres(c, e) if has_started(e.status) else "",
-    "Cluster": lambda c, _: c.default_queue,
-    "Constraints": lambda c, e: c.get_requested(e.record, "CONSTRAINT"),
-    "CPUTime": lambda c, e: quantities.format_days(_get_cpu_seconds(c, e)),
-    "CPUTimeRAW": lambda c, e: str(int(_get_cpu_seconds(c, e))),
-    "ConsumedEnergy": lambda _, e: f"{e.status.energy or 0:.0f}",
-    "ConsumedEnergyRaw": lambda _, e: f"{e.status.energy or 0:.0f}",
-    "DerivedExitCode": lambda _c, _e: "0:0",
-    "Eligible": lambda _, e: format_time(e.record.status.submitted, "Unknown"),
-    "GID": lambda _c, _e: str(os.getegid()),
-    "Planned": lambda _, e: _format_planned(e),
-    "Reserved": lambda _, e: _format_planned(e),
-    "ReqNodes": lambda c, e: str(c.count_requested(e.record, "NODES")),
-    "ReqTRES": _format_tres,
-    "Reservation": lambda c, e: c.get_requested(e.record, "RESERVATION"),
-    "Suspended": lambda _c, _e: "00:00:00",
-    "UID": lambda _c, _e: str(os.geteuid()),
-    "Account": lambda c, e: c.get_requested(e.record, "PROJECT"),
-    "AllocCPUS": lambda c, e: str(count_cpus(c, e) if has_started(e.status) else 0),
-    "AllocNodes": lambda c, e: str(c.count_requested(e.record, "NODES") if has_started(e.status) else 0),
-    "Elapsed": lambda _, e: quantities.format_days(get_elapsed(e.status)),
-    "ElapsedRaw": lambda _, e: str(int(get_elapsed(e.status))),
-    "End": lambda _, e: format_time(e.status.ended, "Unknown"),
-    "ExitCode": lambda _, e: format_exit_code(e.status),
-    "JobID": lambda _, e: format_id(e),
-    "JobIDRaw": lambda _, e: str(e.number),
-    "JobName": lambda _, e: e.record.name,
-    "MaxRSS": lambda _, e: "" if e.status.max_memory is None else f"{e.status.max_memory // 1024}K",
-    "NCPUS": lambda c, e: str(count_cpus(c, e)),
-    "NNodes": lambda c, e: str(c.count_requested(e.record, "NODES")),
-    "NodeList": lambda _, e: ",".join(e.status.hosts) or "None assigned",
-    "Partition": lambda c, e: c.get_queue(e),
-    "QOS": lambda c, e: c.get_requested(e.record, "QOS"),
-    "Reason": lambda _, e: get_reason(e),
-    "ReqCPUS": lambda c, e: str(count_cpus(c, e)),
-    "ReqMem": lambda c, e: f"{c.get_requested(e.record, 'MEMORY') or 0}M",
-    "Start": lambda _, e: format_time(e.status.started, "Unknown"),
-    "State": lambda _, e: get_state(e.status).name,
-    "Submit": lambda _, e: format_time(e.record.status.submitted, "Unknown"),
-    "Timelimit": lambda _, e: quantities.format_days(e.record.walltime) if e.record.walltime else "UNLIMITED",
-    "TimelimitRaw": lambda _, e: f"{e.record.walltime / 60:.0f}" if e.record.walltime else "UNLIMITED",
-    "TotalCPU": lambda _, e: (
-        "" if e.status.cpu_time is None else quantities.format_days(int(e.status.cpu_time))
-    ),
-    "User": lambda c, _: c.user_name,
-    "WorkDir": lambda c, e: c.get_requested(e.record, "DIRECTORY"),
+"""Those of steps are empty for a job itself, and jobs have no steps."""
+_SACCT_FIELDS: Final[dict[str, str]] = {
+    **dict.fromkeys(_EMPTY_FIELDS.split(), ""),
+    "Account": "{account}",
+    "AllocCPUS": "{allocated_cpus}",
+    "AllocNodes": "{allocated_nodes}",
+    "AllocTRES": "{allocated_tres}",
+    "Cluster": "{cluster}",
+    "ConsumedEnergy": "{energy}",
+    "ConsumedEnergyRaw": "{energy}",
+    "Constraints": "{constraint}",
+    "CPUTime": "{cpu_seconds}",
+    "CPUTimeRAW": "{raw_cpu_seconds}",
+    "DerivedExitCode": "0:0",
+    "Elapsed": "{elapsed}",
+    "ElapsedRaw": "{raw_elapsed}",
+    "Eligible": "{submitted:Unknown}",
+    "End": "{ended:Unknown}",
+    "ExitCode": "{exit_code}",
+    "GID": "{group_id}",
+    "JobID": "{id}",
+    "JobIDRaw": "{number}",
+    "JobName": "{name}",
+    "MaxRSS": "{max_memory}",
+    "NCPUS": "{cpus}",
+    "NNodes": "{nodes}",
+    "NodeList": "{known_hosts:None assigned}",
+    "Partition": "{queue}",
+    "Planned": "{waited}",
+    "QOS": "{qos}",
+    "Reason": "{reason}",
+    "ReqCPUS": "{cpus}",
+    "ReqMem": "{memory:0}M",
+    "ReqNodes": "{nodes}",
+    "ReqTRES": "{tres}",
+    "Reservation": "{reservation}",
+    "Reserved": "{waited}",
+    "Start": "{started:Unknown}",
+    "State": "{state}",
+    "Submit": "{submitted:Unknown}",
+    "Suspended": "00:00:00",
+    "Timelimit": "{limit:UNLIMITED}",
+    "TimelimitRaw": "{limit_in_minutes:UNLIMITED}",
+    "TotalCPU": "{cpu_time}",
+    "UID": "{user_id}",
+    "User": "{user}",
+    "WorkDir": "{directory}",
 }
-
-
-def get_sacct_value(client: Client, entry: Entry, name: str) -> str:
-    """Return the value of a field of sacct."""
-    return _SACCT_FIELDS[name](client, entry)
-
-
 _SACCT_FORMAT: Final = "JobID,JobName,Partition,Account,AllocCPUS,State,ExitCode"
 _BRIEF_FORMAT: Final = "JobID,State,ExitCode"
 _STEP: Final = re.compile(r"[0-9_]+\.(?:[0-9]+|batch|extern|interactive)")
@@ -169,6 +136,7 @@ def _run_sacct(client: Client, words: Sequence[str]) -> int:
         return 0
     default = _BRIEF_FORMAT if "brief" in line else _SACCT_FORMAT
     fields = _parse_sacct_fields(line.get("format") or OptionValue("--format", default))
+    unit = _parse_unit(line.get("units"))
     states, jobs = parse_states(line.get("state")), line.get("jobs")
     since, before = (
         None if (moment := line.get(name)) is None else _parse_time(moment) for name in ("start", "end")
@@ -195,14 +163,17 @@ def _run_sacct(client: Client, words: Sequence[str]) -> int:
 
         slurm_json.print_jobs(client, entries, slurm_json.describe_accounted_job)
         return 0
-    rows = [[value(client, entry) for _, value, _ in fields] for entry in entries]
-    header = [] if "no_header" in line else [[name for name, _, _ in fields]]
+    rows = [
+        [_format_field(name, facts, unit) for name, _ in fields]
+        for facts in (Facts(client, e) for e in entries)
+    ]
+    header = [] if "no_header" in line else [[name for name, _ in fields]]
     if "parsable" in line or "parsable2" in line:
         delimiter = line.get_text("delimiter") or "|"
         tail = "" if "parsable2" in line else delimiter
         print_lines(delimiter.join(row) + tail for row in header + rows)
         return 0
-    widths = [width for _, _, width in fields]
+    widths = [width for _, width in fields]
     rule = [["-" * abs(width) for width in widths]] if header else []
     print_lines(" ".join(map(_fit, row, widths)) + " " for row in header + rule + rows)
     return 0
@@ -213,7 +184,8 @@ def _fit(text: str, width: int) -> str:
     return text.rjust(width) if width > 0 else text.ljust(-width)
 
 
-def _parse_sacct_fields(option: OptionValue) -> list[tuple[str, Callable[[Client, Entry], str], int]]:
+def _parse_sacct_fields(option: OptionValue) -> list[tuple[str, int]]:
+    """Return the names and widths of the fields in a format; negative for those that are aligned to the left."""
     names = {name.lower(): name for name in _SACCT_FIELDS}
     fields = []
     for word in filter(None, option.text.split(",")):
@@ -223,22 +195,50 @@ def _parse_sacct_fields(option: OptionValue) -> list[tuple[str, Callable[[Client
             hint = f"supported are {', '.join(_SACCT_FIELDS)}"
             raise UsageError(f"{option.flag}: the field {quote_value(word)} is not supported", hint=hint)
         width = int(match[3] or 0) or _SACCT_WIDTHS.get(name, 10)
-        fields.append((name, _SACCT_FIELDS[name], -width if match[2] else width))
+        fields.append((name, -width if match[2] else width))
     return fields
 
 
+_UNITS: Final = "KMGTP"
+_PERIODS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+_PERIOD: Final = re.compile(r"(?:now)?([+-])([0-9]{1,9})(second|minute|hour|day|week|)s?")
+_TIME_FORMATS: Final = (
+    "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d", "%m/%d/%y-%H:%M:%S", "%m/%d/%y-%H:%M", "%m/%d/%y", "%m.%d.%y",
+    "%m%d%y",
+)  # fmt: skip
+_TIMES_OF_TODAY: Final = {"midnight": "00:00", "today": "00:00", "noon": "12:00"}
+
+
 def _parse_time(option: OptionValue) -> float:
-    if option.text == "now":
+    """Return a time as sacct reads it: a date, a time of today, `now`, or `now-2days`."""
+    text = option.text.lower()
+    if text == "now":
         return time.time()
-    text = quantities.parse_iso_time(option)
-    try:
-        return time.mktime(
-            time.strptime(text, "%Y-%m-%dT%H:%M:%S" if text.count(":") == 2 else "%Y-%m-%dT%H:%M")
-        )
-    except (ValueError, OverflowError):
-        raise UsageError(
-            f"{option.flag}: {quote_value(option.text)} is not a time", hint="as in 2030-12-31T23:59"
-        ) from None
+    if match := _PERIOD.fullmatch(text):
+        return time.time() + int(f"{match[1]}{match[2]}") * _PERIODS[match[3] or "second"]
+    text = _TIMES_OF_TODAY.get(text, option.text)
+    text = f"{time.strftime('%Y-%m-%d')}T{text}" if re.fullmatch("[0-9:]+:[0-9]+", text) else text
+    for form in _TIME_FORMATS:
+        with contextlib.suppress(ValueError, OverflowError):
+            return time.mktime(time.strptime(text, form))
+    message = f"{option.flag}: {quote_value(option.text)} is not a time"
+    raise UsageError(message, hint="as in 2030-12-31T23:59, 12:30 or now-2days")
+
+
+def _parse_unit(option: OptionValue | None) -> str:
+    """Return the unit of sizes; empty for the one that each has."""
+    unit = "" if option is None else option.text.upper()
+    if option is not None and (len(unit) != 1 or unit not in _UNITS):
+        raise UsageError(f"{option}: {quote_value(option.text)} is not a unit", hint="K, M, G, T or P")
+    return unit
+
+
+def _format_field(name: str, facts: Facts, unit: str) -> str:
+    text = _STYLE.fill(_SACCT_FIELDS[name], facts)
+    if not unit or name not in {"ReqMem", "MaxRSS"} or not text:
+        return text
+    size = int(text[:-1]) * 1024.0 ** (_UNITS.index(text[-1]) - _UNITS.index(unit))
+    return f"{size:.2f}".removesuffix(".00") + unit
 
 
 SACCT: Final = Command(_SACCT_TABLE, "", _run_sacct)

@@ -16,10 +16,10 @@ from osprofile.shim.command import (
     Command,
     print_error,
 )
+from osprofile.shim.facts import get_state
 from osprofile.shim.job_request import parse_signal
 from osprofile.shim.slurm import (
     filter_entries,
-    get_state,
     is_selected,
     parse_ids,
     parse_states,

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import JobNotFoundError, OSProfileError
+from osprofile.job_scripts import quantities
 from osprofile.job_scripts.command_line import Option, UsageError, parse_words
 from osprofile.jobs.arrays import MAX_TASKS
 from osprofile.shim.command import (
@@ -17,19 +18,23 @@ from osprofile.shim.command import (
     print_error,
     print_lines,
 )
+from osprofile.shim.facts import Facts, Style
 from osprofile.shim.programs import VERSIONS
-from osprofile.shim.sacct import get_sacct_value
-from osprofile.shim.sinfo import UNKNOWN, format_node_state, list_nodes, list_partitions
-from osprofile.shim.slurm import format_exit_code, is_selected, parse_ids
-from osprofile.shim.squeue import get_column
+from osprofile.shim.sinfo import (
+    UNKNOWN,
+    count_allocated_cpus,
+    format_node_state,
+    list_nodes,
+    list_partitions,
+)
+from osprofile.shim.slurm import is_selected, parse_ids
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from osprofile.jobs.machine import NodeStatus
     from osprofile.shim.client import Client, Entry
-
-    _Value = Callable[[Client, Entry], str]
 
 _TABLE: Final = (
     Option("all", ("-a", "--all")),
@@ -49,51 +54,26 @@ _HOSTS: Final = re.compile(r"([^,\[\]]*)(?:\[([^\]]*)\])?([^,\[\]]*)(?:,|$)")
 _MAX_HOSTS: Final = 100_000
 
 
-def _column(name: str) -> _Value:
-    return lambda client, entry: get_column(client, entry, name)
-
-
-def _field(name: str) -> _Value:
-    return lambda client, entry: get_sacct_value(client, entry, name)
-
-
-def _time(name: str) -> _Value:
-    return lambda client, entry: get_column(client, entry, name).replace("N/A", "Unknown")
-
-
-def _always(text: str) -> _Value:
-    return lambda _client, _entry: text
-
-
-def _with_id(name: str, number: Callable[[], int]) -> _Value:
-    return lambda client, entry: f"{get_column(client, entry, name)}({number()})"
-
-
-_LINES: Final[Sequence[Mapping[str, _Value]]] = (
-    {"UserId": _with_id("username", os.geteuid), "GroupId": _with_id("groupname", os.getegid),
-     "MCS_label": _always("N/A")},
-    {"Priority": _column("prioritylong"), "Nice": _always("0"), "Account": _column("account"), "QOS": _column("qos")},
-    {"JobState": _column("state"), "Reason": _column("reason"), "Dependency": _column("dependency")},
-    {"Requeue": _always("0"), "Restarts": _always("0"), "BatchFlag": _always("1"), "Reboot": _always("0"),
-     "ExitCode": lambda _, entry: format_exit_code(entry.status)},
-    {"RunTime": _field("Elapsed"), "TimeLimit": _field("Timelimit"), "TimeMin": _always("N/A")},
-    {"SubmitTime": _column("submittime"), "EligibleTime": _column("submittime")},
-    {"StartTime": _time("starttime"), "EndTime": _time("endtime"), "Deadline": _always("N/A")},
-    {"Partition": _column("partition"), "AllocNode:Sid": lambda _, entry: f"{os.uname().nodename}:{entry.number}"},
-    {"ReqNodeList": _always("(null)"), "ExcNodeList": _always("(null)")},
-    {"NodeList": lambda client, entry: get_column(client, entry, "nodelist") or "(null)"},
-    {"BatchHost": _column("batchhost")},
-    {"NumNodes": _column("numnodes"), "NumCPUs": _column("numcpus"), "NumTasks": _column("numtasks"),
-     "CPUs/Task": _column("cpuspertask"), "ReqB:S:C:T": _always("0:0:*:*")},
-    {"TRES": lambda client, entry: f"cpu={get_column(client, entry, 'numcpus')},"
-                                   f"node={get_column(client, entry, 'numnodes')}"},
-    {"MinCPUsNode": _column("mincpus"), "MinMemoryNode": _column("minmemory"), "MinTmpDiskNode": _always("0")},
-    {"Features": _column("feature"), "DelayBoot": _always("00:00:00")},
-    {"OverSubscribe": _column("oversubscribe"), "Contiguous": _always("0"), "Licenses": _always("(null)"),
-     "Network": _always("(null)")},
-    {"Command": _column("command")},
-    {"WorkDir": _column("workdir")},
-)  # fmt: skip
+_STYLE: Final = Style("(null)", quantities.format_days)
+_JOB: Final = """\
+UserId={user}({user_id}) GroupId={group}({group_id}) MCS_label=N/A
+Priority={priority} Nice=0 Account={account} QOS={qos}
+JobState={state} Reason={reason} Dependency=(null)
+Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode={exit_code}
+RunTime={elapsed} TimeLimit={limit:UNLIMITED} TimeMin=N/A
+SubmitTime={submitted:Unknown} EligibleTime={submitted:Unknown}
+StartTime={started:Unknown} EndTime={expected_end:Unknown} Deadline=N/A
+Partition={queue} AllocNode:Sid={submit_host}:{number}
+ReqNodeList=(null) ExcNodeList=(null)
+NodeList={known_hosts}
+BatchHost={batch_host:n/a}
+NumNodes={nodes} NumCPUs={cpus} NumTasks={tasks} CPUs/Task={cpus_per_task} ReqB:S:C:T=0:0:*:*
+TRES={tres}
+MinCPUsNode={cpus_per_task} MinMemoryNode={short_memory} MinTmpDiskNode=0
+Features={constraint} DelayBoot=00:00:00
+OverSubscribe={sharing} Contiguous=0 Licenses=(null) Network=(null)
+Command=(null)
+WorkDir={directory}"""
 """The lines of a job behind the first one. The files of its output are not recorded, and are left out."""
 
 
@@ -204,9 +184,9 @@ def _show_jobs(client: Client, names: Sequence[str], *, is_one_line: bool) -> in
 
 
 def _list_job_lines(client: Client, entry: Entry) -> list[str]:
-    name = entry.record.name
+    name, facts = entry.record.name, Facts(client, entry)
     task = "" if entry.index is None else f" ArrayJobId={entry.number} ArrayTaskId={entry.index}"
-    lines = (" ".join(f"{key}={value(client, entry)}" for key, value in line.items()) for line in _LINES)
+    lines = (_STYLE.fill(line, facts) for line in _JOB.splitlines())
     return [f"JobId={entry.number}{task} JobName={name}", *lines]
 
 
@@ -233,24 +213,31 @@ def _print_records(
 
 def _list_node_records(client: Client) -> dict[str, list[str]]:
     partitions = ",".join(partition.name for partition in list_partitions(client))
-    return {
-        node.name: [
-            f"NodeName={node.name} CoresPerSocket={UNKNOWN}",
-            f"CPUAlloc={UNKNOWN} CPUTot={UNKNOWN} CPULoad={UNKNOWN}",
+    allocated = count_allocated_cpus(client)
+
+    def describe(node: NodeStatus) -> list[str]:
+        cpus, memory = node.cpus or UNKNOWN, node.memory or UNKNOWN
+        one = 1 if node.cpus else UNKNOWN
+        used = min(allocated.get(node.name, 0), node.cpus) if node.cpus else UNKNOWN
+        return [
+            f"NodeName={node.name} CoresPerSocket={one}",
+            f"CPUAlloc={used} CPUEfctv={cpus} CPUTot={cpus} CPULoad={UNKNOWN}",
             "AvailableFeatures=(null)",
             "ActiveFeatures=(null)",
             "Gres=(null)",
             f"NodeAddr={node.name} NodeHostName={node.name}",
-            f"RealMemory={UNKNOWN} AllocMem={UNKNOWN} FreeMem={UNKNOWN}",
-            f"State={format_node_state(node).upper()} ThreadsPerCore={UNKNOWN}",
+            f"RealMemory={memory} AllocMem={UNKNOWN} FreeMem={UNKNOWN} Sockets={cpus} Boards=1",
+            f"State={format_node_state(node).upper()} ThreadsPerCore={one} TmpDisk=0 Weight=1",
             f"Partitions={partitions}",
         ]
-        for node in list_nodes(client)
-    }
+
+    return {node.name: describe(node) for node in list_nodes(client)}
 
 
 def _list_partition_records(client: Client) -> dict[str, list[str]]:
     nodes = list_nodes(client)
+    cpus = [node.cpus for node in nodes if node.cpus]
+    total = sum(cpus) if cpus and len(cpus) == len(nodes) else UNKNOWN
     names = ",".join(node.name for node in nodes) or "(null)"
     records = {}
     for partition in list_partitions(client):
@@ -264,7 +251,7 @@ def _list_partition_records(client: Client) -> dict[str, list[str]]:
             f"DefaultTime=NONE Hidden=NO MaxNodes=UNLIMITED MaxTime={'UNLIMITED' if limit is None else clock} MinNodes=0",
             f"Nodes={names}",
             "PriorityTier=1 OverSubscribe=NO PreemptMode=OFF",
-            f"State={'UP' if partition.is_open else 'DOWN'} TotalCPUs={UNKNOWN} TotalNodes={len(nodes)}",
+            f"State={'UP' if partition.is_open else 'DOWN'} TotalCPUs={total} TotalNodes={len(nodes)}",
             "DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED",
         ]
     return records

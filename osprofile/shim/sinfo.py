@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import TemplateNotFoundError
 from osprofile.job_scripts import quantities
-from osprofile.job_scripts.command_line import Option, OptionValue, UsageError, parse_words
-from osprofile.jobs.state import NodeState, QueueState
+from osprofile.job_scripts.command_line import Option, parse_words
+from osprofile.jobs.state import JobState, NodeState, QueueState
+from osprofile.shim.columns import ColumnTable, format_rows
 from osprofile.shim.command import Command, print_lines
+from osprofile.shim.facts import Facts, Span, Style
 from osprofile.shim.slurm import refuse_operands
-from osprofile.shim.squeue import FORMAT_PIECE
-from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from osprofile.jobs.machine import NodeStatus
     from osprofile.shim.client import Client
@@ -24,6 +24,7 @@ _TABLE: Final = (
     Option("all", ("-a", "--all"), "", "all are shown in any case"),
     Option("clusters", ("-M", "--clusters"), "NAMES", "there is one in any case"),
     Option("exact", ("-e", "--exact"), "", "changes nothing"),
+    Option("long_format", ("-O", "--Format"), "FORMAT", "as in partition:12,cpus"),
     Option("format", ("-o", "--format"), "FORMAT", "as in '%P %a %l'"),
     Option("local", ("--local",)),
     Option("no_convert", ("--noconvert",)),
@@ -56,9 +57,47 @@ class Partition(NamedTuple):
 
 
 @final
-class _Row(NamedTuple):
-    partition: Partition
-    nodes: Sequence[NodeStatus]
+class _Row:
+    """The facts of a partition and some of its nodes; None for what the target system does not tell."""
+
+    def __init__(
+        self, partition: Partition, nodes: Sequence[NodeStatus], allocated: Mapping[str, int]
+    ) -> None:
+        self.name, self.nodes = partition.name, len(nodes)
+        self.partition = f"{partition.name}{'*' if partition.is_default else ''}"
+        self.available = "up" if partition.is_open else "down"
+        self.limit = None if partition.walltime is None else Span(partition.walltime)
+        up = Counter(node.state for node in nodes)[NodeState.UP]
+        self.node_counts = f"0/{up}/{self.nodes - up}/{self.nodes}"
+        self.allocated_and_idle = f"0/{up}"
+        self.node_names = ",".join(node.name for node in nodes)
+        self.code, self.state = _NODE_WORDS[nodes[0].state] if nodes else ("n/a", "n/a")
+        self.cpus, self.memory = (
+            _format_least([getattr(node, name) for node in nodes]) for name in ("cpus", "memory")
+        )
+        self.unknown = None
+        self.sockets = None if self.cpus is None else f"{self.cpus}:1:1"
+        self.one = None if self.cpus is None else 1
+        total = 0 if self.cpus is None else sum(node.cpus or 0 for node in nodes)
+        used = sum(min(allocated.get(node.name, 0), node.cpus or 0) for node in nodes)
+        self.cpu_counts = f"{used}/{total - used}/0/{total}" if total else None
+
+
+def _format_least(numbers: Sequence[int | None]) -> str | None:
+    """Return the least of numbers, with a + if some are larger; None if one is not known."""
+    known = [number for number in numbers if number is not None]
+    if not known or len(known) < len(numbers):
+        return None
+    return f"{min(known)}{'+' if max(known) > min(known) else ''}"
+
+
+def count_allocated_cpus(client: Client) -> Mapping[str, int]:
+    """Return how many processors of each node the jobs that run have."""
+    running = (Facts(client, e) for e in client.list_recent(0.0) if e.status.state is JobState.RUNNING)
+    counts = Counter[str]()
+    for job in running:
+        counts.update(dict.fromkeys(job.status.hosts, -(-job.cpus // max(1, len(job.status.hosts)))))
+    return counts
 
 
 def list_partitions(client: Client) -> list[Partition]:
@@ -103,64 +142,51 @@ def format_node_state(node: NodeStatus) -> str:
     return _NODE_WORDS[node.state][1]
 
 
-def _count_nodes(row: _Row) -> str:
-    """Return how many nodes are allocated, idle, and neither, and how many there are."""
-    idle = Counter(node.state for node in row.nodes)[NodeState.UP]
-    return f"0/{idle}/{len(row.nodes) - idle}/{len(row.nodes)}"
-
-
-def _format_time_limit(row: _Row) -> str:
-    limit = row.partition.walltime
-    return "infinite" if limit is None else quantities.format_elapsed(limit)
-
-
-def _unknown(_row: _Row) -> str:
-    return UNKNOWN
-
-
-def _format_name(row: _Row) -> str:
-    return f"{row.partition.name}{'*' if row.partition.is_default else ''}"
-
-
-_COLUMNS: Final[dict[str, tuple[str, Callable[[_Row], str]]]] = {
-    "A": ("NODES(A/I)", lambda row: "/".join(_count_nodes(row).split("/")[:2])),
-    "B": ("MAX_CPUS_PER_NODE", lambda _: "UNLIMITED"),
-    "C": ("CPUS(A/I/O/T)", _unknown),
-    "D": ("NODES", lambda row: str(len(row.nodes))),
-    "E": ("REASON", lambda _: "none"),
-    "F": ("NODES(A/I/O/T)", _count_nodes),
-    "G": ("GRES", lambda _: "(null)"),
-    "L": ("DEFAULTTIME", lambda _: "n/a"),
-    "N": ("NODELIST", lambda row: ",".join(node.name for node in row.nodes)),
-    "O": ("CPU_LOAD", _unknown),
-    "P": ("PARTITION", _format_name),
-    "R": ("PARTITION", lambda row: row.partition.name),
-    "S": ("ALLOCNODES", lambda _: "all"),
-    "T": ("STATE", lambda row: _NODE_WORDS[row.nodes[0].state][1] if row.nodes else "n/a"),
-    "X": ("SOCKETS", _unknown),
-    "Y": ("CORES", _unknown),
-    "Z": ("THREADS", _unknown),
-    "a": ("AVAIL", lambda row: "up" if row.partition.is_open else "down"),
-    "b": ("ACTIVE_FEATURES", lambda _: "(null)"),
-    "c": ("CPUS", _unknown),
-    "d": ("TMP_DISK", _unknown),
-    "e": ("FREE_MEM", _unknown),
-    "f": ("AVAIL_FEATURES", lambda _: "(null)"),
-    "g": ("GROUPS", lambda _: "all"),
-    "h": ("OVERSUBSCRIBE", lambda _: "NO"),
-    "l": ("TIMELIMIT", _format_time_limit),
-    "m": ("MEMORY", _unknown),
-    "n": ("HOSTNAMES", lambda row: ",".join(node.name for node in row.nodes)),
-    "o": ("NODE_ADDR", lambda row: ",".join(node.name for node in row.nodes)),
-    "p": ("PRIO_TIER", lambda _: "1"),
-    "r": ("ROOT", lambda _: "no"),
-    "s": ("JOB_SIZE", lambda _: "1-infinite"),
-    "t": ("STATE", lambda row: _NODE_WORDS[row.nodes[0].state][0] if row.nodes else "n/a"),
-    "z": ("S:C:T", _unknown),
-}
-"""By the letters of --format: the header, and the value of a partition with some of its nodes."""
-_BY_NODE: Final = frozenset("no")
-_BY_STATE: Final = frozenset("tT")
+_STYLE: Final = Style(UNKNOWN, quantities.format_elapsed)
+_COLUMNS: Final = ColumnTable(
+    """
+nodeai A NODES(A/I) {allocated_and_idle}
+maxcpuspernode B MAX_CPUS_PER_NODE UNLIMITED
+cpusstate C CPUS(A/I/O/T) {cpu_counts}
+nodes D NODES {nodes}
+reason E REASON none
+nodeaiot F NODES(A/I/O/T) {node_counts}
+gres G GRES (null)
+gresused - GRES_USED (null)
+defaulttime L DEFAULTTIME n/a
+nodelist N NODELIST {node_names}
+cpusload O CPU_LOAD {unknown}
+partition P PARTITION {partition}
+partitionname R PARTITION {name}
+allocnodes S ALLOCNODES all
+statelong T STATE {state}
+statecomplete - STATECOMPLETE {state}
+sockets X SOCKETS {cpus}
+cores Y CORES {one}
+threads Z THREADS {one}
+available a AVAIL {available}
+features_act b ACTIVE_FEATURES (null)
+cpus c CPUS {cpus}
+disk d TMP_DISK {unknown}
+freemem e FREE_MEM {unknown}
+allocmem - ALLOCMEM {unknown}
+features f AVAIL_FEATURES (null)
+groups g GROUPS all
+oversubscribe h OVERSUBSCRIBE NO
+time l TIMELIMIT {limit:infinite}
+memory m MEMORY {memory}
+nodehost n HOSTNAMES {node_names}
+nodeaddr o NODE_ADDR {node_names}
+prioritytier p PRIO_TIER 1
+root r ROOT no
+size s JOB_SIZE 1-infinite
+statecompact t STATE {code}
+socketcorethread z S:C:T {sockets}
+"""
+)
+_BY_NODE: Final = frozenset({"HOSTNAMES", "NODE_ADDR"})
+_BY_STATE: Final = frozenset({"STATE", "STATECOMPLETE"})
+"""By the headers: whether nodes have a line each, or those of a state have one together."""
 _FORMATS: Final = {
     "nodes": "%.15N %.6D %.9P %6t",
     "summarize": "%9P %.5a %.10l %.16F  %N",
@@ -172,57 +198,31 @@ def _run_sinfo(client: Client, words: Sequence[str]) -> int:
     line = parse_words(_TABLE, words, ends_at_operand=False)
     refuse_operands(line)
     kind = next((name for name in ("nodes", "summarize") if name in line), "")
-    form = line.get("format") or OptionValue("--format", _FORMATS[kind])
-    letters = _check_format(form)
+    columns = _COLUMNS.choose(line, _FORMATS[kind])
+    headers = frozenset(column.header for column in columns)
     names = line.get_text("partition")
     partitions = [p for p in list_partitions(client) if names is None or p.name in names.split(",")]
     nodes = list_nodes(client)
+    allocated = count_allocated_cpus(client) if "CPUS(A/I/O/T)" in headers else {}
     rows = [
-        _Row(partition, group)
+        _Row(partition, group, allocated)
         for partition in partitions
-        for group in _group_nodes(nodes, letters, is_by_node="nodes" in line)
+        for group in _group_nodes(nodes, headers, is_by_node="nodes" in line)
     ]
-    header = [] if "no_header" in line else [_format_line(form.text, None)]
-    print_lines(header + list(dict.fromkeys(_format_line(form.text, row) for row in rows)))
+    lines = format_rows(columns, _STYLE, rows, has_header="no_header" not in line)
+    print_lines(dict.fromkeys(lines))
     return 0
 
 
-def _check_format(form: OptionValue) -> frozenset[str]:
-    """Return the letters of a format. Raises `UsageError` for one that is not supported."""
-    letters = frozenset(match[3] for match in FORMAT_PIECE.finditer(form.text)) - {"%"}
-    for letter in sorted(letters - _COLUMNS.keys()):
-        hint = f"supported are {' '.join(f'%{name}' for name in _COLUMNS)}"
-        raise UsageError(f"{form.flag}: {quote_value(f'%{letter}')} is not supported", hint=hint)
-    return letters
-
-
 def _group_nodes(
-    nodes: Sequence[NodeStatus], letters: frozenset[str], *, is_by_node: bool
+    nodes: Sequence[NodeStatus], headers: frozenset[str], *, is_by_node: bool
 ) -> list[Sequence[NodeStatus]]:
     """Return the nodes that have a line together."""
-    if nodes and (is_by_node or letters & _BY_NODE):
+    if nodes and (is_by_node or headers & _BY_NODE):
         return [[node] for node in nodes]
-    if nodes and letters & _BY_STATE:
+    if nodes and headers & _BY_STATE:
         return [[n for n in nodes if n.state is state] for state in dict.fromkeys(n.state for n in nodes)]
     return [nodes]
-
-
-def _format_line(form: str, row: _Row | None) -> str:
-    """Return the line of a row, or of the headers."""
-    parts, end = [], 0
-    for match in FORMAT_PIECE.finditer(form):
-        dot, width, letter = match.groups()
-        parts.append(form[end : match.start()])
-        end = match.end()
-        if letter == "%":
-            parts.append("%")
-            continue
-        header, value = _COLUMNS[letter]
-        text = header if row is None else value(row)
-        size = int(width or 0)
-        text = text[:size] if size else text
-        parts.append(text.rjust(size) if dot else text.ljust(size))
-    return "".join([*parts, form[end:]])
 
 
 SINFO: Final = Command(_TABLE, "", _run_sinfo)

@@ -17,7 +17,7 @@ import pytest
 from osprofile.errors import ScriptFailedError
 from osprofile.jobs import file_transfer, file_trees
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.job_directory import JobFile
+from osprofile.jobs.job_directory import JobFile, NewFile, write_new_files
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.target_system import TargetSystem
 
@@ -84,6 +84,19 @@ def test_what_is_unsafe(
     assert not file.is_here()
     with pytest.raises(OSError, match=r"Not a directory|its user's alone"):
         file.open()
+    with pytest.raises(OSError, match=r"Not a directory|its user's alone"):
+        write_new_files(f"{directory}{slash}", [NewFile("new", b"x")])
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_new_files(tmp_path: Path) -> None:
+    """They are written for their owner only, in the place of others, and whole."""
+    directory = tmp_path / "made/it's"
+    for content in (b"1", b"2"):
+        write_new_files(f"{directory}/", [NewFile("a", content), NewFile("b c", content, 0o700)])
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in [directory.parent, *directory.iterdir()]}
+    assert modes == {"made": "0o700", "a": "0o600", "b c": "0o700"}
+    assert (directory / "a").read_bytes() == b"2"
 
 
 def test_what_is_safe(tmp_path: Path) -> None:

@@ -97,7 +97,10 @@ def _without(profile: Profile) -> Profile:
 async def test_they_are_inherited_and_asked_on_the_target(
     target: TargetSystem, load: Callable[[str], Profile]
 ) -> None:
-    assert await target.list_nodes() == (NodeStatus(os.uname().nodename, NodeState.UP, "up"),)
+    (node,) = await target.list_nodes()
+    assert node[:3] == NodeStatus(os.uname().nodename, NodeState.UP, "up")[:3]
+    megabytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    assert (node.cpus, node.memory) == (os.cpu_count(), megabytes)
     assert await target.list_queues() == ()
     profile = load(template("NODE", body="echo 'no answer' >&amp;2; exit 3", a="UP"))
     async with TargetSystem(profile, timing=QUICK) as other:

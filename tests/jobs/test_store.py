@@ -17,10 +17,9 @@ import pytest
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs import record_file, submission_owner
 from osprofile.jobs import store as module
-from osprofile.jobs.live_job import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.record_file import SCHEMA_VERSION
-from osprofile.jobs.state import EndCause, JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus, MissingPeriod
 from osprofile.jobs.store import JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds

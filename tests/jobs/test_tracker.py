@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -35,7 +35,7 @@ def moment(seconds: float) -> Moment:
 def record_job(job_id: str, **values: object) -> JobRecord:
     status = JobStatus(job_id, U, submitted=BEGIN)
     record = JobRecord(1, "t", "/d", key=None, name="n", script=None, owner=None, status=status)
-    return replace(record, **values)  # type: ignore[arg-type]
+    return record._replace(**values)
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Life:
         """Tell and record what has changed, as the watcher does."""
         changes = self.tracker.take_changes()
         self.told += [event.status for event in changes.events]
-        self.record = replace(self.record, missing=changes.missing.get("1", self.record.missing))
+        self.record = self.record._replace(missing=changes.missing.get("1", self.record.missing))
 
 
 Step = tuple[float, "Callable[[Life, Moment], object]"]
@@ -103,7 +103,7 @@ def recorded(seconds: float, **values: object) -> Step:
     """Have another process record something."""
 
     def change(life: Life, _: Moment) -> None:
-        life.record = replace(life.record, **values)  # type: ignore[arg-type]
+        life.record = life.record._replace(**values)
 
     return seconds, change
 
@@ -485,7 +485,7 @@ def test_the_removal_of_an_array_is_that_of_its_live_tasks() -> None:
 
 
 def test_the_ends_of_tasks_that_are_recorded_are_counted() -> None:
-    ended = replace(TASKS["9_0"], status=JobStatus("9_0", D, exit_code=0))
+    ended = TASKS["9_0"]._replace(status=JobStatus("9_0", D, exit_code=0))
     tracker = watch_array({**TASKS, "9_0": ended})
     assert sorted(tracker.jobs.polled) == ["9_1", "9_2"]
     assert answer_tasks(tracker, 1, t1=D, t2=D)[-1][0] == "9"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SLURM = [
     # Toil
-    ("sinfo -a -o '%P %G %l %p %c %m'", r"PARTITION GRES .*\nhere\* \(null\) infinite 1 N/A N/A\n"),
+    ("sinfo -a -o '%P %G %l %p %c %m'", r"PARTITION GRES .*\nhere\* \(null\) infinite 1 \d+ \d+\n"),
     ("scontrol show job 1", r"JobId=1 JobName=one\n(?s:.*)\n   JobState=RUNNING Reason=None (?s:.*) ExitCode=0:0\n(?s:.*)"),
     ("sacct -n -j 1 --format JobIDRaw,State,ExitCode -P -S 2020-01-01 -E now", r"1\|RUNNING\|0:0\n"),
     # the executor of Snakemake
@@ -29,6 +29,11 @@ SLURM = [
     ("scontrol show job -o 1", r"JobId=1 JobName=one [^\n]* TimeLimit=00:05:00 [^\n]* NumNodes=1 NumCPUs=2 [^\n]*\n"),
     # ReFrame
     ("scontrol show hostname 'a[1-3,07],b'", "a1\na2\na3\na07\nb\n"),
+    ("sinfo -h -O partition:8,cpus:6,memory:9,nodes:3,statelong", r"here\*   \d+ +\d+ +1  idle +\n"),
+    ("sinfo -h -o '%C %z'", r"2/-?\d+/0/\d+ \d+:1:1\n"),
+    ("scontrol show node", r"NodeName=\S+ (?s:.*) CPUTot=\d+ (?s:.*)RealMemory=\d+ (?s:.*)"),
+    ("sacct -n -P -S 1970-01-01 --units=G --duplicate -o ReqMem", "0.10G\n"),
+    ("sacct -nPS now-2days -E now+1hour -o jobid; sacct -nPS 00:00 -o jobid; sacct -nPS 010170 -o jobid", "1\n1\n1\n"),
     ("scontrol -a show -o nodes", r"NodeName=\S+ [^\n]* State=IDLE [^\n]* Partitions=here\n"),
     # AiiDA asks for each field that --helpformat lists
     ("sacct --format=$(sacct --helpformat | tr -s '\\n' ' ' | tr ' ' ',') --parsable --jobs=1", r"(?s:.*)\|one\|(?s:.*)"),
@@ -42,7 +47,7 @@ SLURM = [
 
 
 def test_what_programs_ask(place: Place) -> None:
-    place.ok("sbatch", "-J", "one", "-t", "5", "-c2", "--wrap", "sleep 1000")
+    place.ok("sbatch", "-J", "one", "-t", "5", "-c2", "--mem=100", "--wrap", "sleep 1000")
     wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n")
     for command, pattern in SLURM:
         ended = place.shell(command)

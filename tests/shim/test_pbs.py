@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.shim import pbs
+from osprofile.shim import facts
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
 from tests.waiting import wait_until
@@ -88,12 +88,12 @@ def test_galaxy(place: Place) -> None:
     ],
 )
 def test_ends(status: JobStatus, exit_status: int) -> None:
-    assert (pbs.get_state(status, "torque"), pbs.get_exit_status(status)) == ("C", exit_status)
+    assert (facts.get_letter(status, "torque"), facts.get_exit_status(status)) == ("C", exit_status)
 
 
 def test_live_states() -> None:
     def letter(state: JobState, started: float | None = None) -> str:
-        return pbs.get_state(JobStatus("x", state, started=started), "torque")
+        return facts.get_letter(JobStatus("x", state, started=started), "torque")
 
     assert [letter(JobState.QUEUED), letter(JobState.RUNNING)] == ["Q", "R"]
     assert [letter(JobState.HELD), letter(JobState.HELD, 1.0)] == ["H", "S"]
@@ -167,7 +167,16 @@ def test_default_files(place: Place) -> None:
         "job.sh.e5": "",
     }  # fmt: skip
     assert place.ok("qstat", "-f", "4[2]").startswith("Job Id: 4[2].osprofile\n")
-    assert place.ok("qstat", "-f", "4[]").count("Job Id: ") == 2
+    assert place.ok("qstat", "-f", "4[]").startswith("Job Id: 4[].osprofile\n")
+    assert place.ok("qstat", "-t", "-f", "4[]").count("Job Id: ") == 2
+
+
+def test_nodes(place: Place) -> None:
+    name, *lines = place.ok("pbsnodes", "-a").splitlines()
+    assert lines[:3] == ["     state = free", f"     np = {os.cpu_count()}", "     ntype = cluster"]
+    assert re.search(r"     status = ncpus=\d+,physmem=\d+kb,", lines[3])
+    tree = ET.fromstring(place.ok("pbsnodes", "-x"))  # noqa: S314  # our own output
+    assert (tree.findtext("Node/name"), tree.findtext("Node/np")) == (name, str(os.cpu_count()))
 
 
 def test_unknown_jobs(place: Place) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -98,6 +99,64 @@ def test_arrays(pro: Place) -> None:
     assert outputs == {"arr.o1.12": "12\n", "arr.o1.13": "13\n", "arr.e1.12": "", "arr.e1.13": ""}
 
 
+def test_an_array_is_one_job(pro: Place) -> None:
+    """Its id is the one that qsub printed, also as a key of JSON; -t lists its tasks, and an id with an index is one."""
+    pro.script("#!/bin/sh\n[ $PBS_ARRAY_INDEX = 2 ] || exec sleep 1000\n")
+    array = pro.ok("qsub", "-J", "1-3", "job.sh").strip()
+
+    def list_ids(*words: str) -> list[str]:
+        return [line.split()[0] for line in pro.ok("qstat", *words).splitlines()[2:]]
+
+    wait_until(lambda: "Running:2 Exiting:0 Expired:1" in pro.ok("qstat", "-f", array))
+    assert list_ids() == list_ids(array) == list_ids("1") == [array]
+    tasks = [f"1[{i}].osprofile" for i in (1, 2, 3)]
+    assert list_ids("-t", "-x") == [array, *tasks]
+    assert list_ids("1[3]") == [tasks[2]]
+    assert pro.ok("qselect") == f"{array}\n"
+    job = json.loads(pro.ok("qstat", "-f", "-F", "json", array))["Jobs"][array]
+    shown = (job["job_state"], job["array"], job["array_indices_submitted"], job["array_indices_remaining"])
+    assert shown == ("B", "True", "1-3", "-")
+    pro.ok("qdel", "1[1]")
+    pro.ok("qdel", array)
+    assert list_ids("-xt") == [array, *tasks]
+    assert "job_state = F" in pro.ok("qstat", "-xf", array)
+
+
+def test_queues_and_the_server(pro: Place) -> None:
+    pro.ok("qsub", "-N", "one", text="sleep 1000\n")
+    wait_until(lambda: pro.ok("qselect", "-s", "R") == "1.osprofile\n")
+    header, _, line = pro.ok("qstat", "-Q").splitlines()
+    counts = dict(zip(header.split(), line.split(), strict=True))
+    assert [counts[name] for name in ("Queue", "Tot", "Ena", "Str", "Run", "Type")] == [
+        "here", "1", "yes", "yes", "1", "Exec",
+    ]  # fmt: skip
+    assert pro.ok("qstat", "-Qf", "here").splitlines()[:3] == [
+        "Queue: here",
+        "    queue_type = Execution",
+        "    total_jobs = 1",
+    ]
+    assert json.loads(pro.ok("qstat", "-Q", "-f", "-F", "json"))["Queue"]["here"]["enabled"] == "True"
+    assert json.loads(pro.ok("qstat", "-Bf", "-F", "json"))["Server"]["osprofile"]["total_jobs"] == 1
+    ended = pro.run("qstat", "-Q", "other")
+    assert (ended.code, ended.err) == (170, "qstat: Unknown queue other\n")
+
+
+def test_forms_of_the_other_table(pro: Place) -> None:
+    pro.ok("qsub", "-N", "one", text="sleep 1000\n")
+    wait_until(lambda: pro.ok("qselect", "-s", "R") == "1.osprofile\n")
+    (host,) = pro.ok("qstat", "-f", "1").partition("exec_host = ")[2].splitlines()[:1]
+    for words, tail in (
+        (["-n"], [f"   {host}"]),
+        (["-s"], ["   --"]),
+        (["-r"], []),
+        (["-E", "-l", "-a"], []),
+    ):
+        lines = pro.ok("qstat", *words).splitlines()
+        assert (lines[5].split()[0], lines[6:]) == ("1.osprofile", tail)
+    assert pro.ok("qstat", "-n1").splitlines()[5].split()[-1] == host
+    assert pro.ok("qstat", "-i") == ""
+
+
 def test_places(pro: Place) -> None:
     for place in ("free", "scatter:shared", "pack", "excl"):  # without queues, nodes are not shared out
         pro.ok("qsub", "-q", "fast", "-l", f"select=1,place={place}", text="true\n")
@@ -162,6 +221,9 @@ def test_other_commands(pro: Place) -> None:
             f"     Mom = {name}",
             "     state = free",
         ]
+    assert re.search(r"^ {5}resources_available.ncpus = \d+\n", pro.ok("pbsnodes", "-a"), re.MULTILINE)
+    node = json.loads(pro.ok("pbsnodes", "-a", "-F", "json"))["nodes"][name]
+    assert node["resources_available"]["ncpus"] == node["pcpus"] == os.cpu_count()
     assert pro.ok("pbsnodes", "-l") == ""
     ended = pro.run("pbsnodes", "other")
     assert (ended.code, ended.err) == (1, "pbsnodes: other: Unknown node\n")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.shim import slurm
+from osprofile.shim import facts
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
 from tests.waiting import wait_until
@@ -118,17 +118,17 @@ def test_ends(place: Place) -> None:
     ],
 )
 def test_ends_of_other_machines(status: JobStatus, code: str, state: str, exit_code: str) -> None:
-    found = slurm.get_state(status)
-    assert (found.code, found.name, slurm.format_exit_code(status)) == (code, state, exit_code)
+    found = facts.get_state(status)
+    assert (found.code, found.name, facts.format_exit_code(status)) == (code, state, exit_code)
 
 
 def test_live_states() -> None:
     def code(state: JobState, started: float | None = None) -> str:
-        return slurm.get_state(JobStatus("x", state, started=started)).code
+        return facts.get_state(JobStatus("x", state, started=started)).code
 
     assert [code(JobState.QUEUED), code(JobState.RUNNING)] == ["PD", "R"]
     assert [code(JobState.HELD), code(JobState.HELD, 1.0)] == ["PD", "S"]
-    assert slurm.get_state(JobStatus("x", JobState.HELD, elapsed=1.0)).code == "S"
+    assert facts.get_state(JobStatus("x", JobState.HELD, elapsed=1.0)).code == "S"
     assert [code(JobState.UNKNOWN), code(JobState.UNKNOWN, 1.0)] == ["PD", "R"]
     assert [code(state) for state in JobState if state not in {JobState.UNKNOWN, JobState.HELD}] == [
         "PD", "R", "F", "F", "CA", "NF",
@@ -137,7 +137,7 @@ def test_live_states() -> None:
 
 def test_causes_and_usage() -> None:
     failed = JobStatus("x", JobState.FAILED)
-    assert {cause: slurm.get_state(failed._replace(cause=cause)).name for cause in (None, *EndCause)} == {
+    assert {cause: facts.get_state(failed._replace(cause=cause)).name for cause in (None, *EndCause)} == {
         None: "FAILED",
         EndCause.TIME: "TIMEOUT",
         EndCause.MEMORY: "OUT_OF_MEMORY",
@@ -315,7 +315,7 @@ def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
         ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
         ("squeue", ["1"]), ("squeue", ["-w", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--interactive", "1"]),
         ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "Nonsense"]), ("sacct", ["-j", "1.step"]), ("sacct", ["1"]),
-        ("sacct", ["-S", "now-2days"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
+        ("sacct", ["-S", "next-week"]), ("sacct", ["--units=X"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
     ],
 )  # fmt: skip
 def test_wrong_usage(place: Place, program: str, words: list[str]) -> None:
@@ -475,21 +475,31 @@ def test_json(place: Place) -> None:
     ended, live = (
         json.loads(place.ok("squeue", "--json", "-t", "all", "-j", number))["jobs"][0] for number in "12"
     )
-    assert (ended["job_id"], ended["job_state"], ended["name"]) == (1, "FAILED", "it_s")
-    assert ended["exit_code"]["number"] == 3 << 8
+    assert (ended["job_id"], ended["job_state"], ended["name"]) == (
+        1,
+        ["FAILED"],
+        "it_s",
+    )
+    assert ended["exit_code"]["return_code"] == {"set": True, "infinite": False, "number": 3}
     assert ended["time_limit"] == {"set": True, "infinite": False, "number": 90}
     assert (ended["cpus"]["number"], live["job_id"], live["time_limit"]["infinite"]) == (2, 2, True)
-    assert ended["submit_time"] <= ended["start_time"] <= ended["end_time"]
+    times = [ended[f"{name}_time"]["number"] for name in ("submit", "start", "end")]
+    assert times == sorted(times)
     assert live["user_name"] == place.ok("squeue", "-h", "-j", "2", "-o", "%u").strip()
     printed = json.loads(place.ok("sacct", "--json", "-j", "1"))
-    assert (printed["errors"], printed["meta"]["Slurm"]["version"]["major"]) == ([], 23)
+    assert (printed["errors"], printed["meta"]["slurm"]["version"]["major"]) == ([], "23")
     (accounted,) = printed["jobs"]
-    assert accounted["state"] == {"current": "FAILED", "reason": "NonZeroExitCode"}
-    assert accounted["exit_code"] == {"status": "ERROR", "return_code": 3}
+    assert accounted["state"] == {"current": ["FAILED"], "reason": "NonZeroExitCode"}
+    assert accounted["exit_code"]["status"] == ["ERROR"]
+    assert accounted["exit_code"]["return_code"]["number"] == 3
     assert accounted["time"]["limit"]["number"] == 90
     place.ok("scancel", "2")
     (cancelled,) = json.loads(place.ok("sacct", "--json", "-j", "2"))["jobs"]
-    assert cancelled["exit_code"] == {"status": "SIGNALED", "signal": {"signal_id": 15}, "return_code": 0}
+    assert cancelled["exit_code"] == {
+        "status": ["SIGNALED"],
+        "return_code": {"set": True, "infinite": False, "number": 0},
+        "signal": {"id": {"set": True, "infinite": False, "number": 15}, "name": "TERM"},
+    }
 
 
 def test_scancel_tells_what_it_does(place: Place) -> None:

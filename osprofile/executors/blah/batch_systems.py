@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.settings import Settings
     from osprofile.jobs.fields import JobDescription
+    from osprofile.jobs.job_directory import NewFile
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
-    from osprofile.jobs.target_system import NewFile, TargetSystem
+    from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.blah")
 _REMOVING_PREFIX: Final = "being removed: "
