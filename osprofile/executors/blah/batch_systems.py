@@ -23,7 +23,7 @@ from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.kept_profiles import load_for_jobs
-from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
+from osprofile.jobs.profiles import list_job_functions, list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.timing import Timing
@@ -56,6 +56,8 @@ class BatchSystem:
     def __init__(self, name: str, target: TargetSystem, remover: JobRemover) -> None:
         self.name, self.target, self._remover = name, target, remover
         self.settable_fields = list_settable_fields(target.profile)
+        self.job_functions = list_job_functions(target.profile)
+        """What a staged job needs in the file that `staging` names; empty if START leaves it there."""
         self._is_clients_hold: dict[str, bool] = {}
         """Of the suspended jobs."""
 
