@@ -9,6 +9,7 @@ import functools
 import io
 import itertools
 import logging
+import os
 import time
 from typing import TYPE_CHECKING, Final, final
 
@@ -29,6 +30,7 @@ from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.kept_profiles import load_for_jobs
 from osprofile.jobs.profiles import list_job_functions, list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.state import JobState
+from osprofile.jobs.store import default_store_path
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.text import quote_name, quote_value, suggest_names
@@ -339,7 +341,9 @@ class BatchSystems:
             return None
 
     def take_over_removals(self) -> None:
-        """Go on with the removals that an earlier daemon has not finished."""
+        """Go on with the removals that an earlier daemon has not finished; makes no record."""
+        if not os.path.exists(self._settings.store or default_store_path()):
+            return
         for record in self._client.store.find_keys_on_all_targets(f"{_REMOVING_PREFIX}*"):
             system = self._open_recorded_system(record.target)
             if system is not None and system.target.name == record.target:

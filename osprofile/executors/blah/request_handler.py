@@ -122,7 +122,7 @@ class RequestHandler:
         except IncarnationError as error:
             raise name_source_attribute(submission, error) from None
         directory = f"{await system.target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
-        job_name = system.target.fit_job_name(submission.description.executable or "")
+        job_name = system.target.fit_job_name(submission.name or submission.description.executable or "")
         staged = build_staged_job(submission, directory, has_proxy=proxy is not None, job_name=job_name)
 
         def read_files() -> list[NewFile]:

@@ -33,10 +33,12 @@ def build_staged_job(
     """Return the job that runs a submission's program, by the staging functions if they are needed.
 
     A job with input or output files runs in `directory`, which is its own; any other job runs in Iwd.
-    `has_proxy`: the proxy will be in `directory` when the job starts. `job_name`: of a staged job, which
-    would have the shell's.
+    `has_proxy`: the proxy will be in `directory` when the job starts. `job_name`: of a job without a name,
+    which would have the shell's.
     """
     description = replace(submission.description, working_directory=directory)
+    if "JOB_NAME" not in description.fields:
+        description = replace(description, name=description.name or job_name)
     environment = dict(description.environment)
     proxy = {"X509_USER_PROXY": f"{directory}/{PROXY_FILE_NAME}"} if has_proxy else {}
     has_files = bool(submission.inputs or submission.outputs)
@@ -62,5 +64,4 @@ def build_staged_job(
         executable="/bin/sh",
         arguments=arguments,
         environment=proxy,
-        name=description.name or job_name,
     )
