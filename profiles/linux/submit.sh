@@ -117,6 +117,7 @@ FILENAME == ARGV[1] { if (!/^ *#/) print > ".gpe/job.sh"; next }
 /gpe_container/ { needed["container"] }
 /gpe_run_(mpi|processes)/ { needed["parallel"] }
 /STD(OUT|ERR)_NAME=/ { needed["names"] }
+/gpe_stage "\$@"/ { needed["staging"] }
 /gpe_array=/ { needed["array"] } # without a batch system, as the next one
 /gpe_(dependency|start_time)=/ { needed["waiting"] }
 END {
