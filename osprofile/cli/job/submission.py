@@ -20,6 +20,7 @@ from osprofile.cli.job.script_directives import apply_directives, has_directives
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.errors import (
     IncarnationError,
+    MissingValueError,
     OSProfileError,
     OutcomeUnknownError,
     ProfileNotFoundError,
@@ -45,6 +46,8 @@ Combine: TypeAlias = (
     "Callable[[Callable[[JobDescription], Awaitable[JobDescription]]], Awaitable[JobDescription | None]]"
 )
 """A function that is called with one that prepares a job, and returns the job to submit."""
+_REQUESTED: Final = {field.name: field for field in FIELDS.values() if field.option and field.name}
+"""The fields of a profile that have an option."""
 _CANNOT_CREATE: Final = 73
 """START's exit status if it cannot create a file or a directory; EX_CANTCREAT of sysexits.h."""
 
@@ -252,8 +255,15 @@ def name_option(
     if asked:  # the request fits no queue
         error.hint += f": the script has {escape_unprintable(', '.join(asked))}"
     given = (f for a, f in FIELDS.items() if (v := getattr(description, a)) or type(v) is int)  # 0, too
-    field = next((f for f in given if f.option and f.name and f.name == error.field), None)
-    if field is not None:
+    field = next((f for f in given if f is _REQUESTED.get(error.field)), None)
+    if isinstance(error, MissingValueError) and error.field in _REQUESTED:
+        wanted = _REQUESTED[error.field]
+        error.message, error.location = (
+            f"{wanted.flags[0]} is missing: this profile has no default for it",
+            None,
+        )
+        error.hint = f"give {wanted.flags[0]} {wanted.metavar}: {wanted.help}"
+    elif field is not None:
         is_unknown = isinstance(error, UnknownFieldError)
         error.message = f"{field.flags[0]}{' is not supported' if is_unknown else ''}: {error.message}"
         if is_unknown:

@@ -79,6 +79,19 @@ def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine
     assert "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)" in err
 
 
+def test_a_value_that_must_be_given_is_named_by_its_option(machine: Machine) -> None:
+    field = '<idb:Template><idb:Field name="PROJECT"/></idb:Template>'
+    (machine.root / "profiles" / "strict.xml").write_text(document(field, name="strict", extends="slurm"))
+    ended = machine.run("job", "submit", "-p", "strict", "--dry-run", "/bin/date")
+    assert (ended.code, ended.err) == (
+        1,
+        (
+            "incarnate: --project is missing: this profile has no default for it\n"
+            "    hint: give --project PROJECT: The project or account to charge.\n"
+        ),
+    )
+
+
 def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) -> None:
     script = machine.root / "sim.sh"
     script.write_text("#!/bin/sh\n#SBATCH -p debug\n#SBATCH -t 2:00:00\nhostname\n")

@@ -463,6 +463,7 @@ REFUSES = """<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDA
             "Toy refused the job: tsub: no \ufffd[2J such queue",
         ),
         ("Toy", "echo 'tsub: first'; echo second; exit 1", "Toy refused the job: tsub: first\nsecond"),
+        ("Toy", "echo 'tsub: no' >&2; exit 187", "Toy refused the job: tsub: no"),  # qsub of Torque
         ("Toy", "exit 3", "START failed (exit status 3) without output"),
         ("Toy", "echo START: no directory >&2; exit 1", "START failed (exit status 1): START: no directory"),
         ("Toy", "nosuch-tsub", "START failed (exit status 127): sh: {line}: nosuch-tsub: not found"),
