@@ -268,7 +268,7 @@ OPTION_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "When": "--start-time --after --after-not-ok --after-any --priority --requeue --notify --notify-events --wait",
         "Where": "--host --cluster --context --profiles --store",
         "Many jobs": "--array --from --as-array --at-once --key --take-over",
-        "Before and after": "--dry-run --test-only --json",
+        "Before and after": "--dry-run --test-only --yes --json",
     }
 )
 """The options of `job submit`, by what they are about, as its help and a page group them."""

@@ -77,6 +77,9 @@ def submit(
             ("--test-only",), "Print whether the batch system would take the job; submit nothing (Slurm)."
         ),
     ] = False,
+    yes: Annotated[
+        bool, Option(("--yes",), "Submit a large job, about which the site asks, without a question.")
+    ] = False,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
     ] = False,
@@ -155,7 +158,7 @@ def submit(
     has_fetch = bool(description.fetch) or is_file_given
     common.check_option("--fetch", has_fetch, needed_by={"--fetch-to": description.fetch_to})
     _check_take_over(take_over=take_over, key=key, job_file=job_file)
-    mode = submission.SubmitMode(ignore_directives, dry_run, test_only)
+    mode = submission.SubmitMode(ignore_directives, dry_run, test_only, yes)
     if job_file is None:
         return submission.submit_job(
             target,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli.job.limits import format_limits
 from osprofile.profile.repository import Repository
+from tests.cli.conftest import on_terminal
 from tests.strategies import document
 
 if TYPE_CHECKING:
@@ -90,6 +91,30 @@ def test_a_value_that_must_be_given_is_named_by_its_option(machine: Machine) -> 
             "    hint: give --project PROJECT: The project or account to charge.\n"
         ),
     )
+
+
+LARGE = document(
+    '<idb:Template><idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>NODES&gt;100 WALLTIME&gt;60</idb:Value>'
+    "</idb:Field></idb:Template>",
+    name="large",
+    extends="here",
+)
+
+
+def test_a_site_asks_before_a_large_job(machine: Machine) -> None:
+    (machine.root / "profiles" / "large.xml").write_text(LARGE)
+    words = ["job", "submit", "-p", "large", "--walltime"]
+    assert machine.run(*words, "60", "true").code == 0
+    asked = "the site wants to be sure before a job gets 2m of WALLTIME (more than 1m)"
+    (machine.root / "jobs.csv").write_text("walltime\n120\n")
+    for more in ([], ["--from", "jobs.csv"]):
+        ended = machine.run("job", "submit", "-p", "large", *(more or ["--walltime", "120"]), "true")
+        said = f"incarnate: nothing was submitted: {asked}\n    hint: if that is meant, give --yes\n"
+        assert (ended.code, ended.out, ended.err) == (1, "", said)
+    assert machine.run(*words, "120", "--yes", "true").code == 0
+    for answer, code in ((b"y\n", 0), (b"\n", 1)):
+        ended, screen, _ = on_terminal(*words, "120", "true", stream="stderr", answer=answer)
+        assert (ended, f"{asked}. Submit? [y/N]" in " ".join(screen.split())) == (code, True)
 
 
 def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) -> None:
