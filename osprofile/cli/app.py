@@ -3,23 +3,59 @@
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from osprofile.cli import completion
 from osprofile.cli.common import GROUPS, SECTIONS, print_message, run_verb, usage_exit_code
 from osprofile.cli.job.directives import suggest_option
 from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, has_rest_argument, read_parameters
 from osprofile.errors import OSProfileError
+from osprofile.jobs.fields import OPTION_GROUPS
 
-HELP = """Run jobs on any batch system that an OS Profile (GPE XML) describes; write and check profiles.
+HELP = """Submit, follow and control jobs on any batch system; write and check profiles.
 
-incarnate COMMAND --help describes a command. The name of a template in place of a command prints its
-script, as render does: incarnate START --profile pbs.
+A profile is an XML file that describes a batch system. Its scripts are templates: texts with places for
+values. To incarnate a template is to put the values in: incarnate START --profile pbs prints the script
+of a job. incarnate COMMAND --help describes a command.
 """
-GROUP_HELP = {"job": "Run jobs on a target system: submit, query, control and wait for them."}
+GROUP_HELP = {"job": "Run jobs: submit, query, control and wait for them."}
+_HELP_WORDS = (("--help", "all"), ("-h", "all"))
+
+
+class SubmitCommand(TyperCommand):
+    """`job submit`, whose help has what most jobs need; after `--help all`, all of it, in groups."""
+
+    shows_all = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Look for the word after --help, which prints the help before any other word is read."""
+        self.shows_all = any(pair in _HELP_WORDS for pair in pairwise(args))
+        return super().parse_args(ctx, args)
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write the text, without `--help all` up to its details."""
+        if not self.shows_all:
+            self.help = (self.help or "").partition("\nDetails:\n")[0]
+        super().format_help_text(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options of the first group, and of the others their names or, with `--help all`, all."""
+        records: dict[str, Any] = {
+            flag: p.get_help_record(ctx) for p in self.get_params(ctx) for flag in p.opts
+        }
+        first, *others = (
+            (title, [records[flag] for flag in flags.split()]) for title, flags in OPTION_GROUPS.items()
+        )
+        if not self.shows_all:
+            names: list[Any] = [(title, flags) for title, flags in OPTION_GROUPS.items() if title != first[0]]
+            others = [("More, which --help all describes", names)]
+        for title, rows in (first, *others):
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 class VerbGroup(TyperGroup):
@@ -142,7 +178,10 @@ def build_app(verbs: Mapping[str, Verb], version: str, *, listed: Collection[str
         group, _, word = name.rpartition(" ")
         parameters = [] if name in listed else read_parameters(verb)
         settings = {"allow_interspersed_args": not has_rest_argument(parameters)}
-        groups.get(group, app).command(word, context_settings=settings)(_make_command(verb, parameters))
+        cls = SubmitCommand if name == "job submit" else None
+        groups.get(group, app).command(word, cls=cls, context_settings=settings)(
+            _make_command(verb, parameters)
+        )
     return app
 
 
@@ -164,7 +203,11 @@ def _make_command(verb: Verb, parameters: Sequence[Parameter]) -> Callable[..., 
     lists = {p.keyword for p in parameters if p.is_repeatable}
     annotations = {p.keyword: Annotated[p.type, _make_typer_parameter(p)] for p in parameters}
     # click rewraps every paragraph that does not begin with a backspace.
-    command.__doc__ = inspect.cleandoc(verb.__doc__ or "").replace("Examples:\n", "\b\nExamples:\n")
+    command.__doc__ = (
+        inspect.cleandoc(verb.__doc__ or "")
+        .replace("Examples:\n", "\b\nExamples:\n")
+        .replace("More examples:\n", "\b\nMore examples:\n")
+    )
     command.__name__ = verb.__name__
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [

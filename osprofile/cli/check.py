@@ -99,7 +99,7 @@ def check(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Compare the scripts of profiles with the golden files beside them.
+    """Compare the scripts of profiles with those that were recorded before, the golden files.
 
     In a profile's folder, golden/cases.toml holds named requests, and golden/NAME.txt the script that
     the profile gave for the request NAME. --add creates cases to start from: with default values, and

@@ -142,10 +142,11 @@ def _suggest_verb(group: str, word: str) -> str:
 
 def _show_help(words: Sequence[str]) -> int:
     """Print the help of a command, or of `incarnate` itself."""
-    words = _replace_other_words(words)
+    words, rest = _replace_other_words(words), [w for w in words[1:] if w == "all"]
+    words = words[: len(words) - len(rest)]
     name, known = " ".join(w for w in words if not w.startswith("-")), {*VERBS, *GROUPS, *common.list_verbs()}
     if not name or name in known:
-        return _run_typer([*words, "--help"])
+        return _run_typer([*words, "--help", *rest])
     in_group = len(words) == 2 and words[0] in GROUPS
     hint = _suggest_verb(*words) if in_group else suggest_names(name, known)
     error = common.UsageError(f"there is no command {quote_name(name)}", hint=hint)

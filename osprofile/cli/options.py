@@ -55,7 +55,7 @@ ContextOption = Annotated[
     list[str],
     Option(
         ("--context",),
-        "Set a value that the site or the engine normally supplies, as in WORKING_DIRECTORY=/scratch/me/1.",
+        "Set a value that osprofile or the site supplies otherwise, as in WORKING_DIRECTORY=/scratch/me/1.",
         "NAME=VALUE",
     ),
 ]
@@ -78,7 +78,7 @@ ApplicationOption = Annotated[
     str | None,
     Option(
         ("--application", "-a"),
-        "The application that the job runs [default: Executable].",
+        "Run a program in a way that the profile defines under this name [default: Executable: run PROGRAM].",
         "NAME[/VERSION]",
         "applications",
     ),

@@ -102,7 +102,7 @@ class ActiveCases:
                 return value
             refusals[value] = refusal
         for field, _cache, rule in (*self._plan.checked_fields, *self._plan.tagged_fields):
-            if field != name:
+            if field != name and field in self._values:  # one that must be given is missed later
                 rule.resolve_value(self._values[field])  # what no value would accept is told as without cases
         reasons = (
             f"{value} ({error.message.removeprefix('field ').removesuffix(f' for {name} {value}')})"

@@ -259,6 +259,19 @@ FIELDS: Final[Mapping[str, JobField]] = MappingProxyType(_read_table())
 `working_directory` and `passed_options` go into the context, `application` selects an application; `inputs`, `fetch` and
 `fetch_to` are for this machine alone (see `file_trees`); `fields` has all other fields.
 """
+OPTION_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "What most jobs need": "--profile --name --walltime --queue --project --nodes --processes --cpus --memory --gpus",
+        "What to run": "--env --application --container --set --ignore-directives",
+        "Files": "--directory --stdin --stdout --stderr --input --fetch --fetch-to --tmp-dir --node-file",
+        "Resources": "--gpu-type --exclusive --constraint --qos --reservation --cputime",
+        "When": "--start-time --after --after-not-ok --after-any --priority --requeue --notify --notify-events --wait",
+        "Where": "--host --cluster --context --profiles --store",
+        "Many jobs": "--array --from --as-array --at-once --key --take-over",
+        "Before and after": "--dry-run --test-only --yes --json",
+    }
+)
+"""The options of `job submit`, by what they are about, as its help and a page group them."""
 DEPENDENCY_FIELD: Final = "DEPENDENCY"
 DEPENDENCY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
     {attribute: row.condition for attribute, row in FIELDS.items() if row.condition}

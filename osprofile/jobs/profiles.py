@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile.errors import OSProfileError
 from osprofile.incarnation.field_rules import (
     format_range,
     is_integer,
@@ -15,6 +16,7 @@ from osprofile.incarnation.field_rules import (
 from osprofile.incarnation.plan import get_plan
 from osprofile.profile.model import ENERGY_PRICE, SITE_CONFIRM
 from osprofile.profile.repository import Repository
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,6 +102,24 @@ def list_settable_fields(profile: Profile) -> frozenset[str]:
 def needs_confirmation(profile: Profile) -> bool:
     """Return whether a person must confirm what an agent submits or cancels, by SITE_CONFIRM; `no` is as without it."""
     return profile.get_value("START", SITE_CONFIRM) not in {"", "no"}
+
+
+def read_confirmation_limits(profile: Profile) -> dict[str, int]:
+    """Return above which amounts a person is asked before a job is submitted, by field: `NODES>100` in SITE_CONFIRM.
+
+    Raises `OSProfileError` for a word that is neither such a limit nor `yes` or `no`.
+    """
+    limits = {}
+    for word in profile.get_value("START", SITE_CONFIRM).split():
+        name, _, limit = word.partition(">")
+        if limit.isascii() and limit.isdecimal():
+            limits[name] = int(limit)
+        elif word not in {"yes", "no"}:
+            message = f"SITE_CONFIRM of profile {profile.name} has {quote_value(word)}"
+            raise OSProfileError(
+                message, hint="it is yes, no, or limits of fields, as in NODES>100 WALLTIME>86400"
+            )
+    return limits
 
 
 def tells_energy(profile: Profile) -> bool:

@@ -1,7 +1,7 @@
 """Parse the output of the templates' scripts by the patterns of the profile.
 
 Everything about a batch system's output is in the profile: JOB_ID_PATTERN, STATUS_PATTERN and STATE of
-GET_JOB_STATUS, ENTRY_PATTERN of LIST. See docs/language.md, Output that the engine parses.
+GET_JOB_STATUS, ENTRY_PATTERN of LIST. See docs/language-jobs.md, Output that the engine parses.
 """
 
 from __future__ import annotations

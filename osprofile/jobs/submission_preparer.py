@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from osprofile.jobs.submission_throttle import SubmissionThrottle
 
 log: Final = logging.getLogger("osprofile.jobs")
-_MAX_COMMAND_STATUS: Final = 125
-"""The largest exit status that a command of the batch system has of its own: a shell tells more by larger ones."""
+_SHELL_STATUSES: Final = range(126, 144)
+"""The exit statuses of a shell that could not run a command, or whose command a usual signal killed; qsub has larger ones."""
 _UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, USER_HOME, "WORKING_DIRECTORY"})
 """Special fields that are not recorded with a request: they are in the target's name or path, or are the job's own."""
 _NO_FILES: Final = JobFiles()
@@ -174,7 +174,7 @@ def read_files(description: JobDescription) -> JobFiles:
 def name_refusal(error: ScriptFailedError, batch_system: str, verb: str = "refused") -> None:
     """Make the batch system's own words the message of START, unless START itself has failed."""
     has_own_words = error.output.startswith(f"{error.template}: ")
-    if batch_system and error.output and not has_own_words and error.exit_status <= _MAX_COMMAND_STATUS:
+    if batch_system and error.output and not has_own_words and error.exit_status not in _SHELL_STATUSES:
         error.message = f"{batch_system} {verb} the job: {error.output}"
 
 

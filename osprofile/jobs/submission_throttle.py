@@ -1,6 +1,6 @@
 """Submit no faster than a site allows: SUBMIT_RATE, MAX_QUEUED and QUEUE_FULL_PATTERN of START.
 
-See docs/language.md, Limits of submissions.
+See docs/language-jobs.md, Limits of submissions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Submit each job once: it is recorded first, and found again if the submission is interrupted.
 
-What an interrupted submission leaves is START's and FIND_JOB's business; see docs/language.md, START and
+What an interrupted submission leaves is START's and FIND_JOB's business; see docs/language-jobs.md, START and
 FIND_JOB.
 """
 

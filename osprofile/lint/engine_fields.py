@@ -1,7 +1,7 @@
 """Rules for the fields that tell the engine how to read a script's output: patterns and states.
 
 These fields have fixed values: Java regular expressions with named groups, or tags. See
-docs/language.md, "What the engine reads".
+docs/language-jobs.md, "Output that the engine parses".
 """
 
 from __future__ import annotations

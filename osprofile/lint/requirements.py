@@ -1,6 +1,6 @@
 """Rules for what a resolved profile must contain (OS Profile 0.3, 2.5).
 
-See docs/language.md, "Required templates".
+See docs/language-jobs.md, "Required templates".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules for the fields of templates that form one script: the parts of the job script, and BIN.
 
-See docs/language.md, "Applications and the job script".
+See docs/language-jobs.md, "Applications and the job script".
 """
 
 from __future__ import annotations

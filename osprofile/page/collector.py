@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ApplicationNotFoundError
@@ -14,13 +15,14 @@ from osprofile.incarnation.plan import (
     find_application,
     get_plan,
 )
+from osprofile.jobs.script_output import get_batch_system_name
 from osprofile.page import model
 from osprofile.page.labels import DocumentLabels, build_labels
 from osprofile.page.levels import build_levels, find_replaced_fields
 from osprofile.page.model import Page, Setting, Supplied, Target
 from osprofile.page.rendering import ScriptRequest, build_page_context, render_script
 from osprofile.page.submission import build_submission
-from osprofile.page.submit_options import find_command_description, format_option
+from osprofile.page.submit_options import find_command_description, format_option, format_title
 from osprofile.profile.data_directories import is_bundled
 from osprofile.profile.model import SITE_CONTACT, SITE_NAME, USER_GROUPS, get_selection
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Application, Field, Profile, Template
 
+_WITHOUT_BATCH_SYSTEM: Final = re.compile(r"\s*Without a batch system[^.]*\.")
 START: Final = "START"
 SHELL: Final = "SHELL"
 
@@ -52,6 +55,7 @@ class _PageCollector:
         self.labels: DocumentLabels = build_labels(profile)
         self.context = build_page_context(profile, context)
         self.applications = _sort_applications(profile)
+        self.has_batch_system = bool(get_batch_system_name(profile))
         self.part_names = _list_part_names(profile)
         self.plans_by_target: dict[Target, Plan] = {}
         self.fields_by_rule: dict[tuple[object, ...], list[Field]] = {}
@@ -74,7 +78,7 @@ class _PageCollector:
             settings=settings,
             jobs=len(jobs),
             targets=tuple(self.plans_by_target),
-            applications=tuple(self._build_application(a, settings) for a in self.applications),
+            applications=tuple(self._build_application(a, settings) for a in self._list_applications()),
             directives=tuple(
                 model.Directive(d.text, self.labels.build_origin(d.location))
                 for d in list_directives(self.profile)
@@ -164,8 +168,9 @@ class _PageCollector:
         return Setting(
             key=field.name if number == 1 else f"{field.name}~{number}",
             name=field.name,
+            title=format_title(field.name),
             option="",
-            description=field.description,
+            description=self._describe_field(field),
             default=field.default,
             type=field.type or ("number" if rules.is_numeric_field(field) else ""),
             limits=rules.format_range(field, with_meaning=False),
@@ -186,6 +191,12 @@ class _PageCollector:
             ),
             cases=self._list_cases(field.name),
         )
+
+    def _describe_field(self, field: Field) -> str:
+        """Return the description of a field, without what a bundled profile says of machines without a batch system."""
+        if self.has_batch_system and is_bundled(field.location.file):
+            return _WITHOUT_BATCH_SYSTEM.sub("", field.description)
+        return field.description
 
     def _build_submission(self, index: int, jobs: Sequence[Setting]) -> model.Submission:
         """Return the example of a job, for the first application."""
@@ -225,6 +236,14 @@ class _PageCollector:
         return Supplied(field.name, field.description, source, value, _convert_tags(field), origin)
 
     # Applications, scripts, examples
+
+    def _list_applications(self) -> Iterator[Application]:
+        """Yield the applications, without those of a bundled profile that are another name for an earlier one."""
+        templates = set[str]()
+        for application in self.applications:
+            if application.template not in templates or not is_bundled(application.location.file):
+                yield application
+            templates.add(application.template)
 
     def _build_application(self, application: Application, settings: Iterable[Setting]) -> model.Application:
         name = self._request_name(application)

@@ -34,8 +34,9 @@ def render_page(page: Page, *, version: str = "") -> str:
     """
     live = bool(version and page.targets)  # without a script there is nothing to set
     guide = [(key, title, _build_section(key, title, *parts)) for key, title, parts in build_guide(page)]
-    links = [(key, title) for key, title, _ in guide]
-    links += [("fields", fields.TITLE), ("internals", INTERNALS_TITLE)]
+    form = ("fields", fields.TITLE, fields.build_fields_section(page, live=live))
+    sections = [form, *guide] if live else [*guide, form]  # who opens a form wants to fill it in
+    links = [(key, title) for key, title, _ in sections] + [("internals", INTERNALS_TITLE)]
     words = make_node(
         "p",
         "For those who maintain this profile: what its scripts are made of, and where each part is defined.",
@@ -47,8 +48,7 @@ def render_page(page: Page, *, version: str = "") -> str:
         _build_header(page, links),
         make_node(
             "main",
-            *(node for *_, node in guide),
-            fields.build_fields_section(page, live=live),
+            *(node for *_, node in sections),
             internals,
             id="main",
         ),
@@ -98,6 +98,9 @@ def _build_header(page: Page, links: Iterable[tuple[str, str]]) -> Node:
 
 def _build_internals(page: Page, *, live: bool) -> Iterable[Node]:
     """Yield what only those need who maintain the profile; all of it is folded."""
+    if live:
+        words = make_node("p", "The form above shows the script of this template.")
+        yield _build_details("choice", "Another script in the form", words, fields.build_script_choice(page))
     if page.directives:
         yield _build_details("directives", "Directives", *_build_directives(page.directives))
     if not live and page.examples:

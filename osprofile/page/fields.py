@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from osprofile.jobs.fields import OPTION_GROUPS
 from osprofile.page.guide import describe_default
 from osprofile.page.markup import Node, make_node, mark_invisible
-from osprofile.page.submit_options import PROGRAM_FIELD
+from osprofile.page.submit_options import OTHER_GROUP, PROGRAM_FIELD, find_group
 from osprofile.page.tables import build_code, get_name_class
 from osprofile.page.words import QUANTITIES, describe_case, describe_limits
 from osprofile.profile.model import USER_GROUPS
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from osprofile.page.model import Origin, Page, Setting, Tag, Target
 
 TITLE: Final = "Options"
+_MAX_UNFOLDED: Final = 12
+"""Fields of a job up to which no group is folded."""
 _TYPE_NAMES: Final = {"integer": "a whole number", "number": "a number", "text": "text"}
 
 
@@ -25,7 +28,7 @@ def build_fields_section(page: Page, *, live: bool) -> Node:
     """Return the section of a job's fields; in a live page of all fields, with the form and its script."""
     jobs = page.settings[: page.jobs]
     others = page.settings[page.jobs :] if live else ()
-    groups = [_build_group("job", "Options of a job", jobs, page, live=live)] if jobs else []
+    groups = list(_build_job_groups(jobs, page, live=live))
     if others:
         groups.append(_build_group("other", "Fields of the other scripts", others, page, live=live))
     heading = make_node("h2", TITLE, id="fields-title")
@@ -38,6 +41,18 @@ def build_fields_section(page: Page, *, live: bool) -> Node:
                 autocapitalize="off", spellcheck="false", novalidate=True, aria_label="Values for the script")  # fmt: skip
     work = make_node("div", form, _build_script_panel(page), class_="work")
     return make_node("section", heading, work, id="fields", aria_labelledby="fields-title")
+
+
+def _build_job_groups(jobs: Sequence[Setting], page: Page, *, live: bool) -> Iterator[Node]:
+    """Yield the groups of a job's fields, those of the help; all but the first are folded, unless there are few fields."""
+    by_title: dict[str, list[Setting]] = {title: [] for title in (*OPTION_GROUPS, OTHER_GROUP)}
+    for setting in sorted(jobs, key=lambda s: find_group(s)[1]):
+        by_title[find_group(setting)[0]].append(setting)
+    for number, (title, settings) in enumerate(by_title.items()):
+        if settings:
+            is_folded = number > 0 and len(jobs) > _MAX_UNFOLDED
+            key = f"{number}" if number else "job"
+            yield _build_group(key, title, settings, page, live=live, is_folded=is_folded)
 
 
 def build_other_fields(page: Page) -> Node:
@@ -60,24 +75,30 @@ def _build_filter(number: int) -> Node:
 
 
 def _build_chooser(page: Page) -> Node:
-    """Return the controls that choose the script: template, and for a job the application."""
-    titles = list(dict.fromkeys((t.template, t.variation, t.title) for t in page.targets))
-    scripts = [
-        make_node("option", *_format_option(title), value=f"{number}", data_template=template, data_variation=variation)
-        for number, (template, variation, title) in enumerate(titles)
-    ]  # fmt: skip
-    names = list(dict.fromkeys(t.application for t in page.targets if t.application))
+    """Return the controls of a job's script: the application, and the way back to the defaults."""
+    names = [a.wanted for a in page.applications if a.wanted]
     applications = [make_node("option", *_format_option(name), value=name) for name in names]
     return make_node(
         "div",
-        make_node("p", make_node("label", "Script", for_="script-choice"), make_node("select", *scripts, id="script-choice")),
         make_node("p", make_node("label", "Application", for_="application-choice"),
-             make_node("select", *applications, id="application-choice"), hidden=not names),
+             make_node("select", *applications, id="application-choice"), hidden=len(names) < 2),
         make_node("p", make_node("button", "Back to the defaults", type="reset")),
         make_node("ul", *map(_build_target, page.targets), id="targets", hidden=True),
         class_="chooser",
         hidden=True,
     )  # fmt: skip
+
+
+def build_script_choice(page: Page) -> Node:
+    """Return the control that chooses which script the form is for, which users do not need."""
+    titles = list(dict.fromkeys((t.template, t.variation, t.title) for t in page.targets))
+    scripts = [
+        make_node("option", *_format_option(title), value=f"{number}", data_template=template, data_variation=variation)
+        for number, (template, variation, title) in enumerate(titles)
+    ]  # fmt: skip
+    label = make_node("label", "Script", for_="script-choice")
+    choice = make_node("p", label, make_node("select", *scripts, id="script-choice"))
+    return make_node("div", choice, class_="chooser", hidden=True)
 
 
 def _build_target(target: Target) -> Node:
@@ -113,19 +134,26 @@ def _build_script_panel(page: Page) -> Node:
     )  # fmt: skip
 
 
-def _build_group(key: str, title: str, settings: Sequence[Setting], page: Page, *, live: bool) -> Node:
+def _build_group(
+    key: str, title: str, settings: Sequence[Setting], page: Page, *, live: bool, is_folded: bool = False
+) -> Node:
     cards = [build_card(setting, page.targets, live=live) for setting in settings]
-    heading = make_node("h3", title, class_=None if live else "unseen")  # there is only one group
-    return make_node("div", heading, *cards, class_="group", id=f"group-{key}")
+    heading = make_node("h3", title)
+    if not is_folded:
+        return make_node("div", heading, *cards, class_="group", id=f"group-{key}")
+    names = make_node("span", f" {', '.join(setting.title for setting in settings)}", class_="names")
+    return make_node(
+        "details", make_node("summary", heading, names), *cards, class_="group", id=f"group-{key}"
+    )
 
 
 def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> Node:
     """Return a field: name, description, in a live page its control, and facts about its value."""
     key = setting.key
     name = (
-        make_node("label", setting.name, for_=f"in-{key}")
+        make_node("label", setting.title, for_=f"in-{key}")
         if live
-        else make_node("a", setting.name, href=f"#field-{key}")
+        else make_node("a", setting.title, href=f"#field-{key}")
     )
     control = _build_control(setting) if live else None
     # The form of a live page shows START, and has its fields; another page is about the command.
@@ -135,7 +163,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         "section",
         make_node(
             "div",
-            make_node("h4", name, class_=get_name_class(setting.name)),
+            make_node("h4", name, class_=get_name_class(setting.title, spaces=True)),
             _build_option(setting.option) if setting.option else None,
             class_="names",
         ),
@@ -162,14 +190,14 @@ def _build_option(option: str) -> Node:
 
 def _build_rules(setting: Setting) -> Node:
     """Return what only those need whose value is refused: the exact rules, and where they are."""
-    rules = []
+    rules = [_build_fact("Field", make_node("code", setting.name))]
     for label, limit in (("Min", setting.minimum), ("Max", setting.maximum)):
         if limit:
             rules.append(_build_fact(label, make_node("code", limit)))
     if setting.pattern is not None:
         rules.append(_build_fact("Must match", make_node("code", *mark_invisible(setting.pattern))))
     rules.append(_build_fact("Declared in", *build_origins(setting.origins), class_="place"))
-    summary = make_node("summary", "Rules", make_node("span", f" of {setting.name}", class_="unseen"))
+    summary = make_node("summary", "Rules", make_node("span", f" of {setting.title}", class_="unseen"))
     return make_node("details", summary, make_node("dl", *rules), class_="rules")
 
 
@@ -217,7 +245,7 @@ def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> 
     limits = describe_limits(setting)
     if live and limits not in {"", setting.limits}:  # the control takes the number itself
         limits = f"{setting.limits} ({limits})"
-    kind = "" if limits and setting.name in QUANTITIES else _TYPE_NAMES.get(setting.type, "")
+    kind = "" if setting.name in QUANTITIES and (limits or not live) else _TYPE_NAMES.get(setting.type, "")
     if kind or limits:
         yield _build_fact("Allowed", ", ".join(filter(None, (kind, limits))))
     if any(setting.choices):

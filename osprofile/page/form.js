@@ -9,6 +9,7 @@
   const [script, status, refusal, command] = ["script", "status", "refusal", "command"].map(byId);
   const [scripts, applications] = [byId("script-choice"), byId("application-choice")];
   const fieldBlock = (input) => input.closest(".field");
+  const titleOf = (input) => fieldBlock(input).querySelector("h4").textContent;
   const problemElement = (input) => {
     const id = `problem-${input.id.slice(3)}`;
     if (byId(id)) return byId(id);
@@ -16,7 +17,7 @@
     paragraph.id = id;
     paragraph.className = "problem";
     input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby")} ${id}`);
-    fieldBlock(input).querySelector("dl").before(paragraph);
+    fieldBlock(input).querySelector("dl, details").before(paragraph);
     return paragraph;
   };
   const uses = new Map(inputs.map((i) => [i, new Set(fieldBlock(i).dataset.targets.split(" "))]));
@@ -50,7 +51,7 @@
 
   const selectScript = () => {
     const at = targets[target()];
-    applications.closest("p").hidden = !at.application;
+    applications.closest("p").hidden = !at.application || applications.options.length < 2;
     document.dispatchEvent(new CustomEvent("fieldsunused", { detail: inputs.filter((i) => !inUse(i)).map(fieldBlock) }));
     lines = null;
   };
@@ -132,7 +133,7 @@
   };
 
   const announceChanges = (by, fresh, gone, count) => {
-    const who = by.length === 1 ? by[0].dataset.name : "The values";
+    const who = by.length === 1 ? titleOf(by[0]) : "The values";
     for (const input of by) if (fresh.length || gone) fieldBlock(input).classList.add("changed-by");
     const numbers = fresh.map((i) => i + 1);
     const last = numbers.pop();
@@ -161,6 +162,8 @@
   const refuse = ({ field, message, hint, place, missing }) => {
     const sentences = [message, hint && `${hint[0].toUpperCase()}${hint.slice(1)}`, place && `(${place})`];
     const input = inputs.find((i) => i.dataset.name === field && inUse(i));
+    const group = input && fieldBlock(input).closest("details.group");
+    if (group) group.open = true;
     const spot = input ? problemElement(input) : refusal;
     const needed = missing && input && !touched.has(input);
     fill(spot, needed ? "The script needs a value here." : sentences.filter(Boolean).join(". ").replace(/\.\. /g, ". "));
@@ -170,7 +173,7 @@
     else if (input) input.setAttribute("aria-invalid", "false");
     script.classList.add("old");
     if (lines === null) script.parentElement.hidden = byId("tools").hidden = true;
-    announce(needed ? `${field} must be given before there is a script.` : `No script: ${message}`);
+    announce(needed ? `${titleOf(input)} must be given before there is a script.` : `No script: ${message}`);
   };
 
   const warn = (found) => {
@@ -240,6 +243,7 @@
   }
   for (const choice of [scripts, applications])
     choice.addEventListener("input", () => { changedInputs.length = 0; selectScript(); requestNow(); });
+  scripts.addEventListener("change", () => byId("fields").scrollIntoView());
   form.addEventListener("submit", (event) => { event.preventDefault(); requestNow(); });
   form.addEventListener("reset", (event) => {
     event.preventDefault();
@@ -263,7 +267,7 @@
     catch { announce("This browser does not let the page copy; select the text instead."); }
   });
 
-  form.querySelector(".chooser").hidden = false;
+  for (const chooser of document.querySelectorAll(".chooser")) chooser.hidden = false;
   form.classList.remove("still");
   byId("needed").remove();
   selectScript();

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from osprofile.page.model import Page, Setting, Submission
 
-LIST_QUEUES: Final = "LIST_QUEUES"
 _OPTION_START: Final = re.compile(r" (?=-|\./)")
 MAX_LINKS: Final = 12
 """Links to fields in one cell, so that a table stays readable."""
@@ -164,9 +163,9 @@ def _build_queues(page: Page, queues: Sequence[Setting]) -> Iterator[Node]:
         if list_choices(queue):
             yield _build_queue_table(page, queue)
         yield from _describe_other_queues(queue)
-    if any(script.name == LIST_QUEUES for script in page.scripts):
-        command = make_node("code", f"incarnate {LIST_QUEUES} -p {page.profile} --run")
-        yield make_node("p", command, " lists the queues, and shows which of them are open.")
+    if _describe_cases(page, QUEUE):
+        command = make_node("code", f"incarnate job submit --help -p {page.profile}")
+        yield make_node("p", command, " prints the limits of each queue, too.")
 
 
 def _describe_other_queues(queue: Setting) -> Iterator[Node]:
@@ -234,7 +233,7 @@ def _build_applications(page: Page) -> Node:
             option = ["the default"]
         elif application.wanted:
             option = [build_code(f"--application {application.wanted}")]
-        links = build_links(application.own, page)
+        links = build_links(application.own, page, by_title=True)
         cells = [
             build_row_head(application.name),
             build_cell(*mark_invisible(application.version)),
@@ -249,9 +248,9 @@ def _build_applications(page: Page) -> Node:
     return build_table("The applications that a job may run", columns, rows)
 
 
-def build_links(keys: Sequence[str], page: Page) -> list[Node | str]:
+def build_links(keys: Sequence[str], page: Page, *, by_title: bool = False) -> list[Node | str]:
     """Return links to fields, separated by commas."""
-    names = {setting.key: setting.name for setting in page.settings}
+    names = {setting.key: setting.title if by_title else setting.name for setting in page.settings}
     links = [make_node("a", names[key], href=f"#field-{key}") for key in keys[:MAX_LINKS]]
     parts = [part for link in links for part in (link, ", ")][:-1]
     return [*parts, f" and {len(keys) - MAX_LINKS} more"] if len(keys) > MAX_LINKS else parts
@@ -285,7 +284,7 @@ def _build_limit_rows(page: Page, limited: Sequence[Setting]) -> Iterator[tuple[
     jobs = {i for i, target in enumerate(page.targets) if target.application}
     for (field, limits, _), settings in groups.items():
         name = QUANTITIES.get(field)
-        head = name[0].upper() + name[1:] if name is not None else field
+        head = name[0].upper() + name[1:] if name is not None else settings[0].title
         using = jobs & {i for s in settings for i in s.targets}
         if 2 * len(using) <= len(jobs):  # the rule of most applications needs no names
             head += f" (with {', '.join(a for s in settings for a in _list_applications(page, s))})"

@@ -60,7 +60,7 @@ class Case(NamedTuple):
 class Setting(NamedTuple):
     """A field that a request may set.
 
-    `key` is unique in the page: the name, or the name and a number. `option` is how the command line of
+    `key` is unique in the page: the name, or the name and a number. `title` is what people call it. `option` is how the command line of
     `incarnate job submit` sets it, empty for a field that is none of a job. `default` is None for a field
     that a request must set. `choices` are all allowed values, if there are few. `targets` are the
     indexes of the scripts that use the field; there are several `origins` if several templates
@@ -70,6 +70,7 @@ class Setting(NamedTuple):
 
     key: str
     name: str
+    title: str
     option: str
     description: str
     default: str | None

@@ -24,6 +24,7 @@
   };
   const unused = new Set(); /* fields that the form's script does not use */
 
+  let searched = false; /* a search opens the groups, and its end folds them */
   const filterFields = () => {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
@@ -32,7 +33,11 @@
       if (field.hidden === fits) field.hidden = !fits;
       shown += fits;
     }
-    for (const group of groups) group.hidden = !group.querySelector(".field:not([hidden])");
+    for (const group of groups) {
+      group.hidden = !group.querySelector(".field:not([hidden])");
+      if (words.length || searched) group.open = words.length > 0;
+    }
+    searched = words.length > 0;
     count.textContent = shown ? `${shown} of ${fields.length - unused.size}` : "no field has these words";
   };
 

@@ -9,6 +9,7 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   [ -z "$after" ] || check_dependency
   answer=$("$@")
   rc=$?
+  [ "$rc" -eq 0 ] || explain_refusal
   # ID;CLUSTER, or the sentence of another program called sbatch, which does not know --parsable
   case $answer in
   [0-9]*) answer=${answer%%;*} ;;
@@ -19,6 +20,14 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   esac
   printf '%s\n' "$answer"
   return "$rc"
+}
+# Slurm's words for an option that has another name here. START has sbatch's errors in .gpe/error.
+explain_refusal() {
+  case $(cat .gpe/error) in
+  *'generic resource'*) echo 'this is about --gpus and --gpu-type: sinfo -o %G lists GPUs' ;;
+  *'Invalid account'*) echo 'this is about --project: sacctmgr show assoc lists yours' ;;
+  *'nvalid partition'*) echo 'this is about --queue: sinfo -s lists the partitions' ;;
+  esac >&2
 }
 # A condition on a job that Slurm has forgotten, or never knew, counts for Slurm as one that holds.
 check_dependency() {

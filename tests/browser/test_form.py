@@ -26,6 +26,12 @@ def says(page: Page, text: str) -> None:
     expect(page.locator("#status")).to_have_text(text)
 
 
+def choose(page: Page, script: str) -> None:
+    """Choose another script, behind the page: users need only that of a job."""
+    page.evaluate("document.getElementById('choice').open = true")
+    page.get_by_label("Script", exact=True).select_option(script)
+
+
 def script(page: Page) -> str:
     """Give the script as a reader would copy it."""
     text: str = page.evaluate("document.getElementById('script').textContent")
@@ -36,19 +42,19 @@ def test_a_change_shows_what_it_changed(browser: Browser, site: Served) -> None:
     with watched(browser, url_of(site)) as page:
         says(page, "The script has 10 lines.")
         page.fill(field("WALLTIME"), "90")
-        says(page, "WALLTIME changed lines 4 and 5 of 10.")
+        says(page, "Time limit changed lines 4 and 5 of 10.")
         assert page.locator(".line.changed").all_text_contents() == [
             "#PBS -l walltime=00:01:30\n",
             "# at most 2 minutes\n",
         ]
-        assert page.locator(".changed-by h4").all_text_contents() == ["WALLTIME"]
+        assert page.locator(".changed-by h4").all_text_contents() == ["Time limit"]
         page.fill(field("NODES"), "all")
-        says(page, "NODES changed line 8 of 10.")
+        says(page, "Nodes changed line 8 of 10.")
         assert page.locator("#command").text_content() == (
             "incarnate START --profile site --set WALLTIME=90 --set NODES=all"
         )
         page.fill(field("QUEUE"), "")
-        says(page, "QUEUE took 1 line away; the script has 9 lines.")
+        says(page, "Queue took 1 line away; the script has 9 lines.")
         asked = site.ask(template="START", fields={"WALLTIME": "90", "NODES": "all", "QUEUE": ""})
         assert script(page) == asked["text"]
 
@@ -74,7 +80,7 @@ def test_a_refusal_stands_at_its_field(browser: Browser, site: Served) -> None:
         assert (told.get_attribute("id") or "?") in (nodes.get_attribute("aria-describedby") or "")
         expect(page.locator("#script")).to_have_class("old")
         nodes.fill("20")
-        says(page, "NODES changed line 8 of 10.")
+        says(page, "Nodes changed line 8 of 10.")
         expect(told).to_be_hidden()
         assert nodes.get_attribute("aria-invalid") is None
         expect(page.locator("#script")).not_to_have_class("old")
@@ -87,18 +93,18 @@ def test_a_number_that_is_none(browser: Browser, site: Served) -> None:
         walltime.press_sequentially("e")  # what a field of numbers lets one type
         says(page, "No script: field WALLTIME: this is not a number")
         walltime.press("Escape")
-        says(page, "WALLTIME changed nothing in the script (10 lines).")
+        says(page, "Time limit changed nothing in the script (10 lines).")
         assert walltime.input_value() == "60"
 
 
 def test_another_script_has_its_own_fields(browser: Browser, site: Served) -> None:
     with watched(browser, url_of(site)) as page:
         assert page.locator(".field:visible h4").all_text_contents() == [
-            "QUEUE", "WALLTIME", "EXECUTABLE", "NODES",
+            "Program", "Time limit", "Queue", "Nodes",
         ]  # fmt: skip
-        page.get_by_label("Script", exact=True).select_option("ASK")
-        says(page, "JOB_ID must be given before there is a script.")
-        assert page.locator(".field:visible h4").all_text_contents() == ["JOB_ID"]
+        choose(page, "ASK")
+        says(page, "Job id must be given before there is a script.")
+        assert page.locator(".field:visible h4").all_text_contents() == ["Job id"]
         expect(page.locator("#field-JOB_ID .problem")).to_have_text("The script needs a value here.")
         assert page.locator(field("JOB_ID")).get_attribute("aria-invalid") == "false"
         expect(page.get_by_label("Application", exact=True)).to_be_hidden()
@@ -108,7 +114,7 @@ def test_another_script_has_its_own_fields(browser: Browser, site: Served) -> No
         assert script(page) == "ask '12'\n"
         page.fill(field("JOB_ID"), "")
         expect(page.locator("#field-JOB_ID .problem")).to_contain_text("It has no Default")
-        page.get_by_label("Script", exact=True).select_option("ASK, MINE")
+        choose(page, "ASK, MINE")
         says(page, "The script has 1 line.")
         expect(page.locator("#filter-count")).to_have_text("no field has these words")
 
@@ -119,6 +125,7 @@ def test_another_application_and_back_to_the_defaults(browser: Browser, pbs: Ser
         page.get_by_label("Application", exact=True).select_option("MPI")
         expect(page.locator("#script")).to_contain_text("gpe_run_mpi")
         assert page.locator("#command").text_content() == "incarnate START --profile pbs --application MPI"
+        page.locator("#group-1 > summary").click()
         page.fill(field("ENVIRONMENT"), "export A='1'\nexport B='it'\\''s'\n")
         expect(page.locator(".changed").filter(has_text="gpe_run_mpi A=")).not_to_have_count(0)
         page.fill(field("EXECUTABLE"), "/bin/date")
@@ -145,13 +152,13 @@ three
     ):
         says(page, "The script has 3 lines.")
         page.fill(field("LINES"), "a\nb\nc\n")
-        says(page, "LINES changed lines 2, 3 and 4 of 6.")
+        says(page, "Lines changed lines 2, 3 and 4 of 6.")
         page.fill(field("LINES"), "a\nc\n")
-        says(page, "LINES took 1 line away; the script has 5 lines.")
+        says(page, "Lines took 1 line away; the script has 5 lines.")
         expect(page.locator(".cut")).to_have_text("c")
         assert script(page) == "one\na\nc\ntwo\nthree\n"
         page.fill(field("LINES"), "")
-        says(page, "LINES took 2 lines away; the script has 3 lines.")
+        says(page, "Lines took 2 lines away; the script has 3 lines.")
         assert script(page) == "one\ntwo\nthree\n"
 
 
@@ -185,21 +192,29 @@ def test_by_keyboard_alone(browser: Browser, site: Served) -> None:
         assert box["x"] >= 0
         page.keyboard.press("Enter")
         page.keyboard.press("Tab")
-        assert page.evaluate(focused) == "script-choice"
+        assert page.evaluate(focused) == "Back to the defaults"
         seen = []
         while (now := page.evaluate(focused)) != "in-QUEUE":
             seen.append(now)
             page.keyboard.press("Tab")
-        assert seen == ["script-choice", "application-choice", "Back to the defaults", "filter"]
+        assert seen == [
+            "Back to the defaults",
+            "filter",
+            "in-EXECUTABLE",
+            "Rules of Program",
+            "in-WALLTIME",
+            "Rules of Time limit",
+        ]
         page.keyboard.press("Control+a")
         page.keyboard.type("long")
-        says(page, "QUEUE changed line 3 of 10.")
+        says(page, "Queue changed line 3 of 10.")
         page.keyboard.press("Escape")
         expect(page.locator(".line.changed")).to_have_text("#PBS -q short")
         assert page.input_value("#in-QUEUE") == "fast"
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == "Rules of QUEUE"
-        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Rules of Queue"
+        for _ in range(3):
+            page.keyboard.press("Shift+Tab")
         page.keyboard.press("ArrowUp")
         expect(page.locator("#script")).to_contain_text("walltime=00:01:01")
 
@@ -242,9 +257,9 @@ def test_each_stop_of_the_tab_key_is_seen(browser: Browser, site: Served, size: 
         names = [stop[0] for stop in stops]
         assert len(names) == len(stops) >= 20
         assert [n for n in names if n.startswith("in-")] == [
-            "in-QUEUE",
-            "in-WALLTIME",
             "in-EXECUTABLE",
+            "in-WALLTIME",
+            "in-QUEUE",
             "in-NODES",
         ]
 
@@ -256,14 +271,19 @@ def test_finding_fields(browser: Browser, static: str) -> None:
     with watched(browser, static) as page:
         box = page.get_by_label("Find an option")
         box.fill("SECONDS")
-        assert page.locator(".field:visible h4").all_text_contents() == ["WALLTIME", "CPUTIME"]
+        assert page.locator(".field:visible h4").all_text_contents() == [
+            "Time limit",
+            "Limit of the CPU time",
+        ]
         expect(page.locator("#filter-count")).to_have_text("2 of 34")
         assert page.locator("#group-job").is_visible()
         box.fill("processor seconds")
-        assert page.locator(".field:visible h4").all_text_contents() == ["CPUTIME"]
+        assert page.locator(".field:visible h4").all_text_contents() == ["Limit of the CPU time"]
         box.fill("no such field")
         expect(page.locator("#filter-count")).to_have_text("no field has these words")
         box.press("Escape")
+        assert page.locator("#fields details.group[open]").count() == 0
+        page.evaluate("document.querySelectorAll('details.group').forEach((d) => { d.open = true; })")
         assert page.locator(".field:visible").count() == 34
         expect(page.locator("#filter-count")).to_have_text("34 of 34")
 
@@ -283,7 +303,7 @@ def test_links_to_fields(browser: Browser, static: str, site: Served) -> None:
         page.evaluate("document.getElementById('scripts').open = true")
         page.locator("#scripts a", has_text="JOB_ID").click()
         expect(page.locator("#in-JOB_ID")).to_be_in_viewport()
-        says(page, "JOB_ID must be given before there is a script.")
+        says(page, "Job id must be given before there is a script.")
 
 
 # What goes wrong on the way
@@ -322,7 +342,7 @@ def test_a_profile_that_changes_or_breaks_meanwhile(browser: Browser, tmp_path: 
         expect(page.locator("#refusal")).to_contain_text("the profile does not load: base/base.xml:12:16")
         file.write_text(good.replace("<idb:Max>3600<", "<idb:Max>70<"))
         page.fill(field("WALLTIME"), "63")
-        says(page, "WALLTIME changed lines 4 and 5 of 10.")
+        says(page, "Time limit changed lines 4 and 5 of 10.")
         page.get_by_role("button", name="Load it again").click()
         expect(page.locator("#field-WALLTIME")).to_contain_text("1 to 70")
         expect(page.locator("#stale")).to_be_hidden()

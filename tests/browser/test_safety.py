@@ -85,6 +85,7 @@ def test_the_served_page_of_a_hostile_profile(browser: Browser, hostile: Path) -
             page.locator("#filter").fill(evil)
             page.locator("#filter").fill("")
         assert page.locator("#script").inner_text().count("window.pwned") >= 1
+        page.evaluate("document.getElementById('choice').open = true")
         choices = page.get_by_label("Script", exact=True).locator("option").count()
         for number in range(choices):
             page.get_by_label("Script", exact=True).select_option(index=number)

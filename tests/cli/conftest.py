@@ -133,14 +133,20 @@ def run_words(words: Sequence[str], cwd: Path | None = None, **changes: str | No
 
 
 def on_terminal(
-    *words: str, stream: str, columns: int = 100, lines: int = 24, **environment: str
+    *words: str, stream: str, columns: int = 100, lines: int = 24, answer: bytes = b"", **environment: str
 ) -> tuple[int, str, str]:
-    """Run the command with one stream, or `both`, on a terminal; give the code, what that saw, and the other."""
+    """Run the command with one stream, or `both`, on a terminal; give the code, what that saw, and the other.
+
+    `answer` is what is typed there.
+    """
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     streams: dict[str, int] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
     if stream == "both":
         streams = {"stdout": inner, "stderr": inner}
+    if answer:
+        streams["stdin"] = inner
+        os.write(outer, answer)
     without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
     process = subprocess.Popen(
         [sys.executable, "-m", "osprofile", *words], **streams, text=True, env={**without, **environment}

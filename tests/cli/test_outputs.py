@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli.common import GROUPS, VERBS, list_verbs
+from osprofile.cli.main import load_verb
+from osprofile.cli.options import Option, read_parameters
+from osprofile.jobs.fields import OPTION_GROUPS
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
@@ -312,9 +315,22 @@ def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionF
     text = "\n".join(
         run_verb(incarnate, home, (*words, "--help"))
         for words in [(), ("job",), *(tuple(verb.split()) for verb in sorted(list_verbs()))]
-    )
+    ) + run_verb(incarnate, home, ("job", "submit", "--help", "all"))
     assert [line for line in text.splitlines() if len(line) > 80] == []
     file_regression.check(text, basename="help", encoding="utf-8")
+
+
+def test_the_help_of_a_submission_fits_two_screens_and_that_of_all_has_each_option(
+    incarnate: Incarnate,
+) -> None:
+    short, full = (incarnate("job", "submit", "--help", *words).out for words in ((), ("all",)))
+    assert len(short.splitlines()) <= 2 * 24
+    flags = [flag for flags in OPTION_GROUPS.values() for flag in flags.split()]
+    declared = read_parameters(load_verb("job submit"))
+    specs = [p.spec for p in declared if isinstance(p.spec, Option)]
+    assert sorted(flags) == sorted(next(f for f in spec.flags if f in flags) for spec in specs)
+    assert all(flag in short and f" {flag}" in full for flag in flags)
+    assert incarnate("help", "job", "submit", "all").out == full
 
 
 @pytest.mark.parametrize("words", [(), ("job",), ("lint",), ("job", "wait")])

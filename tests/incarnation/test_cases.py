@@ -171,6 +171,20 @@ def test_a_group_with_a_blank_in_its_name_is_one_group(monkeypatch: pytest.Monke
     assert {*add_user_groups(site, {"USER_NAME": get_user_name()})["USER_GROUPS"].split()} == {"linux_staff"}
 
 
+@pytest.mark.parametrize("groups", ["physics", ""])
+def test_a_request_that_fits_no_queue_is_not_asked_for_its_account(groups: str) -> None:
+    """The account is that of the group, or is asked for when a queue has been found."""
+    queue, time = field("QUEUE", default("auto")), field("TIME", default(""), NUMBER)
+    account = field("ACCOUNT", "", 'ext:pattern="[a-z]+"')
+    cases = [
+        case("TIME", "QUEUE=debug", limit(high=30)),
+        case("ACCOUNT", "USER_GROUPS=physics", default("phys")),
+    ]
+    site = profile(template_of("", queue, time, account, *cases), template("T", "<QUEUE> <TIME> <ACCOUNT>"))
+    with pytest.raises(ValueRefusedError, match="none of debug \\(TIME: '31' is above the Max of 30"):
+        incarnate(site, "T", fields={"TIME": "31"}, context={"USER_GROUPS": groups})
+
+
 def test_a_template_without_the_deciding_field_has_no_cases() -> None:
     assert incarnate(SITE, "NONE", fields={"NODES": "50"}).text == "n=50"
 

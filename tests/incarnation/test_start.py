@@ -1,4 +1,4 @@
-"""START's script and applications: OS Profile 0.3, 2.5 and 4; docs/language.md, Applications and the job script."""
+"""START's script and applications: OS Profile 0.3, 2.5 and 4; docs/language-jobs.md, Applications and the job script."""
 
 from __future__ import annotations
 

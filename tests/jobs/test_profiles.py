@@ -1,4 +1,4 @@
-"""What a site's profile says, in START or globally (docs/language.md, Output that the engine parses)."""
+"""What a site's profile says, in START or globally (docs/language-jobs.md, Output that the engine parses)."""
 
 from __future__ import annotations
 

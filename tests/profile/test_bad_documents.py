@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # messages stand here whole
-"""Bad documents of every kind, and the whole text that a user gets to read: docs/language.md, Errors and their places."""
+"""Bad documents of every kind, and the whole text that a user gets to read: docs/language-differences.md, Error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading is bounded, and touches nothing but the document: docs/language.md, Limits of the reader."""
+"""Reading is bounded, and touches nothing but the document: docs/language-differences.md, Limits for documents."""
 
 from __future__ import annotations
 

@@ -85,6 +85,26 @@ def test_an_answer_that_cannot_be_read_is_no_failure(slurm: Target, commands: Sl
     assert commands.calls("sbatch") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        ("Invalid generic resource (gres) specification", "--gpus"),
+        ("Invalid account or account/partition combination specified", "--project"),
+        ("invalid partition specified: x", "--queue"),
+        ("Invalid qos specification", ""),
+    ],
+)
+def test_a_refusal_names_the_option(slurm: Target, commands: Slurm, words: str, option: str) -> None:
+    sbatch = commands.directory / "sbatch"
+    sbatch.write_text(sbatch.read_text().replace("cat ", f"echo 'sbatch: error: {words}' >&2; cat "))
+    commands.set("sbatch", "", 1)
+    done = slurm.run("START", directory=slurm.directory())
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"sbatch: error: {words}\n")
+    assert ("this is about" in done.stderr) == bool(option)
+    assert option in done.stderr
+
+
 def test_a_user_who_knows_that_there_is_no_job(slurm: Target, commands: Slurm) -> None:
     directory = slurm.directory()
     commands.set("sbatch", "no\n")

@@ -20,6 +20,7 @@ from osprofile.cli.job.session import CommandSession, ErrorReporter, print_warni
 from osprofile.cli.job.submission import (
     SubmitMode,
     announce_inputs,
+    confirm_amounts,
     generate_key,
     name_option,
     open_target,
@@ -192,6 +193,8 @@ async def _submit_jobs(
             jobs = await _check_jobs(session, target, selection, submission, description)
             if jobs is None:
                 return common.PASS_THROUGH_ERROR if wait else 1
+            new = [j for j, k in zip(jobs, submission.keys, strict=True) if target.find_by_key(k) is None]
+            await confirm_amounts(target, new, submission.mode)
             if submission.name != STANDARD_INPUT:
                 session.store.set_job_file(submission.name, target.name, submission.keys)
             announce_inputs(target, zip(jobs, submission.keys, strict=True))

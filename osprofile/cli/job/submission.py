@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
@@ -21,6 +22,7 @@ from osprofile.cli.job.script_directives import MAX_HEADER, apply_directives
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.errors import (
     IncarnationError,
+    MissingValueError,
     OSProfileError,
     OutcomeUnknownError,
     ProfileNotFoundError,
@@ -32,7 +34,8 @@ from osprofile.errors import (
 from osprofile.job_scripts.command_line import make_script
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
-from osprofile.text import escape_unprintable, quote_value
+from osprofile.jobs.profiles import read_confirmation_limits
+from osprofile.text import escape_unprintable, format_amount, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -47,6 +50,8 @@ Combine: TypeAlias = (
     "Callable[[Callable[[JobDescription], Awaitable[JobDescription]]], Awaitable[JobDescription | None]]"
 )
 """A function that is called with one that prepares a job, and returns the job to submit."""
+_REQUESTED: Final = {field.name: field for field in FIELDS.values() if field.option and field.name}
+"""The fields of a profile that have an option."""
 _CANNOT_CREATE: Final = 73
 """START's exit status if it cannot create a file or a directory; EX_CANTCREAT of sysexits.h."""
 
@@ -55,12 +60,13 @@ _CANNOT_CREATE: Final = 73
 class SubmitMode(NamedTuple):
     """What becomes of a job: with `dry_run`, it is only printed; with `test_only`, the batch system is only asked.
 
-    `ignores_directives`: those of its script are not read.
+    `is_confirmed`: nobody is asked about large amounts. `ignores_directives`: those of its script are not read.
     """
 
     ignores_directives: bool = False
     dry_run: bool = False
     test_only: bool = False
+    is_confirmed: bool = False
 
 
 def generate_key() -> str:
@@ -128,6 +134,40 @@ async def _announce_job(target: TargetSystem, description: JobDescription, mode:
         common.print_message(f"incarnate: {name.lower()} {value}: the first that the job fits")
     if description.inputs and not (mode.dry_run or mode.test_only):
         await target.preview(description)  # what is refused is not copied
+    if not (mode.dry_run or mode.test_only):
+        await confirm_amounts(target, [description], mode)
+
+
+async def confirm_amounts(target: TargetSystem, jobs: Iterable[JobDescription], mode: SubmitMode) -> None:
+    """Ask whoever sits at the terminal before jobs that exceed limits of SITE_CONFIRM are submitted.
+
+    Raises `OSProfileError` if the answer is not yes, or nobody can be asked.
+    """
+    limits = {} if mode.is_confirmed else read_confirmation_limits(target.profile)
+    found: dict[str, None] = {}
+    for job in jobs if limits else ():
+        start = await target.preview(replace(job, after_ok=(), after_not_ok=(), after_any=()))
+        for name, limit in limits.items():
+            value = start.get_value(name)
+            if value.isascii() and value.isdecimal() and int(value) > limit:
+                found[
+                    f"{format_amount(name, value)} of {name} (more than {format_amount(name, str(limit))})"
+                ] = None
+    if not found:
+        return
+    asked = f"the site wants to be sure before a job gets {', '.join(found)}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise OSProfileError(f"nothing was submitted: {asked}", hint="if that is meant, give --yes")
+    sys.stderr.write(f"incarnate: {asked}. Submit? [y/N] ")
+    sys.stderr.flush()
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, ready.set)  # so that Ctrl-C ends the waiting
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise OSProfileError("nothing was submitted")
 
 
 async def _show_job(
@@ -289,8 +329,15 @@ def name_option(
     if asked:  # the request fits no queue
         error.hint += f": the script has {escape_unprintable(', '.join(asked))}"
     given = (f for a, f in FIELDS.items() if (v := getattr(description, a)) or type(v) is int)  # 0, too
-    field = next((f for f in given if f.option and f.name and f.name == error.field), None)
-    if field is not None:
+    field = next((f for f in given if f is _REQUESTED.get(error.field)), None)
+    if isinstance(error, MissingValueError) and error.field in _REQUESTED:
+        wanted = _REQUESTED[error.field]
+        error.message, error.location = (
+            f"{wanted.flags[0]} is missing: this profile has no default for it",
+            None,
+        )
+        error.hint = f"give {wanted.flags[0]} {wanted.metavar}: {wanted.help}"
+    elif field is not None:
         is_unknown = isinstance(error, UnknownFieldError)
         error.message = f"{field.flags[0]}{' is not supported' if is_unknown else ''}: {error.message}"
         if is_unknown:

@@ -33,7 +33,13 @@ def submit(
     job: JobFieldOptions,
     application: ApplicationOption = None,
     set: Annotated[  # noqa: A002  # the option's name
-        list[str], Option(("--set", "-s"), "Set any field of the profile.", "NAME=VALUE", "assignments")
+        list[str],
+        Option(
+            ("--set", "-s"),
+            "Set any field of the profile, a value in its scripts.",
+            "NAME=VALUE",
+            "assignments",
+        ),
     ] = [],
     key: Annotated[
         str | None, Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY")
@@ -42,7 +48,7 @@ def submit(
         bool,
         Option(
             ("--take-over",),
-            "With --key: complete a submission here that another host began; only if it has not submitted the job.",
+            "With --key: complete here a submission that another host began and did not complete.",
         ),
     ] = False,
     job_file: Annotated[
@@ -71,6 +77,9 @@ def submit(
             ("--test-only",), "Print whether the batch system would take the job; submit nothing (Slurm)."
         ),
     ] = False,
+    yes: Annotated[
+        bool, Option(("--yes",), "Submit a large job, about which the site asks, without a question.")
+    ] = False,
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
     ] = False,
@@ -78,16 +87,25 @@ def submit(
 ) -> int:
     """Submit a job, or one for each line of a file, and print the ids.
 
-    The program runs in the current directory, or in that of --directory. A name with a / is relative
-    to the directory in which it runs: ./simulate. Any other name is searched for on the PATH; a file
-    of the current directory is used if the PATH has none. All words after the program are its own; --
-    ends the options before it. A script that is not executable is run by the interpreter of its line
-    #!, or by sh.
+    The program runs in the current directory; all words after it are its own. In a script, the lines #SBATCH,
+    #PBS, #BSUB and #$ are options, too.
 
-    The directives of a script that the profile's batch system would read (#SBATCH, #PBS, #BSUB, #$) are
-    options of the job; those of the command line win. %j, %a and the like work in names of files. Directives that
-    do not affect the result are dropped, with a message. One for which the profile has no field is passed
-    to the batch system if PASSED_OPTIONS of the profile lists it; otherwise the job is refused.
+    Examples:
+      incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
+      incarnate job submit --host login --input data --fetch 'out*' ./sim.sh
+      incarnate job submit --array 1-100%8 --after 4711 ./step.sh
+      incarnate job submit -p slurm --from sweep.csv -- ./simulate --rate '{rate}'
+
+    Details:
+
+    A name of a program with a / is relative to the directory in which it runs, the current one or that of
+    --directory: ./simulate. Any other name is searched for on the PATH; a file of the current directory is
+    used if the PATH has none. -- ends the options before the program. A script that is not executable is
+    run by the interpreter of its line #!, or by sh.
+
+    Options of the command line win over the lines of a script. %j, %a and the like work in names of files.
+    Directives that do not affect the result are dropped, with a message. One for which the profile has no
+    field is passed to the batch system if PASSED_OPTIONS of the profile lists it; otherwise the job is refused.
 
     Each job has a working directory; ~/.gpe/jobs/PROFILE/ID is a link to it. The job's output is there,
     in stdout and stderr, unless --stdout and --stderr name other files. With --host, or with a profile
@@ -111,15 +129,11 @@ def submit(
 
     Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
-    Examples:
-      incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
+    More examples:
       incarnate job submit -p pbs --host login --key run-17 --wait make -k
-      incarnate job submit --host login --input data --fetch 'out*' ./sim.sh
-      incarnate job submit --array 1-100%8 --after 4711 ./step.sh
       incarnate job submit -p slurm --from jobs.csv --key sweep ./simulate
       incarnate job submit -p slurm --from jobs.csv --as-array ./simulate
       incarnate job submit -p slurm --dry-run -n 8 sim.sh
-      incarnate job submit -p slurm --from sweep.csv -- ./simulate --rate '{rate}'
     """
     from osprofile.cli.job import submission
     from osprofile.cli.job.quantities import parse_count
@@ -144,7 +158,7 @@ def submit(
     has_fetch = bool(description.fetch) or is_file_given
     common.check_option("--fetch", has_fetch, needed_by={"--fetch-to": description.fetch_to})
     _check_take_over(take_over=take_over, key=key, job_file=job_file)
-    mode = submission.SubmitMode(ignore_directives, dry_run, test_only)
+    mode = submission.SubmitMode(ignore_directives, dry_run, test_only, yes)
     if job_file is None:
         return submission.submit_job(
             target,

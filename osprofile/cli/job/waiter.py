@@ -11,6 +11,7 @@ from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.errors import OSProfileError, format_message
+from osprofile.jobs.diagnosis import diagnose
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.text import quote_name
 
@@ -74,7 +75,7 @@ async def await_jobs(
     if json:
         pairs = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
         rows.print_rows([session.build_row(job.target.name, s) for job, s in pairs if s], json=True)
-    codes = _report_exit_codes(jobs, ended, late)
+    codes = await _report_exit_codes(jobs, ended, late)
     with_files = [job for job in ended if _has_files(job)]
     if not with_files:
         return codes
@@ -100,31 +101,25 @@ async def _await_end(
         failures.report_job_error(job, error)
 
 
-def _report_exit_codes(
+async def _report_exit_codes(
     jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus], late: Collection[JobReference]
 ) -> dict[str, int]:
     """Return the exit codes of jobs by id; explain those that are not their own, each cause once."""
     codes: dict[str, int] = {}
-    by_cause: defaultdict[str, list[str]] = defaultdict(list)
+    by_cause: defaultdict[tuple[str, str], list[JobReference]] = defaultdict(list)
     by_code: defaultdict[int, list[str]] = defaultdict(list)
-    orphans = set()
     for job in jobs:
         if job in late or job not in ended:  # of an error, _await_end has printed it
             codes[job.job_id] = TIMED_OUT if job in late else PASS_THROUGH_ERROR
             continue
-        codes[job.job_id], cause = _explain_exit_code(job, ended[job])
-        if cause:
-            by_cause[cause].append(job.job_id)
-        elif codes[job.job_id]:
-            by_code[codes[job.job_id]].append(job.job_id)
-        if ended[job].cause is EndCause.DEPENDENCY:
-            orphans.add(job.job_id)
-    for cause, job_ids in by_cause.items():
-        verb = "has" if len(job_ids) == 1 else "have"
-        message = f"incarnate: {rows.name_jobs(job_ids)} {verb} no exit code: {cause}"
-        orphan = next((job_id for job_id in job_ids if job_id in orphans), None)
-        hint = f"incarnate job show {quote_name(orphan)} shows for which job it waited" if orphan else ""
-        common.print_message(format_message(message, hint=hint))
+        status = ended[job]
+        codes[job.job_id] = code = get_exit_code(status)
+        if status.exit_code != code or status.limit_exceeded:
+            by_cause[status.describe_end(), status.reason].append(job)
+        elif code:
+            by_code[code].append(job.job_id)
+    for alike in by_cause.values():
+        await _print_cause(alike, ended[alike[0]])
     for code, job_ids in by_code.items() if len(jobs) > 1 else ():
         common.print_message(f"incarnate: {rows.name_jobs(job_ids)} ended with exit code {code}")
     if late_ids := [job.job_id for job in jobs if job in late]:
@@ -135,22 +130,30 @@ def _report_exit_codes(
     return codes
 
 
-def _explain_exit_code(job: JobReference, status: JobStatus) -> tuple[int, str]:
-    """Return the exit code of an ended job, and why it has none of its own."""
-    code, cause = exit_code_from_status(status)
-    record = job.target.find_record(status.job_id) if cause else None
-    if record is not None and record.array and status.state is JobState.FAILED and status.reason:
+async def _print_cause(jobs: Sequence[JobReference], status: JobStatus) -> None:
+    """Print why jobs have no exit code of their own; the first of them, which has this status, is looked at."""
+    job, verb = jobs[0], "has" if len(jobs) == 1 else "have"
+    cause = status.describe_end()
+    record = job.target.find_record(status.job_id)
+    is_array = record is not None and record.array
+    if status.state is JobState.FAILED and not is_array:
+        looked_at = status._replace(hosts=status.hosts if len(jobs) == 1 else ())
+        cause = (await diagnose(job.target, looked_at)).cause or cause
+    if is_array and status.state is JobState.FAILED and status.reason:
         cause = status.reason
-    elif cause and status.reason and status.reason != status.cause:
-        cause = f"{cause}: {status.reason}"
-    return code, cause
+    elif status.reason and status.reason != status.cause:
+        cause = f"{cause} ({' '.join(status.reason.split())})"
+    message = f"incarnate: {rows.name_jobs([j.job_id for j in jobs])} {verb} no exit code: {cause}"
+    is_orphan = status.cause is EndCause.DEPENDENCY
+    hint = f"incarnate job show {quote_name(job.job_id)} shows for which job it waited" if is_orphan else ""
+    common.print_message(format_message(message, hint=hint))
 
 
-def exit_code_from_status(status: JobStatus) -> tuple[int, str]:
-    """Return the exit code of an ended job, and the reason if it is not the job's own."""
-    if not status.limit_exceeded:
-        if status.exit_code is not None:
-            return status.exit_code, ""
-        if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:
-            return 128 + status.signal, ""
-    return PASS_THROUGH_ERROR, status.describe_end()
+def get_exit_code(status: JobStatus) -> int:
+    """Return the exit code of `job wait` for an ended job: its own, 128+n after signal n, else 125."""
+    if status.exit_code is not None and not status.limit_exceeded:
+        return status.exit_code
+    is_signal = status.state is JobState.FAILED and status.cause in {None, EndCause.SIGNAL}
+    if is_signal and status.signal is not None and 0 < status.signal < 128:
+        return 128 + status.signal
+    return PASS_THROUGH_ERROR

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli.job.limits import format_limits
 from osprofile.profile.repository import Repository
+from tests.cli.conftest import on_terminal
 from tests.strategies import document
 
 if TYPE_CHECKING:
@@ -77,6 +78,43 @@ def test_a_refusal_names_the_queue_and_one_that_accepts_the_job(machine: Machine
     assert code == 1
     assert "field QUEUE: the request fits none of debug (GPUS: '2' is above the Max of 0)" in err
     assert "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)" in err
+
+
+def test_a_value_that_must_be_given_is_named_by_its_option(machine: Machine) -> None:
+    field = '<idb:Template><idb:Field name="PROJECT"/></idb:Template>'
+    (machine.root / "profiles" / "strict.xml").write_text(document(field, name="strict", extends="slurm"))
+    ended = machine.run("job", "submit", "-p", "strict", "--dry-run", "/bin/date")
+    assert (ended.code, ended.err) == (
+        1,
+        (
+            "incarnate: --project is missing: this profile has no default for it\n"
+            "    hint: give --project PROJECT: The project or account to charge.\n"
+        ),
+    )
+
+
+LARGE = document(
+    '<idb:Template><idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>NODES&gt;100 WALLTIME&gt;60</idb:Value>'
+    "</idb:Field></idb:Template>",
+    name="large",
+    extends="here",
+)
+
+
+def test_a_site_asks_before_a_large_job(machine: Machine) -> None:
+    (machine.root / "profiles" / "large.xml").write_text(LARGE)
+    words = ["job", "submit", "-p", "large", "--walltime"]
+    assert machine.run(*words, "60", "true").code == 0
+    asked = "the site wants to be sure before a job gets 2m of WALLTIME (more than 1m)"
+    (machine.root / "jobs.csv").write_text("walltime\n120\n")
+    for more in ([], ["--from", "jobs.csv"]):
+        ended = machine.run("job", "submit", "-p", "large", *(more or ["--walltime", "120"]), "true")
+        said = f"incarnate: nothing was submitted: {asked}\n    hint: if that is meant, give --yes\n"
+        assert (ended.code, ended.out, ended.err) == (1, "", said)
+    assert machine.run(*words, "120", "--yes", "true").code == 0
+    for answer, code in ((b"y\n", 0), (b"\n", 1)):
+        ended, screen, _ = on_terminal(*words, "120", "true", stream="stderr", answer=answer)
+        assert (ended, f"{asked}. Submit? [y/N]" in " ".join(screen.split())) == (code, True)
 
 
 def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) -> None:

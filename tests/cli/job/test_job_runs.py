@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shlex
 import signal
 import sqlite3
@@ -57,7 +58,11 @@ def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machin
     jobs = {machine.submit("sh", "-c", script): code for script, code in ENDS}
     for job_id, code in jobs.items():
         ended = machine.run("job", "wait", job_id)
-        assert (ended.code, ended.out, ended.err) == (code, "", "")
+        assert (ended.code, ended.out) == (code, "")
+        told = f"incarnate: job {job_id} has no exit code: it was (killed by SIGKILL|ended by SIGTERM) on .*: .*\n"
+        assert re.fullmatch(told if code > 128 else "", ended.err), (
+            "the cause in one line, if it is not its own"
+        )
     parsed = {job["id"]: job for job in machine.run_json("list", *jobs)}
     assert [parsed[j]["exit_code"] for j in jobs] == [0, 1, 3, 127, None, None]
     assert [parsed[j]["signal"] for j in jobs] == [None, None, None, None, 9, 15]
@@ -74,9 +79,8 @@ def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> N
     message = f"incarnate: job {removed} has no exit code: somebody cancelled it\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     ended = machine.run("job", "wait", limited)
-    message = (
-        f"incarnate: job {limited} has no exit code: it exceeded its time limit: over its wall time of 1 s\n"
-    )
+    cause = "it ran longer than its time limit: --walltime gives it more (over its wall time of 1 s)"
+    message = f"incarnate: job {limited} has no exit code: {cause}\n"
     assert (ended.code, ended.out, ended.err) == (125, "", message)
     states = [(job["state"], job["limit"]) for job in machine.run_json("list", removed, limited)]
     assert states == [("REMOVED", False), ("FAILED", True)]
@@ -459,6 +463,7 @@ REFUSES = """<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDA
             "Toy refused the job: tsub: no \ufffd[2J such queue",
         ),
         ("Toy", "echo 'tsub: first'; echo second; exit 1", "Toy refused the job: tsub: first\nsecond"),
+        ("Toy", "echo 'tsub: no' >&2; exit 187", "Toy refused the job: tsub: no"),  # qsub of Torque
         ("Toy", "exit 3", "START failed (exit status 3) without output"),
         ("Toy", "echo START: no directory >&2; exit 1", "START failed (exit status 1): START: no directory"),
         ("Toy", "nosuch-tsub", "START failed (exit status 127): sh: {line}: nosuch-tsub: not found"),
