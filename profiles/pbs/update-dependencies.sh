@@ -49,7 +49,7 @@ update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to
   [ -n "$gpe_again" ] || return
   if [ -n "$gpe_dead" ]; then # PBS would compare an exit status of 0, and run the job
     qdel "$gpe_i" < /dev/null > /dev/null 2>&1 && gpe_job_dir "$gpe_i" &&
-      gpe_note_dependency "$gpe_dir"
+      gpe_note_dependency "${gpe_dir:?}"
     return
   fi
   gpe_new=${gpe_new#,}
