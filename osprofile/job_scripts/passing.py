@@ -75,8 +75,8 @@ def _refuse_options(profile: Profile, refused: Sequence[OptionValue], hint: str,
 
 def format_option(option: OptionValue) -> str:
     """Return an option as the batch system reads it, with its longest flag; a value with blanks or the like is in quotes."""
-    flags = option.option.flags if option.option is not None else ()
-    is_in_full = option.flag not in flags and option.flag.startswith("-")  # else it may be a variable
-    flag = option.flag if is_in_full or not flags else max(flags, key=len)
+    flags = [flag for flag in (option.option.flags if option.option else ()) if flag.startswith("--")]
+    # a flag that is not in the table has none of these; one of sbatch's variables has
+    flag = max(flags, key=len) if flags else option.flag
     separator = "=" if flag.startswith("--") else " "
     return f"{flag}{separator}{quote_passed_value(option.text)}" if option.text else flag

@@ -98,6 +98,8 @@ def read_qsub(merged: CommandLine, given: Given) -> ScriptRequest:
         "array": text("array"),
         "directory": text("directory"),
     }
+    if (project := options.get("project.pbs")) is not None:
+        request.exact.append(ExactOption(project, () if "project" in options else ("project",)))
     _Sizes(options, given, request).read()
     _read_mail(options, request, given)
     if (rerunable := _choose(options, "requeue", ("y", "n"))) is not None:

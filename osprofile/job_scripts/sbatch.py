@@ -87,7 +87,7 @@ SBATCH_TABLE: Final = (
         " --mem-per-gpu= --mincpus= ~--network= ~-k,--no-kill[=] -F,--nodefile= -w,--nodelist= ~--ntasks-per-core="
         " --ntasks-per-gpu= ~--ntasks-per-socket= --ntasks-per-tres= -O,--overcommit ~--power= ~--prefer= ~--priority="
         " ~--profile= ~--propagate[=] --reboot ~--sockets-per-node= ~--spread-job ~--switches= --test-only"
-        " ~--thread-spec= ~--threads-per-core= --time-min= --tmp= --usage ~--use-min-nodes -V,--version"
+        " ~--thread-spec= ~--threads-per-core= ~--time-min= --tmp= --usage ~--use-min-nodes -V,--version"
         " ~--wait-all-nodes= --consolidate-segments --mem-update= --resv-ports= --spread-segments --tres-per-task="
     ),
 )

@@ -170,7 +170,7 @@ def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> N
     for target in ("stdin", "stdout", "stderr"):
         if (option := options.get(target)) is not None:
             option = option._replace(text=re.sub("^[A-Za-z0-9.-]*:", "", option.text))  # HOST:PATH
-            if os.path.isdir(option.text):
+            if option.text.endswith("/") or os.path.isdir(option.text):
                 letter = target[3]
                 task = ".$TASK_ID" if is_array else ""
                 option = option._replace(text=os.path.join(option.text, f"$JOB_NAME.{letter}$JOB_ID{task}"))

@@ -1,0 +1,2 @@
+#!/bin/bash
+#$ -o logs/ -j y
