@@ -32,7 +32,8 @@ _HARMLESS_FIELDS: Final = (
     "REQUEUE",
 )
 """They say where and when a job runs, who pays, and who is told; not what it does, or what it gets."""
-_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:\[\])?(?:\.osprofile)?")
+_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,7})|\[([0-9]{0,7})\])?(?:\.osprofile)?")
+"""The id of a job, an array, or a task: `12`, `12[]`, `12_3`, `12[3].osprofile`."""
 
 
 @final
@@ -116,14 +117,16 @@ def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[st
     found: dict[str, list[str]] = {}
     for part in text.split(","):
         condition, *words = part.split(":")
-        attribute = _CONDITIONS.get(condition)
+        attribute = _CONDITIONS.get(condition.removesuffix("array"))
         matches = [_NUMBER.fullmatch(word) for word in words]
         if attribute is None or not words or None in matches:
             hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
             raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
         try:
             found.setdefault(attribute, []).extend(
-                client.find_id(int(match[1])) for match in matches if match
+                client.find_id(int(match[1]), int(index) if (index := match[2] or match[3]) else None)
+                for match in matches
+                if match
             )
         except JobNotFoundError as error:
             raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
