@@ -34,6 +34,8 @@ _SIZE_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 def replace_unprintable(text: str, keep: str = "") -> str:
     """Return `text` with U+FFFD for each unprintable character that is not in `keep`."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
 
 

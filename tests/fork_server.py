@@ -34,13 +34,14 @@ COMMAND: Final = (sys.executable, "-m", "osprofile")
 _PRELOADED: Final = (
     "asyncio",
     "lxml.etree",
-    "osprofile.cli.app",
-    "osprofile.cli.job.verbs",
-    "osprofile.cli.main",
+    "encodings.ascii",
     "osprofile.incarnation.incarnate",
     *(f"osprofile.javaregex.{p.stem}" for p in Path("osprofile/javaregex").glob("[a-z]*.py")),
+    *(f"osprofile.cli.{p.stem}" for p in Path("osprofile/cli").glob("[a-z]*.py")),
     *(f"osprofile.cli.job.{p.stem}" for p in Path("osprofile/cli/job").glob("[a-z]*.py")),
     *(f"osprofile.jobs.{p.stem}" for p in Path("osprofile/jobs").glob("[a-z]*.py")),
+    "osprofile.golden.checker",
+    "osprofile.lint.linter",
     "osprofile.executors.blah.server",
     "osprofile.executors.ninfg.server",
     "osprofile.executors.ptp.agent",
@@ -175,6 +176,7 @@ def _serve(path: str) -> tuple[bytes, list[int]] | None:
     """Fork a process for each connection until standard input is closed; in such a process, return what to run."""
     for name in _PRELOADED:
         import_module(name)
+    import_module("osprofile").load("slurm")  # what is made once for all profiles: the schema, patterns
     gc.freeze()  # a collection would copy the pages of what is shared
     with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _UPDATABLE = frozenset({"different", "missing", "stale"})
 _SUMMARY_ORDER = ("same", "different", "missing", "refused", "accepted", "stale", "written", "removed")
-_ACTION_WORDS = {"different": "written", "missing": "written", "stale": "removed"}
 _NEW_SIDE = "what the profile gives"
 _OUTCOME_SENTENCES = {
     "different": " differs",
@@ -161,10 +160,14 @@ def _collect_folders(words: list[str], profiles: list[str]) -> list[ProfileFolde
 
 def list_case_names(words: list[str], profiles: list[str]) -> list[str]:
     """Return the names of all cases of profiles, for the shell's completion."""
-    from osprofile.golden import cases
+    from osprofile.golden.cases import load_cases
+    from osprofile.golden.generator import add_generated_cases
 
-    folders = _collect_folders(words or ["."], profiles)
-    return sorted({name for folder in folders for name in cases.load_cases(folder.folder).cases})
+    suites = [
+        add_generated_cases(repository.load_file(folder), load_cases(folder))
+        for folder, repository in _collect_folders(words or ["."], profiles)
+    ]
+    return sorted({name for suite in suites for name in suite.cases})
 
 
 def _expand_folder(word: str, profiles: list[str], repository: "Repository") -> "Iterator[ProfileFolder]":
@@ -239,23 +242,30 @@ def _check_folders(
     folders: list[ProfileFolder], case_filter: _CaseFilter, *, update: bool, add: bool
 ) -> tuple[list[CheckReport], bool]:
     """Return the reports of the valid profiles, and whether there are invalid ones, whose errors are printed."""
-    reports, any_invalid = list[CheckReport](), False
-    for folder in folders:
+    loaded: list[tuple[Profile, str]] = []
+    reports: dict[str, CheckReport] = {}
+    for folder, repository in folders:
         try:
-            reports.append(_check_folder(folder, case_filter, update=update, add=add))
+            loaded.append((repository.load_file(folder), folder))
+        except InvalidProfileError as error:
+            common.print_error(error)
+    # What is extended comes first: its golden files are those of the others, too.
+    for profile, folder in sorted(loaded, key=lambda pair: len(pair[0].documents)):
+        try:
+            reports[folder] = _check_folder(profile, folder, case_filter, update=update, add=add)
         except (InvalidProfileError, CasesError) as error:
             common.print_error(error)
-            any_invalid = True
-    return reports, any_invalid
+    return [reports[folder] for folder, _ in folders if folder in reports], len(reports) < len(folders)
 
 
-def _check_folder(folder: ProfileFolder, case_filter: _CaseFilter, *, update: bool, add: bool) -> CheckReport:
+def _check_folder(
+    profile: "Profile", folder: str, case_filter: _CaseFilter, *, update: bool, add: bool
+) -> CheckReport:
     from osprofile.golden import checker, writer
     from osprofile.golden.cases import load_cases
-    from osprofile.golden.generator import generate_cases
+    from osprofile.golden.generator import add_generated_cases, generate_cases
 
-    profile = folder.repository.load_file(folder.folder)
-    suite = load_cases(folder.folder, allow_missing=add)
+    suite = add_generated_cases(profile, load_cases(folder, allow_missing=add))
     added, skipped = tuple[str, ...](), dict[str, str]()
     is_new = suite.source is None
     if add:
@@ -266,7 +276,7 @@ def _check_folder(folder: ProfileFolder, case_filter: _CaseFilter, *, update: bo
     results = checker.check_cases(profile, suite, case_filter) if suite.cases else []
     to_write = [r for r in results if _should_write(r, added, update=update, is_new=is_new)]
     fixed_files = frozenset(r.file for r in writer.update_files(to_write))
-    return CheckReport(folder.folder, profile, suite, results, fixed_files, added, skipped)
+    return CheckReport(folder, profile, suite, results, fixed_files, added, skipped)
 
 
 def _should_write(result: "CaseResult", added: tuple[str, ...], *, update: bool, is_new: bool) -> bool:
@@ -308,7 +318,7 @@ def _format_reports(reports: "Sequence[CheckReport]") -> str:
             output.add_line(f"added     {format_path(report.cases.cases_path)} ({cases})")
         for result in report.results:
             if result.file in report.fixed_files:
-                output.add_line(f"{_ACTION_WORDS[result.outcome]:<9} {format_path(result.file)}")
+                output.add_line(f"{_name_action(result):<9} {format_path(result.file)}")
     for report in reports:
         for result in report.open_results:
             _add_result(output, result)
@@ -317,15 +327,19 @@ def _format_reports(reports: "Sequence[CheckReport]") -> str:
     return str(output)
 
 
+def _name_action(result: "CaseResult") -> str:
+    return "removed" if result.outcome == "stale" or result.is_inherited else "written"
+
+
 def _format_summary(reports: "Sequence[CheckReport]") -> str:
     from collections import Counter
 
     kinds = Counter(
-        _ACTION_WORDS[result.outcome] if result.file in report.fixed_files else result.outcome
+        _name_action(result) if result.file in report.fixed_files else result.outcome
         for report in reports
         for result in report.results
     )
-    stale = kinds["stale"] + kinds["removed"]
+    stale = sum(result.case is None for report in reports for result in report.results)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in _SUMMARY_ORDER if kinds[kind])
     profiles = pluralize(sum(bool(report.results) for report in reports), "profile")
     return f"{profiles}, {pluralize(kinds.total() - stale, 'case')}: {counts}"
@@ -425,7 +439,7 @@ def _encode_result(result: "CaseResult", done: bool) -> dict[str, Any]:
     return {
         "name": result.name,
         "result": result.outcome.value,
-        "done": _ACTION_WORDS[result.outcome] if done else None,
+        "done": _name_action(result) if done else None,
         "file": result.file,
         "place": case and common.encode_location(case.location),
         "template": case and case.template,

@@ -176,10 +176,27 @@ def print_result(text: str) -> None:
 
 def print_json(value: object) -> None:
     """Print a result as JSON, with control characters escaped so that a terminal ignores them."""
+    print_result(_encode_json(value))
+
+
+def print_json_list(items: Iterable[object]) -> None:
+    """Print a list as `print_json` does, each item when it is encoded: there may be very many."""
+    separator = "[\n  "
+    for item in items:
+        # in a text, a line end is escaped
+        text = separator + _encode_json(item).replace("\n", "\n  ")
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        separator = ",\n  "
+    print_result("[]" if separator[0] == "[" else "\n]")
+
+
+def _encode_json(value: object) -> str:
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=2)
-    print_result("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text))
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def print_message(text: str) -> None:

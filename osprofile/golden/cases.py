@@ -4,6 +4,8 @@ The table `[context]` is the context of all cases. A case is a table `[case.NAME
 `template`, `variation` and `application` if needed, `fields` for the request, `context` for additional
 context, and `refused = true` if the request must be refused. `golden/NAME.txt` has the expected script.
 
+`generated = true` says that the default and the hostile case of each template count without being written here.
+
 A case with the only key `states` is a file of the folder with captured output of the batch system; its golden file
 says how the profile understands it.
 """
@@ -53,13 +55,15 @@ class Case(NamedTuple):
 class CaseSuite(NamedTuple):
     """The cases of a profile by name, and their common context.
 
-    `folder` contains the golden files; `source` is the file with the cases, or None if there is none yet.
+    `folder` contains the golden files; `source` is the file with the cases, or None if there is none yet. If it
+    `has_generated`, `generator.add_generated_cases` adds these.
     """
 
     folder: str
     cases: Mapping[str, Case]
     context: Mapping[str, str]
     source: Source | None = None
+    has_generated: bool = False
 
     @property
     def cases_path(self) -> str:
@@ -95,11 +99,12 @@ def parse_cases(file: str, data: bytes, *, allow_missing: bool = False) -> CaseS
     source = Source(file, data)
     reader = _CaseReader(source, _decode_toml(source))
     cases = reader.read_cases()
-    if not cases and not reader.errors and not allow_missing:
+    has_generated = reader.tables.get("generated", False)
+    if not cases and not has_generated and not reader.errors and not allow_missing:
         raise files.make_error(f"{file} has no cases", _ADD_HINT)
     if reader.errors:
         raise CasesError(sorted(reader.errors, key=lambda e: e.location.offset if e.location else 0))
-    return CaseSuite(paths.dirname(file), cases, reader.context, source)
+    return CaseSuite(paths.dirname(file), cases, reader.context, source, has_generated)
 
 
 _ERROR_POSITION: Final = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)\Z")
@@ -146,7 +151,7 @@ _CASE_KEYS: Final[dict[str, type]] = {
     "refused": bool,
     "states": str,
 }
-_TOP_KEYS: Final[dict[str, type]] = {"context": dict, "case": dict}
+_TOP_KEYS: Final[dict[str, type]] = {"generated": bool, "context": dict, "case": dict}
 
 
 class _CaseReader:

@@ -62,7 +62,11 @@ class CaseOutput(NamedTuple):
 
 @final
 class CaseResult(NamedTuple):
-    """The result of a case, or of a golden file without one; `golden_data` is None if the file is missing."""
+    """The result of a case, or of a golden file without one.
+
+    `golden_data` is None if the file is missing; `inherited_data` is what it has for a profile that this one extends,
+    which counts if this one has no file of its own.
+    """
 
     name: str
     outcome: CaseOutcome
@@ -70,6 +74,12 @@ class CaseResult(NamedTuple):
     case: Case | None
     golden_data: bytes | None
     output: CaseOutput
+    inherited_data: bytes | None = None
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether the output is what the golden file of a profile that this one extends has: no other is needed."""
+        return self.case is not None and self.output.data == self.inherited_data
 
 
 _NO_OUTPUT: Final = CaseOutput(b"")
@@ -116,17 +126,36 @@ def read_states_case(profile: Profile, suite: CaseSuite, case: Case) -> CaseOutp
         return CaseOutput(b"", error)
 
 
-def compare_case(case: Case, file: str, output: CaseOutput, golden_data: bytes | None) -> CaseResult:
-    """Compare the output for a case with the content of its golden file."""
+def compare_case(
+    case: Case, file: str, output: CaseOutput, golden_data: bytes | None, inherited_data: bytes | None = None
+) -> CaseResult:
+    """Compare the output for a case with the content of its golden file, or else with what is inherited."""
+    expected_data = inherited_data if golden_data is None else golden_data
     if output.error is not None:
         outcome = CaseOutcome.REFUSED
     elif output.wrongly_accepted:
         outcome = CaseOutcome.ACCEPTED
-    elif golden_data is None:
+    elif expected_data is None:
         outcome = CaseOutcome.MISSING
     else:
-        outcome = CaseOutcome.SAME if golden_data == output.data else CaseOutcome.DIFFERENT
-    return CaseResult(case.name, outcome, file, case, golden_data, output)
+        outcome = CaseOutcome.SAME if expected_data == output.data else CaseOutcome.DIFFERENT
+    return CaseResult(case.name, outcome, file, case, golden_data, output, inherited_data)
+
+
+def list_inherited_folders(profile: Profile, suite: CaseSuite) -> list[str]:
+    """Return the folders of golden cases of the profiles that a profile extends, the nearest first.
+
+    They count only if they lie beside its own folder: who has one has the other.
+    """
+    directory = paths.realpath(paths.join(suite.folder, "../.."))
+    folders = [paths.dirname(document.element.source.name) for document in profile.documents[1:]]
+    return [files.locate_folder(f) for f in folders if paths.dirname(paths.realpath(f or ".")) == directory]
+
+
+def read_inherited_file(folders: Iterable[str], name: str) -> bytes | None:
+    """Return what the golden file of a case has in the first folder that has it, or None."""
+    contents = (files.read_file(paths.join(folder, name + files.GOLDEN_SUFFIX)) for folder in folders)
+    return next((data for data in contents if data is not None), None)
 
 
 def check_cases(
@@ -138,6 +167,7 @@ def check_cases(
     cannot be read; raises `InvalidProfileError`.
     """
     results, errors = list[CaseResult](), list[OSProfileError]()
+    inherited_folders = list_inherited_folders(profile, suite)
     for case in suite.cases.values():
         if is_selected(case.name):
             file = suite.get_golden_path(case.name)
@@ -145,7 +175,8 @@ def check_cases(
                 output = (
                     read_states_case(profile, suite, case) if case.states else incarnate_case(profile, case)
                 )
-                results.append(compare_case(case, file, output, files.read_file(file)))
+                inherited_data = read_inherited_file(inherited_folders, case.name)
+                results.append(compare_case(case, file, output, files.read_file(file), inherited_data))
             except NotFoundError as error:
                 message = f"case {case.name}: {error.message}"
                 errors.append(OSProfileError(message, location=case.location, hint=error.hint))

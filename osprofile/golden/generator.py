@@ -108,6 +108,14 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
     return GeneratedCases(tuple(cases), context, skipped)
 
 
+def add_generated_cases(profile: Profile, suite: CaseSuite) -> CaseSuite:
+    """Return the cases with those that count without being written, if the file says so (`generated = true`)."""
+    if not suite.has_generated:
+        return suite
+    generated = generate_cases(profile, suite).cases
+    return suite._replace(cases={**{case.name: case for case in generated}, **suite.cases})
+
+
 def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the template, variation and kind of each case; add to `skipped` what has no plan."""
     for template in profile.templates.values():

@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 def update_files(results: Iterable[CaseResult]) -> list[CaseResult]:
-    """Write the golden files that differ or are missing and remove stale ones; return their results.
+    """Write the golden files that differ or are missing; remove stale ones, and copies of what is inherited.
 
-    Each file is replaced in one step. Raises `OSError`.
+    Return their results. Each file is replaced in one step. Raises `OSError`.
     """
     updated = []
     for result in results:
-        if result.outcome in REWRITABLE:
-            files.write_file(result.file, result.output.data)
-            updated.append(result)
-        elif result.outcome is CaseOutcome.STALE:
+        if result.outcome is CaseOutcome.STALE or (result.is_inherited and result.golden_data is not None):
             with contextlib.suppress(FileNotFoundError):  # another process has removed it
                 os.unlink(result.file)
+            updated.append(result)
+        elif result.outcome in REWRITABLE:
+            files.write_file(result.file, result.output.data)
             updated.append(result)
     return updated
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from osprofile.job_scripts import quantities
 from osprofile.job_scripts.command_line import (
@@ -11,10 +11,10 @@ from osprofile.job_scripts.command_line import (
     Option,
     OptionValue,
     UsageError,
-    parse_long_words,
     split_list,
 )
 from osprofile.job_scripts.script_request import (
+    ExactOption,
     Given,
     ScriptRequest,
     convert_job_name,
@@ -24,14 +24,9 @@ from osprofile.job_scripts.script_request import (
 )
 from osprofile.text import quote_value
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from osprofile.job_scripts.command_line import Directive
-
-_TABLE: Final = (
+BSUB_TABLE: Final = (
     Option("queue", ("-q",), "NAME"),
-    Option("name", ("-J",), "NAME[INDICES]"),
+    Option("name.array", ("-J",), "NAME[INDICES]"),
     Option("processes", ("-n",), "N"),
     Option("nodes", ("-nnodes",), "N"),
     Option("walltime", ("-W",), "[HOURS:]MINUTES"),
@@ -41,64 +36,54 @@ _TABLE: Final = (
     Option("reservation", ("-U",), "NAME"),
     Option("memory", ("-M",), "SIZE"),
     Option("gpus", ("-gpu",), "num=N"),
-    Option("resources", ("-R",), "EXPRESSION"),
-    Option("environment", ("-env",), "LIST"),
-    Option("input", ("-i", "-is"), "FILE"),
-    Option("output", ("-o", "-oo"), "FILE"),
-    Option("error", ("-e", "-eo"), "FILE"),
+    Option("span", ("-R",), "EXPRESSION"),
+    Option("export", ("-env",), "LIST"),
+    Option("stdin", ("-i", "-is"), "FILE"),
+    Option("stdout", ("-o", "-oo"), "FILE"),
+    Option("stderr", ("-e", "-eo"), "FILE"),
     Option("directory", ("-cwd",), "DIR"),
-    Option("user", ("-u",), "ADDRESS"),
-    Option("begin_mail", ("-B",)),
-    Option("end_mail", ("-N",)),
-    Option("failure_mail", ("-Ne",)),
+    Option("notify", ("-u",), "ADDRESS"),
+    Option("notify.begin", ("-B",)),
+    Option("notify.end", ("-N",)),
+    Option("notify.fail", ("-Ne",)),
     Option("dependency", ("-w",), "EXPRESSION"),
-    Option("rerunable", ("-r",)),
-    Option("not_rerunable", ("-rn",)),
+    Option("requeue", ("-r",)),
+    Option("requeue.no", ("-rn",)),
     Option("dropped", ("-Jd", "-wt", "-wa", "-g"), "TEXT"),
     Option("dropped", ("-K", "-I", "-Ip", "-Is")),
 )
-_FIELDS: Final = {
-    "queue": "QUEUE", "processes": "PROCESSES", "nodes": "NODES", "walltime": "WALLTIME", "cputime": "CPUTIME",
-    "project": "PROJECT", "exclusive": "EXCLUSIVE", "reservation": "RESERVATION", "memory": "MEMORY", "gpus": "GPUS",
-    "directory": "DIRECTORY", "user": "NOTIFY", "begin_mail": "NOTIFY", "end_mail": "NOTIFY", "failure_mail": "NOTIFY",
-    "dependency": "DEPENDENCY", "rerunable": "REQUEUE", "not_rerunable": "REQUEUE",
-}  # fmt: skip
 _TIME: Final = re.compile(r"(?:([0-9]{1,6}):)?([0-9]{1,9})(?:/.*)?")
 _NAME: Final = re.compile(r"([^\[]*)(?:\[([^\]]*)\](%[0-9]+)?)?")
 _LETTERS: Final = re.compile(r"%[JI]")
 _CONDITION: Final = re.compile(r"(done|exit|ended)\(([0-9]+)\)|([0-9]+)")
 _CONDITIONS: Final = {"done": "after_ok", "exit": "after_not_ok", "ended": "after_any"}
+_TEXTS: Final = ("queue", "project", "reservation", "directory")
 
 
-def read_bsub(directives: Sequence[Directive], given: Given) -> ScriptRequest:
-    """Return what directives of LSF ask for. Raises `UsageError`."""
-    options, sources = leave_out_given(parse_long_words(_TABLE, directives), _FIELDS, given)
-    request = ScriptRequest(sources=sources, others=list(options.options.get("", ())))
-    text = options.get_text
-    request.attributes |= {
-        "queue": text("queue"),
-        "project": text("project"),
-        "reservation": text("reservation"),
-        "directory": text("directory"),
-        "exclusive": True if "exclusive" in options else None,
-        "requeue": True if "rerunable" in options else False if "not_rerunable" in options else None,
-    }
+def read_bsub(merged: CommandLine, given: Given) -> ScriptRequest:
+    """Return what options of bsub ask for. Raises `UsageError`."""
+    options, sources = leave_out_given(merged, given, besides=("name.array",))
+    request = ScriptRequest(sources=sources, others=[*options.get_all("")])
+    request.attributes |= {name: options.get_text(name) for name in _TEXTS}
+    request.attributes["exclusive"] = True if "exclusive" in options else None
+    if "requeue" in options or "requeue.no" in options:
+        request.attributes["requeue"] = "requeue" in options
     for name, parse in (
         ("nodes", quantities.parse_count),
         ("processes", _parse_processes),
-        ("walltime", _parse_time),
-        ("cputime", _parse_time),
+        ("walltime", parse_lsf_time),
+        ("cputime", parse_lsf_time),
     ):
         if (option := options.get(name)) is not None:
             request.attributes[name] = parse(option)
-    request.dropped += options.options.get("dropped", ())
+    request.dropped += options.get_all("dropped")
     _read_name(options, request, given)
     _read_sizes(options, request)
     _read_places(options, request, given)
     _read_mail(options, request, given)
     _read_dependency(options, request)
     _read_files(options, request, given)
-    if (option := options.get("environment")) is not None:
+    if (option := options.get("export")) is not None:
         read_environment(request, option, [word.strip() for word in split_list(option)], "all")
     return request
 
@@ -108,7 +93,8 @@ def _parse_processes(option: OptionValue) -> int:
     return quantities.parse_count(option._replace(text=first if last in {"", first} else option.text))
 
 
-def _parse_time(option: OptionValue) -> int:
+def parse_lsf_time(option: OptionValue) -> int:
+    """Return a time of LSF in seconds: `MIN` or `H:MIN`, perhaps with the name of a host."""
     match = _TIME.fullmatch(option.text)
     seconds = (int(match[1] or 0) * 60 + int(match[2])) * 60 if match else 0
     if seconds == 0:
@@ -118,7 +104,7 @@ def _parse_time(option: OptionValue) -> int:
 
 def _read_name(options: CommandLine, request: ScriptRequest, given: Given) -> None:
     """Read `NAME[INDICES]%LIMIT`."""
-    option = options.get("name")
+    option = options.get("name.array")
     match = _NAME.fullmatch(option.text) if option is not None else None
     if option is None or match is None:
         if option is not None:
@@ -151,7 +137,7 @@ def _read_sizes(options: CommandLine, request: ScriptRequest) -> None:
 
 def _read_places(options: CommandLine, request: ScriptRequest, given: Given) -> None:
     """Read span[hosts=1] and span[ptile=N] of -R; the rest of its expressions have no field."""
-    for option in options.options.get("resources", ()):
+    for option in options.get_all("span"):
         match = re.fullmatch(r"span\[(?:hosts=1|ptile=([1-9][0-9]{0,5}))\]", option.text.replace(" ", ""))
         processes = given.processes or request.attributes.get("processes") or 1
         if match is None:
@@ -162,23 +148,25 @@ def _read_places(options: CommandLine, request: ScriptRequest, given: Given) -> 
 
 
 def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> None:
-    names = {"begin_mail": "begin", "end_mail": "end", "failure_mail": "fail"}
-    events = [event for name, event in names.items() if name in options]
+    events = [event for event in ("begin", "end", "fail") if f"notify.{event}" in options]
     if events:
-        request.attributes["notify"] = options.get_text("user") or given.user_name
+        request.attributes["notify"] = options.get_text("notify") or given.user_name
         request.attributes["notify_events"] = ",".join(events)
-    elif "user" in options:  # of the mail with the output, which goes to a file here
-        request.dropped += options.options["user"]
+    elif "notify" in options:  # of the mail with the output, which goes to a file here
+        request.dropped += options.options["notify"]
 
 
 def _read_dependency(options: CommandLine, request: ScriptRequest) -> None:
     """Read `done(12) && ended(13)`."""
-    option = options.get("dependency")
-    for part in option.text.split("&&") if option is not None else ():
+    if (option := options.get("dependency")) is None:
+        return
+    for part in option.text.split("&&"):
         match = _CONDITION.fullmatch(part.strip())
         if match is None:
             hint = "done(ID), exit(ID) and ended(ID) are, with && between them"
-            raise UsageError(f"{option}: {quote_value(part.strip())} is not supported", hint=hint)
+            refusal = UsageError(f"{option}: {quote_value(part.strip())} is not supported", hint=hint)
+            request.exact.append(ExactOption(option, tuple(_CONDITIONS.values()), refusal))
+            return
         attribute = _CONDITIONS[match[1]] if match[1] else "after_ok"
         request.attributes.setdefault(attribute, []).append(match[2] or match[3])
 
@@ -187,8 +175,8 @@ def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> N
     """Read the names of the files; -o and -e append to them, -oo and -eo do not."""
     is_array = given.is_array or request.attributes.get("array")
     letters = {"%J": "%j", "%I": "%a" if is_array else "0"}
-    for attribute, name in (("stdin", "input"), ("stdout", "output"), ("stderr", "error")):
-        if (option := options.get(name)) is not None:
+    for attribute in ("stdin", "stdout", "stderr"):
+        if (option := options.get(attribute)) is not None:
             setattr(request, attribute, expand_file_name(option, _LETTERS, letters))
             if option.flag in {"-o", "-e"}:
                 request.fields["APPEND_OUTPUT"] = "true"

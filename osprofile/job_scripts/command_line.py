@@ -10,7 +10,7 @@ from osprofile.errors import RequestError
 from osprofile.text import quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _BLANKS: Final = " \t"
 
@@ -26,8 +26,10 @@ class UsageError(RequestError):
 class Option(NamedTuple):
     """An option: its name in the result, its flags (`-n`, `--ntasks`), and its value.
 
-    An empty name: the real command has this option, and there is no field for it. `value`: what the help calls the value;
-    empty if there is none. With `is_optional`, a value is given only as in `--flag=value`. `help`: a few words.
+    The name is an attribute of a JobDescription, perhaps with a word behind a dot: `memory.cpu`; or what the reader knows.
+    `dropped`: it changes nothing. Empty: the real command has it, and there is no field for it; `help` says why, if it is
+    never passed. `value`: what the help calls the value; empty if there is none. With `is_optional`, a value is given only
+    as in `--flag=value`. `is_harmless`: it is about where and when a job runs, and not about what it does.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Option(NamedTuple):
     help: str = ""
     is_optional: bool = False
     system: str = ""
+    is_harmless: bool = False
 
 
 def select_options(table: Sequence[Option], system: str) -> list[Option]:
@@ -47,12 +50,14 @@ def select_options(table: Sequence[Option], system: str) -> list[Option]:
 class OptionValue(NamedTuple):
     """A value of an option, with the flag that was used; an option without a value has the empty text.
 
-    `where` begins the messages about it: `sim.sh:3: `. As a text, it is that with the flag.
+    `where` begins the messages about it: `sim.sh:3: `. As a text, it is that with the flag. `option`: its row, if it has
+    one.
     """
 
     flag: str
     text: str = ""
     where: str = ""
+    option: Option | None = None
 
     def __str__(self) -> str:
         return f"{self.where}{self.flag}"
@@ -82,6 +87,14 @@ class CommandLine(NamedTuple):
 
     def __contains__(self, name: object) -> bool:
         return name in self.options
+
+    def get_all(self, name: str) -> Sequence[OptionValue]:
+        """Return all values of an option."""
+        return self.options.get(name, ())
+
+    def leave_out(self, *names: str) -> CommandLine:
+        """Return the command line without some options."""
+        return self._replace(options={n: values for n, values in self.options.items() if n not in names})
 
 
 class Directive(NamedTuple):
@@ -119,7 +132,8 @@ def parse_words(
         elif word.startswith("--"):
             flag, equals, text = word.partition("=")
             flag = _complete_flag(by_flag, flag, where)
-            option = _find_option(by_flag, flag, where, keeps_others=keeps_others)
+            keeps = keeps_others and bool(where or equals or flag in by_flag)
+            option = _find_option(by_flag, flag, where, keeps_others=keeps)
             value = _read_value(option, flag, text if equals else None, rest, where)
             options.setdefault(option.name, []).append(value)
         else:
@@ -149,7 +163,7 @@ def parse_long_words(table: Sequence[Option], directives: Iterable[Directive]) -
                 count = 0
             if len(rest) < count:
                 raise UsageError(f"{where}option {flag} needs a value", hint=f"as in {flag} {option.value}")
-            value = OptionValue(flag, " ".join(rest[:count]), where)
+            value = OptionValue(flag, " ".join(rest[:count]), where, option)
             del rest[:count]
             options.setdefault(option.name, []).append(value)
     return CommandLine(options)
@@ -161,7 +175,8 @@ def _read_cluster(
     """Yield the options of a word such as `-n1`, `-h` or `-ho`, whose value is the next word."""
     for i, letter in enumerate(word[1:], 2):
         flag = f"-{letter}"
-        option = _find_option(by_flag, flag, where, keeps_others=keeps_others)
+        keeps = keeps_others and bool(where or flag in by_flag)
+        option = _find_option(by_flag, flag, where, keeps_others=keeps)
         if option.value and not option.is_optional:
             yield option, _read_value(option, flag, word[i:] or None, rest, where)
             return
@@ -179,27 +194,17 @@ def _complete_flag(by_flag: Mapping[str, Option], flag: str, where: str) -> str:
     return flags[0] if flags else flag
 
 
-def refuse_options(texts: str) -> list[Option]:
+def refuse_options(texts: str, reason: str = "") -> list[Option]:
     """Return options that have no field, of texts such as `-w,--nodelist=`; a `=` at the end: with a value; `[=]`: with or
-    without one. They count when another flag is abbreviated.
+    without one; `~` before it: harmless. They count when another flag is abbreviated.
     """  # noqa: D205
     options = []
     for text in texts.split():
-        flags = text.removesuffix("[=]").removesuffix("=").split(",")
-        value = "" if text.endswith(flags[-1]) else "VALUE"
-        options.append(Option("", tuple(flags), value, is_optional=text.endswith("[=]")))
+        flags = text.removesuffix("[=]").removesuffix("=").removeprefix("~").split(",")
+        value = "VALUE" if text.endswith(("=", "[=]")) else ""
+        option = Option("", tuple(flags), value, reason, is_optional=text.endswith("[=]"))
+        options.append(option._replace(is_harmless=text.startswith("~")))
     return options
-
-
-def accept_options(table: Iterable[Option], flags: Collection[str]) -> list[Option]:
-    """Return a table in which options that have no field are accepted, with the name `without_effect`.
-
-    `flags` has the longest flag of each.
-    """
-    return [
-        option._replace(name="without_effect") if max(option.flags, key=len) in flags else option
-        for option in table
-    ]
 
 
 def _find_option(by_flag: Mapping[str, Option], flag: str, where: str, *, keeps_others: bool) -> Option:
@@ -222,7 +227,7 @@ def _read_value(option: Option, flag: str, text: str | None, rest: Iterator[str]
         text = next(rest, None)
         if text is None:
             raise UsageError(f"{where}option {flag} needs a value", hint=f"as in {flag} {option.value}")
-    return OptionValue(flag if option.name else max(option.flags, key=len), text or "", where)
+    return OptionValue(flag, text or "", where, option)
 
 
 def merge_lines(lines: Iterable[CommandLine]) -> CommandLine:
@@ -254,6 +259,8 @@ def read_directives(
         rest = line.removeprefix(prefix)
         if rest != line and (not rest or rest[0] in f"{_BLANKS}-"):
             where = format_where(number)
+            if prefix == "#SBATCH":  # sbatch continues no line: it drops the backslash
+                rest = rest.removesuffix("\\")
             directives.append(Directive(where, split_words(rest, where)))
     return directives
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.caller_environment import copy_environment
 from osprofile.job_scripts import quantities
@@ -13,206 +13,193 @@ from osprofile.job_scripts.command_line import (
     Option,
     OptionValue,
     UsageError,
-    merge_lines,
-    parse_directives,
     refuse_options,
+    select_options,
     split_list,
 )
 from osprofile.job_scripts.script_request import (
+    ExactOption,
     Given,
     ScriptRequest,
     convert_job_name,
     expand_file_name,
     leave_out_given,
-    parse_dependencies,
     parse_variables,
+    read_dependencies,
 )
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.job_scripts.command_line import Directive
-
+# fmt: off
 QSUB_TABLE: Final = (
-    Option("account", ("-A",), "NAME", "the project that pays"),
+    Option("project", ("-A",), "NAME", "the project that pays"),
     Option("array", ("-J",), "INDICES", "as in 1-10:2%4", system="pbspro"),
     Option("array", ("-t",), "INDICES", "as in 1-10:2%4", system="torque"),
-    Option("arguments", ("-F",), "WORDS", "the script's arguments, as one word", system="torque"),
-    Option("chdir", ("-d",), "DIR", "where the script runs", system="torque"),
-    Option("error", ("-e",), "[HOST:]FILE"),
+    Option("script_arguments", ("-F",), "WORDS", "the script's arguments, as one word", system="torque"),
+    Option("directory", ("-d",), "DIR", "where the script runs", system="torque"),
+    Option("stderr", ("-e",), "[HOST:]FILE"),
     Option("export", ("-V",), "", "pass all variables to the job"),
     Option("join", ("-j",), "oe|eo|n", "write both outputs to one file"),
-    Option("mail_points", ("-m",), "abe|n"),
-    Option("mail_users", ("-M",), "ADDRESSES"),
+    Option("notify_events", ("-m",), "abe|n"),
+    Option("notify", ("-M",), "ADDRESSES"),
     Option("name", ("-N",), "NAME"),
-    Option("output", ("-o",), "[HOST:]FILE"),
+    Option("stdout", ("-o",), "[HOST:]FILE"),
     Option("priority", ("-p",), "N"),
-    Option("project", ("-P",), "NAME", "the project that pays, if there is no -A", system="pbspro"),
+    Option("project.pbs", ("-P",), "NAME", "the project that pays, if there is no -A", system="pbspro"),
     Option("queue", ("-q",), "NAME"),
     Option("quiet", ("-z",), "", "do not print the id"),
-    Option("rerunable", ("-r",), "y|n"),
-    Option(
-        "resources",
-        ("-l",),
-        "LIST",
-        "select, place, nodes, ncpus, mem, pmem, walltime, cput, ngpus",
-        system="pbspro",
-    ),
-    Option(
-        "resources", ("-l",), "LIST", "nodes, procs, ncpus, mem, pmem, walltime, cput, gpus", system="torque"
-    ),
+    Option("requeue", ("-r",), "y|n"),
+    Option("resources", ("-l",), "LIST", "these resources"),
+    Option("nodes", ("-l nodes",), "N[:ppn=K][:gpus=G]"),
+    Option("nodes.chunks", ("-l select",), "N[:ncpus=C][:mpiprocs=P][:mem=SIZE][:ngpus=G]", system="pbspro"),
+    Option("exclusive.place", ("-l place",), "ARRANGEMENT[:SHARING]", system="pbspro"),
+    Option("processes", ("-l procs",), "N", system="torque"),
+    Option("cpus", ("-l ncpus",), "N"),
+    Option("memory", ("-l mem",), "SIZE", "of the whole job"),
+    Option("memory.process", ("-l pmem",), "SIZE"),
+    Option("walltime", ("-l walltime",), "TIME"),
+    Option("cputime", ("-l cput",), "TIME"),
+    Option("gpus", ("-l ngpus",), "N", system="pbspro"),
+    Option("gpus", ("-l gpus",), "N", system="torque"),
     Option("shell", ("-S",), "PATH", "the script's interpreter"),
     Option("variables", ("-v",), "LIST", "variables, as in A=1,B"),
-    Option("attributes", ("-W",), "depend=LIST"),
-    *refuse_options("-C= -D= -G= -I -K= -L= -R= -T= -X -a= -b= -c= -f -h -k= -n -u= -w= -x"),
+    Option("attributes", ("-W",), "LIST", "this attribute"),
+    Option("dependency", ("-W depend",), "LIST", "as in afterok:12"),
+    Option("", ("-W stagein", "-W stageout"), "FILES", "files are copied by --input and --fetch of incarnate job submit"),
+    Option("", ("-W block",), "true", "incarnate job submit --wait waits for the end"),
+    *refuse_options("-I", "a job has no terminal"),
+    *refuse_options("-C= -D= -G= -K= -L= -R= -T= ~-X -a= -b= ~-c= ~-f -h -k= -n -u= -w= -x"),
 )
-QSUB_FIELDS: Final = {
-    "account": "PROJECT",
-    "project": "PROJECT",
-    "array": "ARRAY",
-    "chdir": "DIRECTORY",
-    "mail_users": "NOTIFY",
-    "priority": "PRIORITY",
-    "queue": "QUEUE",
-    "rerunable": "REQUEUE",
-    "attributes": "DEPENDENCY",
-}
-"""The fields that options set; those of the resources are found when they are read."""
-QSUB_HARMLESS: Final = frozenset({"-c", "-f", "-X"})
-"""Of the options without a field, those that never change the result: checkpoints, qsub's own process, a display."""
-_DROPPED: Final = QSUB_HARMLESS | {"-k", "-x", "-w", "-R"}
-"""Of these, none changes what the job runs or gets: -k, -R and -f are about files of PBS's own."""
+# fmt: on
+_DROPPED: Final = frozenset({"-c", "-f", "-X", "-k", "-x", "-w", "-R"})
+"""Of the options without a field, those that never change what a job runs or gets."""
 _NAMES: Final = re.compile(r"\$PBS_[A-Z_]+|\^array_index\^")
 _MAIL_EVENTS: Final = {"a": "fail", "b": "begin", "e": "end"}
-_SIMPLE_RESOURCES: Final = {
-    "walltime": ("walltime", quantities.parse_pbs_time),
-    "cput": ("cputime", quantities.parse_pbs_time),
-    "ngpus": ("gpus", quantities.parse_count),
-    "gpus": ("gpus", quantities.parse_count),
-    "procs": ("processes", quantities.parse_count),
-    "ncpus": ("cpus", quantities.parse_count),
-}
-_RESOURCES: Final = ("nodes", "ncpus", "mem", "pmem", "walltime", "cput")
-_RESOURCES_OF: Final = {"pbspro": ("select", "place", "ngpus"), "torque": ("procs", "gpus")}
+_SIZES: Final = ("nodes", "processes", "cpus", "memory", "gpus")
 
 
-def list_resources(system: str) -> list[str]:
-    """Return the names of the resources that are supported: those of both systems without one."""
-    return [*_RESOURCES, *(name for s, names in _RESOURCES_OF.items() if system in {"", s} for name in names)]
+def read_qsub(merged: CommandLine, given: Given) -> ScriptRequest:
+    """Return what options of qsub of PBS or Torque ask for. Raises `UsageError`."""
+    table = select_options(QSUB_TABLE, given.system) if given.system else QSUB_TABLE
+    expanded = _expand_lists(merged, table)
+    options, sources = leave_out_given(expanded, given, besides=("nodes", "nodes.chunks"))
+    request = ScriptRequest(sources=sources, interpreter=(options.get_text("shell") or "").partition("@")[0])
+    text = options.get_text
+    convert_job_name(request, options.get("name"))
+    for option in options.get_all(""):
+        (request.dropped if option.flag in _DROPPED else request.others).append(option)
+    request.dropped += options.get_all("quiet")
+    request.others += options.get_all("script_arguments")
+    request.attributes |= {
+        "queue": text("queue"),
+        "project": text("project") or text("project.pbs"),
+        "array": text("array"),
+        "directory": text("directory"),
+    }
+    _Sizes(options, given, request).read()
+    _read_mail(options, request, given)
+    if (rerunable := _choose(options, "requeue", ("y", "n"))) is not None:
+        request.attributes["requeue"] = rerunable == "y"
+    if (priority := options.get("priority")) is not None:
+        if not re.fullmatch("-?[0-9]{1,4}", priority.text):
+            message = f"{priority}: {quote_value(priority.text)} is not a number"
+            raise UsageError(message, hint="-1024 to 1023")
+        request.attributes["priority"] = int(priority.text)
+    if (after := options.get("dependency")) is not None:
+        read_dependencies(request, after, after.text, given)
+    _read_variables(options, request)
+    _read_files(options, request, given)
+    return request
+
+
+def _expand_lists(options: CommandLine, table: Sequence[Option]) -> CommandLine:
+    """Return the options with the resources of -l, and the attributes of -W, by their own names.
+
+    A later value of a resource replaces the earlier one.
+    """
+    rows = {flag: row for row in table for flag in row.flags}
+    found = {
+        name: [*values] for name, values in options.options.items() if name not in {"resources", "attributes"}
+    }
+    for option in (*options.get_all("resources"), *options.get_all("attributes")):
+        for part in option.text.split(",") if option.flag == "-l" else [option.text]:
+            name, _, text = part.partition("=")
+            row = rows.get(f"{option.flag} {name.lower()}", Option("", ()))
+            flag, value = (f"{option.flag} {name}", text) if row.name else (option.flag, part)
+            found.setdefault(row.name, []).append(OptionValue(flag, value, option.where, row))
+    return options._replace(options=found)
+
+
+def _choose(options: CommandLine, name: str, choices: Sequence[str]) -> str | None:
+    option = options.get(name)
+    if option is not None and option.text not in choices:
+        message = f"{option}: {quote_value(option.text)} is not supported"
+        raise UsageError(message, hint=" or ".join(choices))
+    return None if option is None else option.text
 
 
 @final
-class QsubRequest:
-    """What the options of qsub ask for; a later value of a resource replaces the earlier one.
+class _Sizes:
+    """The nodes, processes, memory and GPUs: some resources are those of the whole job, and a field has what a node gets."""
 
-    `system` is pbspro or torque; empty: either. `attributes`: those of a job's description, by name; None: not given.
-    `sources`: the options that set the fields. `others`: resources and attributes that have no field. Raises `UsageError`
-    for what is not supported.
-    """
+    def __init__(self, options: CommandLine, given: Given, request: ScriptRequest) -> None:
+        self._options, self._given, self._request = options, given, request
+        self._attributes = request.attributes
+        self._is_exact = False
 
-    def __init__(self, options: CommandLine, given: Given, system: str = "") -> None:
-        self._options, self._given = options, given
-        self.attributes: dict[str, Any] = {}
-        self.others: list[OptionValue] = []
-        self.sources = {field: option for name, field in QSUB_FIELDS.items() if (option := options.get(name))}
-        self.dependency: OptionValue | None = None
-        self._read_attributes()
-        self._read_resources(system)
-        self._read_mail()
-        self.join = self._choose("join", ("oe", "eo", "n")) or "n"
-        rerunable = self._choose("rerunable", ("y", "n"))
-        priority = options.get("priority")
-        if priority is not None and not re.fullmatch("-?[0-9]{1,4}", priority.text):
-            raise UsageError(
-                f"{priority}: {quote_value(priority.text)} is not a number", hint="-1024 to 1023"
-            )
-        self.attributes |= {
-            "queue": options.get_text("queue"),
-            "project": options.get_text("account") or options.get_text("project"),
-            "priority": None if priority is None else int(priority.text),
-            "array": options.get_text("array"),
-            "requeue": None if rerunable is None else rerunable == "y",
-        }
-
-    @property
-    def nodes(self) -> int:
-        """The number of nodes."""
-        return int(self._given.nodes or self.attributes.get("nodes") or 1)
-
-    @property
-    def processes(self) -> int:
-        """The number of processes on all nodes."""
-        return int(self._given.processes or self.attributes.get("processes") or 1)
-
-    def _choose(self, name: str, choices: Sequence[str]) -> str | None:
-        option = self._options.get(name)
-        if option is not None and option.text not in choices:
-            raise UsageError(
-                f"{option}: {quote_value(option.text)} is not supported", hint=" or ".join(choices)
-            )
-        return None if option is None else option.text
-
-    def _read_attributes(self) -> None:
-        """Read `-W depend=LIST`."""
-        for option in self._options.options.get("attributes", ()):
-            name, _, text = option.text.partition("=")
-            if name == "depend":
-                self.dependency = option._replace(text=text)
-            else:
-                self.others.append(option)
-
-    def _read_mail(self) -> None:
-        """Read `-m` and `-M`: who gets mail, and when."""
-        points, users = self._options.get("mail_points"), self._options.get_text("mail_users")
-        text = "a" if points is None else points.text
-        if points is not None and text != "n" and (not text or set(text) - _MAIL_EVENTS.keys()):
-            raise UsageError(f"{points}: {quote_value(text)} is not supported", hint="n, or as in abe")
-        if text == "n" or (points is None and not users):
-            return
-        events = dict.fromkeys(_MAIL_EVENTS[letter] for letter in text)
-        self.attributes |= {"notify": users or self._given.user_name, "notify_events": ",".join(events)}
-
-    def _read_resources(self, system: str) -> None:
-        """Read the values of -l."""
-        values = self._find_resources(list_resources(system))
-        if "nodes" in values:
-            self._read_nodes(values["nodes"])
-        if "select" in values:
-            self._read_select(values["select"])
-        for name, (attribute, parse) in _SIMPLE_RESOURCES.items():
-            if name in values:
-                self._set(attribute, parse(values[name]), values[name])
-        self._read_memory(values)
-        if "place" in values:
-            self._read_place(values["place"])
-
-    def _find_resources(self, known: Sequence[str]) -> dict[str, OptionValue]:
-        """Return the values of the resources by name."""
-        values: dict[str, OptionValue] = {}
-        for option in self._options.options.get("resources", ()):
-            for part in option.text.split(","):
-                name, _, text = part.partition("=")
-                if name in known:
-                    values[name] = OptionValue(f"{option.flag} {name}", text, option.where)
-                else:
-                    self.others.append(option._replace(text=part))
-        places = [name for name in ("nodes", "select", "procs") if name in values]
-        if len(places) > 1 or ("ncpus" in values and places not in ([], ["nodes"])):
-            names = [*places, *(["ncpus"] if "ncpus" in values else [])]
-            where = values[names[-1]].where
-            raise UsageError(f"{where}-l: {' and '.join(names)} exclude each other", hint="give one of them")
-        return values
+    def read(self) -> None:
+        """Set the attributes."""
+        get = self._options.get
+        places = [o for name in ("nodes", "nodes.chunks", "processes") if (o := get(name)) is not None]
+        cpus = get("cpus")
+        if len(places) > 1 or (cpus is not None and places not in ([], [get("nodes")])):
+            both = [*places, *([cpus] if cpus is not None else [])]
+            names = " and ".join(option.flag.removeprefix("-l ") for option in both)
+            raise UsageError(f"{both[-1].where}-l: {names} exclude each other", hint="give one of them")
+        for name, read in (("nodes", self._read_nodes), ("nodes.chunks", self._read_chunks)):
+            if (option := get(name)) is not None:
+                read(option)
+        for name in ("processes", "cpus", "gpus"):
+            if (option := get(name)) is not None:
+                self._set(name, quantities.parse_count(option), option)
+        for name in ("walltime", "cputime"):
+            if (option := get(name)) is not None:
+                self._set(name, quantities.parse_pbs_time(option), option)
+        self._read_memory(get("memory"), get("memory.process"))
+        if (place := get("exclusive.place")) is not None:
+            self._read_place(place)
 
     def _set(self, attribute: str, value: object, option: OptionValue) -> None:
         if attribute.upper() not in self._given.fields:
-            self.attributes[attribute] = value
-            self.sources[attribute.upper()] = option
+            self._attributes[attribute] = value
+            self._request.sources[attribute.upper()] = option
+
+    def _keep(self, option: OptionValue, attributes: Sequence[str], refusal: UsageError | None) -> None:
+        """Let an option through as it is written."""
+        flag, _, name = option.flag.partition(" ")
+        written = OptionValue(flag, f"{name}={option.text}", option.where, option.option)
+        self._request.exact.append(ExactOption(written, tuple(attributes), refusal))
+
+    def _keep_places(self, option: OptionValue, part: str, hint: str) -> None:
+        message = f"{option}: {quote_value(part)} is not supported"
+        self._keep(option, _SIZES, UsageError(message, hint=hint))
+        self._is_exact = True
+
+    def _parse_count(self, option: OptionValue, text: str, hint: str) -> int | None:
+        """Return the number of nodes or chunks; None where there are several kinds, or names."""
+        if "+" in option.text or not text.isdigit():
+            self._keep_places(option, option.text, hint)
+            return None
+        return self._given.nodes or quantities.parse_count(option._replace(text=text))
 
     def _read_nodes(self, option: OptionValue) -> None:
         """Read `N[:ppn=K][:gpus=G]`: K processes on each of N nodes."""
         first, *rest = option.text.split(":")
-        nodes = self._given.nodes or quantities.parse_count(option._replace(text=first))
+        hint = "as in nodes=2:ppn=4 or nodes=1:ppn=4:gpus=1"
+        if (nodes := self._parse_count(option, first, hint)) is None:
+            return None
         self._set("nodes", nodes, option)
         for part in rest:
             name, _, text = part.partition("=")
@@ -222,14 +209,16 @@ class QsubRequest:
             elif name == "gpus":
                 self._set("gpus", quantities.parse_count(value), option)
             else:
-                hint = "as in nodes=2:ppn=4 or nodes=1:ppn=4:gpus=1"
-                raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
+                return self._keep_places(option, part, hint)
+        return None
 
-    def _read_select(self, option: OptionValue) -> None:
+    def _read_chunks(self, option: OptionValue) -> None:
         """Read `N[:ncpus=C][:mpiprocs=P][:mem=SIZE][:ngpus=G]`: N chunks, each of which is a node."""
         first, *rest = option.text.split(":")
-        chunks = self._given.nodes or quantities.parse_count(option._replace(text=first))
-        numbers = {"ncpus": 1, "mpiprocs": 1}
+        hint = "as in select=2:ncpus=4:mpiprocs=4:mem=8gb:ngpus=1"
+        if (chunks := self._parse_count(option, first, hint)) is None:
+            return None
+        numbers = {"ncpus": 1, "mpiprocs": 1, "ompthreads": 0}
         for part in rest:
             name, _, text = part.partition("=")
             value = OptionValue(f"{option.flag}: {name}", text, option.where)
@@ -240,82 +229,90 @@ class QsubRequest:
             elif name == "ngpus":
                 self._set("gpus", quantities.parse_count(value), option)
             else:
-                hint = "as in select=2:ncpus=4:mpiprocs=4:mem=8gb:ngpus=1"
-                raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
-        if numbers["ncpus"] % numbers["mpiprocs"]:
+                return self._keep_places(option, part, hint)
+        cpus, rest_of_cpus = divmod(numbers["ncpus"], numbers["mpiprocs"])
+        if rest_of_cpus or numbers["ompthreads"] not in {0, cpus}:
+            threads = numbers["ompthreads"]
             message = f"{option}: ncpus cannot be divided by mpiprocs"
-            raise UsageError(message, hint="give a multiple of mpiprocs")
+            if not rest_of_cpus:
+                message = f"{option}: ompthreads={threads} is not ncpus divided by mpiprocs"
+            self._keep_places(option, option.text, "give a multiple of mpiprocs")
+            self._request.exact[-1] = self._request.exact[-1]._replace(
+                refusal=UsageError(message, hint="give a multiple of mpiprocs, and no other ompthreads")
+            )
+            return None
         self._set("nodes", chunks, option)
         self._set("processes", chunks * numbers["mpiprocs"], option)
-        self._set("cpus", numbers["ncpus"] // numbers["mpiprocs"], option)
+        self._set("cpus", cpus, option)
+        return None
 
     def _read_place(self, option: OptionValue) -> None:
         """Read `ARRANGEMENT[:SHARING]`: each chunk is a node, which is `scatter`, and allowed by `free`."""
+        nodes = self._given.nodes or self._attributes.get("nodes") or 1
+        refusal = None
         for word in option.text.split(":"):
             if word in {"excl", "exclhost"}:
                 self._set("exclusive", True, option)
-            elif word not in {"free", "scatter", "vscatter", "shared"} and (word != "pack" or self.nodes > 1):
+            elif word not in {"free", "scatter", "vscatter", "shared"} and (word != "pack" or nodes > 1):
+                message = f"{option}: {quote_value(word)} is not supported"
                 hint = "free, scatter, excl, exclhost and shared are; pack is for one chunk"
-                raise UsageError(f"{option}: {quote_value(word)} is not supported", hint=hint)
+                refusal = UsageError(message, hint=hint)
+        if refusal is not None or self._is_exact:
+            self._keep(option, ("exclusive",), refusal)
 
-    def _read_memory(self, values: dict[str, OptionValue]) -> None:
+    def _read_memory(self, memory: OptionValue | None, per_process: OptionValue | None) -> None:
         """Read `mem`, of the whole job, and `pmem`, of each process."""
-        if "mem" in values and ("pmem" in values or "memory" in self.attributes):
-            where = values["mem"].where
-            raise UsageError(
-                f"{where}-l: mem is given twice, for the job and for its parts", hint="give one of them"
-            )
-        if "mem" in values:
-            per_node = -(-quantities.parse_pbs_size(values["mem"]) // self.nodes)  # rounded up
-            self._set("memory", per_node, values["mem"])
-        elif "pmem" in values:
-            per_process = quantities.parse_pbs_size(values["pmem"])
-            self._set("memory", per_process * -(-self.processes // self.nodes), values["pmem"])
+        option = memory or per_process
+        if option is None:
+            return
+        if memory is not None and (per_process is not None or "memory" in self._attributes):
+            message = f"{memory.where}-l: mem is given twice, for the job and for its parts"
+            raise UsageError(message, hint="give one of them")
+        if self._is_exact:
+            self._keep(option, ("memory",), None)
+        nodes = int(self._given.nodes or self._attributes.get("nodes") or 1)
+        processes = int(self._given.processes or self._attributes.get("processes") or 1)
+        size = quantities.parse_pbs_size(option)
+        per_node = -(-size // nodes) if memory is not None else size * -(-processes // nodes)  # rounded up
+        self._set("memory", per_node, option)
 
 
-def read_qsub(directives: Sequence[Directive], given: Given) -> ScriptRequest:
-    """Return what directives of PBS or Torque ask for. Raises `UsageError`."""
-    merged = merge_lines(parse_directives(QSUB_TABLE, directives, keeps_others=True))
-    options, _ = leave_out_given(merged, {**QSUB_FIELDS, "name": "JOB_NAME", "mail_points": "NOTIFY"}, given)
-    asked = QsubRequest(options, given)
-    request = ScriptRequest(dict(asked.attributes), sources=asked.sources)
-    convert_job_name(request, options.get("name"))
-    for option in [*options.options.get("", ()), *asked.others]:
-        (request.dropped if option.flag in _DROPPED else request.others).append(option)
-    request.dropped += options.options.get("quiet", ())
-    if (points := options.get("mail_points")) is not None and "notify" not in asked.attributes:
-        request.dropped.append(points)
-    if (after := asked.dependency) is not None and "DEPENDENCY" not in given.fields:
-        request.attributes |= parse_dependencies(after, after.text, lambda word: word or None)
-    if (arguments := options.get("arguments")) is not None:
-        request.others.append(arguments)
+def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> None:
+    """Read `-m` and `-M`: who gets mail, and when."""
+    points, users = options.get("notify_events"), options.get_text("notify")
+    text = "a" if points is None else points.text
+    if points is not None and text != "n" and (not text or set(text) - _MAIL_EVENTS.keys()):
+        raise UsageError(f"{points}: {quote_value(text)} is not supported", hint="n, or as in abe")
+    if text == "n" or (points is None and not users):
+        request.dropped += [points] if points is not None else []
+        return
+    events = dict.fromkeys(_MAIL_EVENTS[letter] for letter in text)
+    request.attributes |= {"notify": users or given.user_name, "notify_events": ",".join(events)}
+
+
+def _read_variables(options: CommandLine, request: ScriptRequest) -> None:
     variables = copy_environment(os.environ) if "export" in options else {}
-    for option in options.options.get("variables", ()):
+    for option in options.get_all("variables"):
         variables |= parse_variables(split_list(option), os.environ)
         request.sources["ENVIRONMENT"] = option
     request.attributes["environment"] = variables
-    if (shell := options.get_text("shell")) is not None:
-        request.interpreter = shell.partition("@")[0]
-    if (directory := options.get_text("chdir")) is not None:
-        request.attributes["directory"] = directory
-    _read_files(options, request, given, asked.join)
-    return request
 
 
-def _read_files(options: CommandLine, request: ScriptRequest, given: Given, join: str) -> None:
+def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> None:
     """Read -o and -e: HOST:PATH, in which the name of a directory stands for a file in it; -j puts both into one file."""
     is_array = given.is_array or request.attributes.get("array")
     index = "%a" if is_array else ""
     letters = {"$PBS_JOBID": "%j", "$PBS_ARRAYID": index, "^array_index^": index, "$PBS_ARRAY_INDEX": index}
     name = request.attributes.get("name") or given.name
-    for attribute, flag in (("stdout", "output"), ("stderr", "error")):
-        option = options.get(flag)
+    for attribute in ("stdout", "stderr"):
+        option = options.get(attribute)
         if option is None:
             continue
         path = re.sub("^[A-Za-z0-9.-]+:", "", option.text)
         if path.endswith("/") or os.path.isdir(path):
             path = os.path.join(path, f"{name}.{attribute[3]}$PBS_JOBID")
         setattr(request, attribute, expand_file_name(option._replace(text=path), _NAMES, letters))
+    join = _choose(options, "join", ("oe", "eo", "n"))
     if join == "oe":
         request.joins, request.stderr = True, None
     elif join == "eo":

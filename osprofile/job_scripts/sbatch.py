@@ -1,9 +1,9 @@
-"""The options of sbatch, and what they ask for. Source: its manual page of Slurm 23.02."""
+"""The options of sbatch, and what they ask for. Source: its manual page of Slurm 23.02; later words: 25.05 to 26.05."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.job_scripts import quantities
 from osprofile.job_scripts.command_line import (
@@ -11,8 +11,6 @@ from osprofile.job_scripts.command_line import (
     Option,
     OptionValue,
     UsageError,
-    merge_lines,
-    parse_directives,
     refuse_options,
     split_list,
 )
@@ -24,211 +22,172 @@ from osprofile.job_scripts.script_request import (
     convert_job_name,
     expand_file_name,
     leave_out_given,
-    parse_dependencies,
+    read_dependencies,
     read_environment,
 )
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from osprofile.job_scripts.command_line import Directive
-
+# fmt: off
 SBATCH_TABLE: Final = (
-    Option("account", ("-A", "--account"), "NAME", "the project that pays"),
+    Option("project", ("-A", "--account"), "NAME", "the project that pays"),
     Option("array", ("-a", "--array"), "INDICES", "as in 1-10:2%4"),
-    Option("begin", ("-b", "--begin"), "TIME", "as in 2030-12-31T23:59"),
-    Option("chdir", ("-D", "--chdir", "--workdir"), "DIR", "where the script runs"),
+    Option("start_time", ("-b", "--begin"), "TIME", "as in 2030-12-31T23:59"),
+    Option("directory", ("-D", "--chdir", "--workdir"), "DIR", "where the script runs"),
     Option("constraint", ("-C", "--constraint"), "EXPRESSION"),
     Option("cpus", ("-c", "--cpus-per-task"), "N"),
-    Option(
-        "dependency", ("-d", "--dependency"), "LIST", "afterok, afternotok, afterany: as in afterok:12:13"
-    ),
-    Option("error", ("-e", "--error"), "FILE", "the pattern of a file's name"),
+    Option("dependency", ("-d", "--dependency"), "LIST", "afterok, afternotok, afterany: as in afterok:12:13"),
+    Option("stderr", ("-e", "--error"), "FILE", "the pattern of a file's name"),
     Option("exclusive", ("--exclusive",), "user|mcs", "share the nodes with no other job", is_optional=True),
     Option("export", ("--export",), "LIST", "ALL, NONE, or variables"),
-    Option("gpus", ("-G", "--gpus"), "[TYPE:]N", "of the whole job"),
-    Option("gpus_per_node", ("--gpus-per-node",), "[TYPE:]N"),
-    Option("gres", ("--gres",), "gpu[:TYPE]:N", "GPUs per node"),
-    Option("input", ("-i", "--input"), "FILE"),
+    Option("gpus.job", ("-G", "--gpus"), "[TYPE:]N", "of the whole job"),
+    Option("gpus", ("--gpus-per-node",), "[TYPE:]N"),
+    Option("gpus.gres", ("--gres",), "gpu[:TYPE]:N", "GPUs per node"),
+    Option("stdin", ("-i", "--input"), "FILE"),
     Option("name", ("-J", "--job-name"), "NAME"),
-    Option("mail_type", ("--mail-type",), "EVENTS", "BEGIN, END, FAIL, ALL, NONE"),
-    Option("mail_user", ("--mail-user",), "ADDRESS"),
+    Option("notify_events", ("--mail-type",), "EVENTS", "BEGIN, END, FAIL, ALL, NONE"),
+    Option("notify", ("--mail-user",), "ADDRESS"),
     Option("memory", ("--mem",), "SIZE", "per node"),
-    Option("memory_per_cpu", ("--mem-per-cpu",), "SIZE"),
+    Option("memory.cpu", ("--mem-per-cpu",), "SIZE"),
     Option("nodes", ("-N", "--nodes"), "N"),
-    Option("no_requeue", ("--no-requeue",)),
-    Option("ntasks", ("-n", "--ntasks"), "N"),
-    Option("ntasks_per_node", ("--ntasks-per-node", "--tasks-per-node"), "N"),
+    Option("requeue.no", ("--no-requeue",)),
+    Option("processes", ("-n", "--ntasks"), "N"),
+    Option("per_node", ("--ntasks-per-node", "--tasks-per-node"), "N"),
     Option("open_mode", ("--open-mode",), "append|truncate"),
-    Option("output", ("-o", "--output"), "FILE", "the pattern of a file's name"),
+    Option("stdout", ("-o", "--output"), "FILE", "the pattern of a file's name"),
     Option("parsable", ("--parsable",), "", "print only the number"),
-    Option("partition", ("-p", "--partition"), "NAME"),
+    Option("queue", ("-p", "--partition"), "NAME"),
     Option("qos", ("-q", "--qos"), "NAME"),
     Option("quiet", ("-Q", "--quiet")),
     Option("requeue", ("--requeue",), "expedite", is_optional=True),
     Option("reservation", ("--reservation",), "NAME"),
     Option("signal", ("--signal",), "[B:]SIGNAL[@SECONDS]", "sent before the time limit"),
-    Option("time", ("-t", "--time"), "TIME", "the limit: minutes, or as in 01:30:00, 1-12"),
+    Option("walltime", ("-t", "--time"), "TIME", "the limit: minutes, or as in 01:30:00, 1-12"),
     Option("wait", ("-W", "--wait"), "", "wait for the job's end, and exit with its exit code"),
     Option("wrap", ("--wrap",), "COMMAND", "run this command with /bin/sh"),
-    *(
-        Option("without_effect", flags, value, "changes nothing", is_optional=is_optional)
-        for flags, value, is_optional in (
-            (("--acctg-freq",), "SECONDS", False),
-            (("--comment",), "TEXT", False),
-            (("-m", "--distribution"), "TYPE", False),
-            (("--get-user-env",), "TIMEOUT", True),
-            (("--hint",), "TYPE", False),
-            (("--nice",), "N", True),
-            (("-s", "--oversubscribe", "--share"), "", False),
-            (("-v", "--verbose"), "", False),
-            (("--wckey",), "TEXT", False),
-            (("--ignore-pbs",), "", False),
-        )
-    ),
+    Option("dropped", ("--acctg-freq",), "SECONDS", "changes nothing"),
+    Option("dropped", ("--comment",), "TEXT", "changes nothing"),
+    Option("dropped", ("-m", "--distribution"), "TYPE", "changes nothing"),
+    Option("dropped", ("--get-user-env",), "TIMEOUT", "changes nothing", is_optional=True),
+    Option("dropped", ("--hint",), "TYPE", "changes nothing"),
+    Option("dropped", ("--nice",), "N", "changes nothing", is_optional=True),
+    Option("dropped", ("-s", "--oversubscribe", "--share"), "", "changes nothing"),
+    Option("dropped", ("-v", "--verbose"), "", "changes nothing"),
+    Option("dropped", ("--wckey",), "TEXT", "changes nothing"),
+    Option("dropped", ("--ignore-pbs",), "", "changes nothing"),
+    *refuse_options("--cluster= -M,--clusters=", "it would be another target system: give it by the profile, PROFILE@CLUSTER"),
+    *refuse_options("--uid= --gid=", "a job is that of the user who submits it"),
     *refuse_options(
-        "--batch= --bb= --bbf= --cluster= --cluster-constraint= -M,--clusters= --container= --context= --contiguous"
-        " -S,--core-spec= --cores-per-socket= --cpu-freq= --cpus-per-gpu= --deadline= --delay-boot= -x,--exclude="
-        " --export-file= -B,--extra-node-info= --gid= --gpu-bind= --gpu-freq= --gpus-per-socket= --gpus-per-task="
-        " --gres-flags= -h,--help -H,--hold --kill-on-invalid-dep= -L,--licenses= --mcs-label= --mem-bind="
-        " --mem-per-gpu= --mincpus= --network= -k,--no-kill[=] -F,--nodefile= -w,--nodelist= --ntasks-per-core="
-        " --ntasks-per-gpu= --ntasks-per-socket= --ntasks-per-tres= -O,--overcommit --power= --prefer= --priority="
-        " --profile= --propagate[=] --reboot --sockets-per-node= --spread-job --switches= --test-only"
-        " --thread-spec= --threads-per-core= --time-min= --tmp= --uid= --usage --use-min-nodes -V,--version"
-        " --wait-all-nodes= --consolidate-segments --mem-update= --resv-ports= --spread-segments --tres-per-task="
+        "--batch= --bb= --bbf= --cluster-constraint= --container= --context= ~--contiguous"
+        " ~-S,--core-spec= ~--cores-per-socket= ~--cpu-freq= --cpus-per-gpu= --deadline= ~--delay-boot= -x,--exclude="
+        " --export-file= ~-B,--extra-node-info= ~--gpu-bind= ~--gpu-freq= --gpus-per-socket= --gpus-per-task="
+        " ~--gres-flags= -h,--help -H,--hold --kill-on-invalid-dep= -L,--licenses= ~--mcs-label= ~--mem-bind="
+        " --mem-per-gpu= --mincpus= ~--network= ~-k,--no-kill[=] -F,--nodefile= -w,--nodelist= ~--ntasks-per-core="
+        " --ntasks-per-gpu= ~--ntasks-per-socket= --ntasks-per-tres= -O,--overcommit ~--power= ~--prefer= ~--priority="
+        " ~--profile= ~--propagate[=] --reboot ~--sockets-per-node= ~--spread-job ~--switches= --test-only"
+        " ~--thread-spec= ~--threads-per-core= --time-min= --tmp= --usage ~--use-min-nodes -V,--version"
+        " ~--wait-all-nodes= --consolidate-segments --mem-update= --resv-ports= --spread-segments --tres-per-task="
     ),
 )
-SBATCH_HARMLESS: Final = frozenset(
-    [
-        "--contiguous",
-        "--core-spec",
-        "--cores-per-socket",
-        "--cpu-freq",
-        "--delay-boot",
-        "--extra-node-info",
-        "--gpu-bind",
-        "--gpu-freq",
-        "--gres-flags",
-        "--mcs-label",
-        "--mem-bind",
-        "--network",
-        "--no-kill",
-        "--ntasks-per-core",
-        "--ntasks-per-socket",
-        "--power",
-        "--prefer",
-        "--priority",
-        "--profile",
-        "--propagate",
-        "--sockets-per-node",
-        "--spread-job",
-        "--switches",
-        "--thread-spec",
-        "--threads-per-core",
-        "--use-min-nodes",
-        "--wait-all-nodes",
-    ]
-)
-"""Of the options without a field, those about where and when a job runs, and not about what it does."""
+# fmt: on
+SBATCH_VARIABLES: Final = {
+    f"SBATCH_{name}": f"--{name.lower().replace('_', '-')}"
+    for name in (
+        "ACCOUNT",
+        "ACCTG_FREQ",
+        "CONSTRAINT",
+        "DISTRIBUTION",
+        "EXPORT",
+        "GPUS",
+        "GPUS_PER_NODE",
+        "GRES",
+        "HINT",
+        "JOB_NAME",
+        "MEM_PER_CPU",
+        "OPEN_MODE",
+        "PARTITION",
+        "QOS",
+        "RESERVATION",
+        "SIGNAL",
+        "WCKEY",
+    )
+} | {"SBATCH_ARRAY_INX": "--array", "SBATCH_MEM_PER_NODE": "--mem", "SBATCH_TIMELIMIT": "--time"}  # fmt: skip
+"""The options that sbatch takes from the environment; those without a value are not supported there."""
 _GPU: Final = re.compile("(?:gres:)?gpu(?![A-Za-z0-9_])")
 _RANGE_OF_NODES: Final = re.compile(r"[0-9]+-[0-9]+|[0-9]+(?:[-:][0-9]+)*(?:,[0-9]+(?:[-:][0-9]+)*)+")
 _LETTERS: Final = re.compile(r"%[0-9]{0,2}.?", re.DOTALL)
 _MAIL_EVENTS: Final = {
-    "NONE": [],
-    "BEGIN": ["begin"],
-    "END": ["end"],
-    "FAIL": ["fail"],
-    "ALL": ["begin", "end", "fail"],
-}
-SBATCH_FIELDS: Final = {
-    "partition": "QUEUE",
-    "account": "PROJECT",
-    "nodes": "NODES",
-    "ntasks": "PROCESSES",
-    "ntasks_per_node": "PROCESSES",
-    "cpus": "CPUS",
-    "memory": "MEMORY",
-    "memory_per_cpu": "MEMORY",
-    "time": "WALLTIME",
-    "gpus": "GPUS",
-    "gpus_per_node": "GPUS",
-    "gres": "GPUS",
-    "qos": "QOS",
-    "constraint": "CONSTRAINT",
-    "reservation": "RESERVATION",
-    "exclusive": "EXCLUSIVE",
-    "begin": "START_TIME",
-    "mail_type": "NOTIFY",
-    "mail_user": "NOTIFY",
-    "name": "JOB_NAME",
-    "array": "ARRAY",
-    "dependency": "DEPENDENCY",
-    "requeue": "REQUEUE",
-    "chdir": "DIRECTORY",
-}
-"""The fields that options set, for messages."""
+    "NONE": [], "BEGIN": ["begin"], "END": ["end"], "FAIL": ["fail"], "ALL": ["begin", "end", "fail"],
+}  # fmt: skip
+_TEXTS: Final = ("queue", "project", "qos", "constraint", "reservation", "array", "directory")
+
+
+def read_sbatch(merged: CommandLine, given: Given) -> ScriptRequest:
+    """Return what options of sbatch ask for. Raises `UsageError`."""
+    options, sources = leave_out_given(merged, given)
+    request = ScriptRequest(sources=sources)
+    for option in options.get_all(""):
+        is_ours = option.flag == "--kill-on-invalid-dep" and (
+            option.text == "yes" or "dependency" not in options
+        )
+        (request.dropped if is_ours else request.others).append(option)
+    if (per_node := options.get("per_node")) is not None:
+        sources.setdefault("PROCESSES", per_node)
+    request.attributes |= {name: options.get_text(name) for name in _TEXTS}
+    convert_job_name(request, options.get("name"))
+    for name in ("dropped", "parsable", "quiet", "wait"):
+        request.dropped += options.get_all(name)
+    _Sizes(options, given, request).read()
+    if (limit := options.get("walltime")) is not None:
+        request.attributes["walltime"] = quantities.parse_slurm_time(limit)
+        if request.attributes["walltime"] == quantities.NO_TIME_LIMIT:
+            request.exact.append(ExactOption(limit, ("walltime",)))
+    _read_other_gres(merged, given, request)
+    _read_start_time(options, request)
+    _read_mail(options, given, request)
+    _read_switches(options, request)
+    if (export := options.get("export")) is not None:
+        read_environment(request, export, split_list(export), "ALL")
+    after = options.get("dependency")
+    if after is not None and after.text == "singleton":
+        request.fields["DEPENDENCY"] = after.text
+    elif after is not None:
+        read_dependencies(request, after, after.text, given)
+    request.others += options.get_all("signal")[-1:]
+    _read_files(options, request, given)
+    return request
 
 
 @final
-class SbatchRequest:
-    """What the options of sbatch ask for. Raises `UsageError` for what is not supported.
+class _Sizes:
+    """The nodes, processes, memory and GPUs: some options ask for the whole job, and a field has what a node gets."""
 
-    `default_nodes`: how many nodes a job has that asks for no number; None: only the batch system knows. `others`: values
-    that have no field, such as `--gres=shard:1`; `exact`: those that say more than their fields.
-    """
+    def __init__(self, options: CommandLine, given: Given, request: ScriptRequest) -> None:
+        self._options, self._given, self._request = options, given, request
+        self._nodes, self._processes = given.nodes, given.processes
+        self._cpus = given.cpus or self._count("cpus")
 
-    def __init__(self, options: CommandLine, given: Given, *, default_nodes: int | None = None) -> None:
-        self._options, self._given, self._default_nodes = options, given, default_nodes
-        self.others: list[OptionValue] = []
-        self.exact: list[ExactOption] = []
-        per_node = self._count("ntasks_per_node", quantities.parse_count)
-        self.cpus = given.cpus or self._count("cpus", quantities.parse_count)
-        self.nodes = given.nodes or self._get_nodes()
-        self.processes = given.processes or self._count("ntasks", quantities.parse_count)
-        if per_node is not None and not self.exact:  # else, a range of nodes
-            self.processes = self.processes or per_node * (self.nodes or 1)
-            self.nodes = self.nodes or -(-self.processes // per_node)  # rounded up
-        self.exact += map(ExactOption, options.options.get("ntasks_per_node", ())[-1:])
-        self.start_time = self._get_start_time()
-        self.walltime = self._count("time", quantities.parse_slurm_time)
-        self.memory = self._get_memory()
-        self.gpus, self.gpu_type = self._get_gpus()
-        self.notify, self.notify_events = self._get_mail()
-        mode = options.get("open_mode")
-        if mode is not None and mode.text not in {"append", "truncate"}:
-            raise UsageError(f"{mode}: {quote_value(mode.text)} is not a mode", hint="append or truncate")
+    def read(self) -> None:
+        """Set the attributes."""
+        per_node, exact = self._count("per_node"), self._request.exact
+        self._nodes = self._nodes or self._read_nodes()
+        self._processes = self._processes or self._count("processes")
+        if per_node is not None and not exact:  # else, a range of nodes
+            self._processes = self._processes or per_node * (self._nodes or 1)
+            self._nodes = self._nodes or -(-self._processes // per_node)  # rounded up
+        exact += map(ExactOption, self._options.get_all("per_node")[-1:])
+        attributes = self._request.attributes
+        attributes |= {"nodes": self._nodes, "processes": self._processes, "cpus": self._cpus}
+        attributes["memory"] = self._read_memory()
+        attributes["gpus"], attributes["gpu_type"] = self._read_gpus()
 
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """The attributes of a job's description that do not depend on other jobs or on files; None: not given."""
-        text = self._options.get_text
-        return {
-            "queue": text("partition"),
-            "project": text("account"),
-            "nodes": self.nodes,
-            "processes": self.processes,
-            "cpus": self.cpus,
-            "memory": self.memory,
-            "walltime": self.walltime,
-            "gpus": self.gpus,
-            "gpu_type": self.gpu_type,
-            "qos": text("qos"),
-            "constraint": text("constraint"),
-            "reservation": text("reservation"),
-            "exclusive": self._get_exclusive(),
-            "start_time": self.start_time,
-            "notify": self.notify,
-            "notify_events": self.notify_events,
-            "array": text("array"),
-            "requeue": self._get_requeue(),
-        }
-
-    def _count(self, name: str, parse: Callable[[OptionValue], int]) -> int | None:
+    def _count(self, name: str) -> int | None:
         option = self._options.get(name)
-        return None if option is None else parse(option)
+        return None if option is None else quantities.parse_count(option)
 
-    def _get_nodes(self) -> int | None:
+    def _read_nodes(self) -> int | None:
         option = self._options.get("nodes")
         if option is None:
             return None
@@ -236,49 +195,34 @@ class SbatchRequest:
         if _RANGE_OF_NODES.fullmatch(option.text) and first != last:
             message = f"{option}: {quote_value(option.text)} is not supported: it is a range"
             refusal = UsageError(message, hint="give one number of nodes")
-            self.exact.append(ExactOption(option, ("nodes",), refusal))
+            self._request.exact.append(ExactOption(option, ("nodes",), refusal))
             return None
         return quantities.parse_count(option._replace(text=first))
 
-    def _get_start_time(self) -> str | None:
-        option = self._options.get("begin")
-        if option is None:
-            return None
-        try:
-            return quantities.parse_iso_time(option)
-        except UsageError as refusal:
-            self.exact.append(ExactOption(option, ("start_time",), refusal))
-            return None
-
     def _divide_among_nodes(self, option: OptionValue, attributes: Sequence[str], ours: str) -> int:
         """Return the nodes among which the batch system divides what an option asks for in all."""
-        is_known = self.nodes is not None or self._default_nodes is not None or self.processes in {None, 1}
-        refusal = UsageError(
-            f"{option}: how many nodes share it is not known", hint=f"give --nodes, or {ours}"
-        )
-        self.exact.append(ExactOption(option, tuple(attributes), None if is_known else refusal))
-        return self.nodes or self._default_nodes or 1
+        default = self._given.default_nodes
+        is_known = self._nodes is not None or default is not None or self._processes in {None, 1}
+        message = f"{option}: how many nodes share it is not known"
+        refusal = UsageError(message, hint=f"give --nodes, or {ours}")
+        self._request.exact.append(ExactOption(option, tuple(attributes), None if is_known else refusal))
+        return self._nodes or default or 1
 
-    @property
-    def cpus_per_node(self) -> int:
-        """The number of CPUs on each node."""
-        tasks = -(-(self.processes or 1) // (self.nodes or 1))  # rounded up
-        return tasks * (self.cpus or 1)
-
-    def _get_memory(self) -> int | None:
-        memory, per_cpu = self._options.get("memory"), self._options.get("memory_per_cpu")
+    def _read_memory(self) -> int | None:
+        memory, per_cpu = self._options.get("memory"), self._options.get("memory.cpu")
         if memory is not None and per_cpu is not None:
             raise UsageError(f"{memory} and {per_cpu} exclude each other", hint="leave one of them out")
         if per_cpu is not None:
-            self._divide_among_nodes(per_cpu, ("memory",), "--mem")
-            return quantities.parse_slurm_size(per_cpu) * self.cpus_per_node
+            nodes = self._divide_among_nodes(per_cpu, ("memory",), "--mem")
+            tasks = -(-(self._processes or 1) // nodes)  # rounded up
+            return quantities.parse_slurm_size(per_cpu) * tasks * (self._cpus or 1)
         return None if memory is None else quantities.parse_slurm_size(memory)
 
-    def _get_gpus(self) -> tuple[int | None, str | None]:
+    def _read_gpus(self) -> tuple[int | None, str | None]:
         """Return the GPUs of each node, and their type."""
         found = [
             (option, gpus)
-            for name in ("gpus_per_node", "gres", "gpus")
+            for name in ("gpus", "gpus.gres", "gpus.job")
             if (option := self._options.get(name)) and (gpus := self._parse_gpus(name, option))
         ]
         for option, gpus in found[1:]:
@@ -288,7 +232,7 @@ class SbatchRequest:
         return found[0][1] if found else (None, None)
 
     def _parse_gpus(self, name: str, option: OptionValue) -> tuple[int, str | None] | None:
-        if name == "gres":
+        if name == "gpus.gres":
             return self._parse_gres(option)
         match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([0-9]{1,4})", option.text)
         if match is None:
@@ -296,17 +240,17 @@ class SbatchRequest:
         number = int(match[2])
         if number == 0:
             return None
-        if name == "gpus" and number > 1:
+        if name == "gpus.job" and number > 1:
             nodes = self._divide_among_nodes(option, ("gpus", "gpu_type"), "--gpus-per-node")
             if number % nodes:
                 message = f"{option} {number} cannot be divided among {nodes} nodes"
                 refusal = UsageError(message, hint="give --gpus-per-node")
-                self.exact[-1] = self.exact[-1]._replace(refusal=refusal)
+                self._request.exact[-1] = self._request.exact[-1]._replace(refusal=refusal)
             number = -(-number // nodes)  # rounded up
         return number, match[1]
 
     def _parse_gres(self, option: OptionValue) -> tuple[int, str | None] | None:
-        gpus = None
+        gpus, others = None, []
         for part in option.text.split(","):
             match = re.fullmatch(r"(?:gres:)?gpu(?:[:=]([A-Za-z][^:,=]*))?(?:[:=]([0-9]{1,4}))?", part)
             if match is not None and gpus is None:
@@ -314,96 +258,62 @@ class SbatchRequest:
             elif match is not None or _GPU.match(part):
                 raise _refuse_gpus(option)
             elif part.lower() != "none":
-                self.others.append(option._replace(text=part))
+                others.append(part)
+        if others:  # in one option: of several, the last counts
+            self._request.others.append(option._replace(text=",".join(others)))
         return gpus
 
-    def _get_mail(self) -> tuple[str | None, str | None]:
-        types = self._options.get("mail_type")
-        if types is None:
-            return None, None
-        events: list[str] = []
-        for word in types.text.split(","):
-            if word.upper() not in _MAIL_EVENTS:
-                hint = f"supported are {', '.join(_MAIL_EVENTS)}"
-                refusal = UsageError(f"{types}: {quote_value(word)} is not supported", hint=hint)
-                self.exact.append(ExactOption(types, ("notify", "notify_events"), refusal))
-                if (user := self._options.get("mail_user")) is not None:
-                    self.exact.append(ExactOption(user, ("notify",), refusal))
-                break
-            events += _MAIL_EVENTS[word.upper()]
-        user_name = self._options.get_text("mail_user") or self._given.user_name
-        return (user_name, ",".join(dict.fromkeys(events))) if events else (None, None)
 
-    def _get_exclusive(self) -> bool | None:
-        option = self._options.get("exclusive")
-        return None if option is None or option.text else True
-
-    def _get_requeue(self) -> bool | None:
-        if (option := self._options.get("requeue")) is not None:
-            if option.text:
-                self.exact.append(ExactOption(option, ("requeue",)))
-            return True
-        return False if "no_requeue" in self._options else None
+def _read_other_gres(options: CommandLine, given: Given, request: ScriptRequest) -> None:
+    """Read what --gres asks for besides GPUs, if the number of those is that of the command line."""
+    option = options.get("gpus.gres")
+    if option is not None and "GPUS" in given.fields:
+        parts = [p for p in option.text.split(",") if p.lower() != "none" and not _GPU.match(p)]
+        request.others += [option._replace(text=",".join(parts))] if parts else []
 
 
-def read_sbatch(directives: Sequence[Directive], given: Given) -> ScriptRequest:
-    """Return what directives of Slurm ask for. Raises `UsageError`."""
-    merged = merge_lines(parse_directives(SBATCH_TABLE, directives, keeps_others=True))
-    options, sources = leave_out_given(merged, {**SBATCH_FIELDS, "ntasks_per_node": ""}, given)
-    asked = SbatchRequest(options, given)
-    request = ScriptRequest(dict(asked.attributes), sources=sources)
-    request.exact = [exact._replace(option=_name_in_full(exact.option)) for exact in asked.exact]
-    convert_job_name(request, options.get("name"))
-    others = [*options.options.get("", ()), *asked.others, *_list_other_gres(merged, given)]
-    for option in others:
-        is_ours = (option.flag, option.text) == ("--kill-on-invalid-dep", "yes")
-        (request.dropped if is_ours else request.others).append(option)
-    if (per_node := options.get("ntasks_per_node")) is not None:
-        sources.setdefault("PROCESSES", per_node)
-    for name in ("without_effect", "parsable", "quiet", "wait"):
-        request.dropped += map(_name_in_full, options.options.get(name, ()))
-    mail = options.get("mail_type") or options.get("mail_user")
-    if mail and asked.notify is None and not any(exact.option is mail for exact in asked.exact):
-        request.dropped.append(mail)
-    if (exclusive := options.get("exclusive")) and exclusive.text:
-        request.others.append(exclusive)
-    if options.get_text("open_mode") == "append":
-        request.fields["APPEND_OUTPUT"] = "true"
-    if (export := options.get("export")) is not None:
-        read_environment(request, export, split_list(export), "ALL")
-    _read_dependency(options, request)
-    if (signal := options.get("signal")) is not None:
-        if "B" in signal.text.partition(":")[0]:
-            message = f"{signal}: the signal would reach the script of osprofile, and not the program"
-            raise UsageError(message, hint="without B:, it is for the steps that srun starts")
-        request.others.append(signal)
-    _read_files(options, request, given)
-    return request
-
-
-def _name_in_full(option: OptionValue) -> OptionValue:
-    """Return an option with its longest flag, by which profiles list what is passed."""
-    flags = next(row.flags for row in SBATCH_TABLE if option.flag in row.flags)
-    return option._replace(flag=max(flags, key=len))
-
-
-def _list_other_gres(options: CommandLine, given: Given) -> list[OptionValue]:
-    """Return what --gres asks for besides GPUs, if the number of those is that of the command line."""
-    option = options.get("gres")
-    if option is None or "GPUS" not in given.fields:
-        return []
-    parts = (part for part in option.text.split(",") if part.lower() != "none" and not _GPU.match(part))
-    return [option._replace(text=part) for part in parts]
-
-
-def _read_dependency(options: CommandLine, request: ScriptRequest) -> None:
-    option = options.get("dependency")
-    if option is None:
+def _read_start_time(options: CommandLine, request: ScriptRequest) -> None:
+    if (option := options.get("start_time")) is None:
         return
-    if option.text == "singleton":
-        request.fields["DEPENDENCY"] = option.text
-    else:
-        request.attributes |= parse_dependencies(option, option.text, lambda word: word or None)
+    try:
+        request.attributes["start_time"] = quantities.parse_iso_time(option)
+    except UsageError as refusal:
+        request.exact.append(ExactOption(option, ("start_time",), refusal))
+
+
+def _read_mail(options: CommandLine, given: Given, request: ScriptRequest) -> None:
+    types, user = options.get("notify_events"), options.get("notify")
+    words = types.text.upper().split(",") if types is not None else []
+    events = [event for word in words for event in _MAIL_EVENTS.get(word, ())]
+    other = next((word for word in words if word not in _MAIL_EVENTS), "")
+    if types is not None and (other or "ALL" in words):  # which has more events than these
+        hint = f"supported are {', '.join(_MAIL_EVENTS)}"
+        message = f"{types}: {quote_value(other)} is not supported"
+        refusal = UsageError(message, hint=hint) if other else None
+        names = ("notify", "notify_events")
+        request.exact += [ExactOption(o, names, refusal) for o in (types, user) if o is not None]
+    if events:
+        request.attributes["notify"] = user.text if user is not None else given.user_name
+        request.attributes["notify_events"] = ",".join(dict.fromkeys(events))
+    elif types is not None or user is not None:
+        request.dropped += [option for option in (types or user,) if option is not None]
+
+
+def _read_switches(options: CommandLine, request: ScriptRequest) -> None:
+    mode, exclusive, requeue = options.get("open_mode"), options.get("exclusive"), options.get("requeue")
+    if mode is not None and mode.text not in {"append", "truncate"}:
+        raise UsageError(f"{mode}: {quote_value(mode.text)} is not a mode", hint="append or truncate")
+    if mode is not None and mode.text == "append":
+        request.fields["APPEND_OUTPUT"] = "true"
+    if exclusive is not None and exclusive.text:
+        request.others.append(exclusive)
+    elif exclusive is not None:
+        request.attributes["exclusive"] = True
+    if requeue is not None:
+        request.attributes["requeue"] = True
+        request.exact += [ExactOption(requeue, ("requeue",))] if requeue.text else []
+    elif "requeue.no" in options:
+        request.attributes["requeue"] = False
 
 
 def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> None:
@@ -415,16 +325,14 @@ def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> N
     letters |= {"%x": name.replace("%", "%%"), "%u": given.user_name.replace("%", "%%")}
     if is_array:
         letters |= {f"%{width}a": f"%{width}a" for width in range(1, 11)}
-    for attribute, option_name in (("stdin", "input"), ("stdout", "output"), ("stderr", "error")):
-        option = options.get(option_name)
+    for attribute in ("stdin", "stdout", "stderr"):
+        option = options.get(attribute)
         if option is not None and "\\" in option.text:  # it turns the letters off
             text = option.text.replace("\\", "").replace("%", "%%")
             setattr(request, attribute, FileName(text, option))
         elif option is not None:
             setattr(request, attribute, expand_file_name(option, _LETTERS, letters))
     request.joins = True
-    if (directory := options.get_text("chdir")) is not None:
-        request.attributes["directory"] = directory
 
 
 def _refuse_gpus(option: OptionValue) -> UsageError:

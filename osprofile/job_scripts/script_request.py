@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable  # noqa: TC003  # a NamedTuple
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+from osprofile.errors import JobNotFoundError
 from osprofile.job_scripts.command_line import CommandLine, OptionValue, UsageError
+from osprofile.jobs.fields import DEPENDENCY_FIELD, FIELDS
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-_CONDITIONS: Final = {"afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any"}
+_CONDITIONS: Final = {
+    "afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any",
+    "afterokarray": "after_ok", "afternotokarray": "after_not_ok", "afteranyarray": "after_any",
+}  # fmt: skip
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.@:+-]")
 
 
@@ -22,7 +28,9 @@ class Given(NamedTuple):
     """What is known of a job besides its directives.
 
     `fields`: those that have a value already, which wins. `nodes`, `processes`, `cpus`: their values, None for none.
-    `name`: that of the job, or of its script.
+    `name`: that of the job, or of its script. `system`: the batch system, where several share a table. `default_nodes`: how
+    many nodes a job has that asks for no number; None: only the batch system knows. `find_id` returns the id of a job that
+    is meant by a word, None if it is no id; it may raise `JobNotFoundError`.
     """
 
     fields: frozenset[str] = frozenset()
@@ -31,6 +39,9 @@ class Given(NamedTuple):
     cpus: int | None = None
     user_name: str = ""
     name: str = ""
+    system: str = ""
+    default_nodes: int | None = None
+    find_id: Callable[[str], str | None] = lambda word: word or None
 
     @property
     def is_array(self) -> bool:
@@ -63,6 +74,7 @@ class ScriptRequest:
     - `stdin`: the file that is read; `stdout`, `stderr`: the names of the files that are written; None: not given
     - `joins`: both outputs go to one file, if only one of them has a name
     - `interpreter`: the program that reads the script; empty: that of its first line
+    - `title`: the job's name as it was given
     """
 
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -77,6 +89,7 @@ class ScriptRequest:
     stderr: FileName | None = None
     joins: bool = False
     interpreter: str = ""
+    title: str = ""
 
 
 @final
@@ -92,36 +105,47 @@ class FileName(NamedTuple):
         return "%" in self.text.replace("%%", "")
 
 
+def find_field(name: str) -> str:
+    """Return the field that an option with this name sets; empty for none."""
+    attribute = name.partition(".")[0]
+    if attribute == "dependency":
+        return DEPENDENCY_FIELD
+    return FIELDS[attribute].name if attribute in FIELDS else ""
+
+
 def leave_out_given(
-    options: CommandLine, field_by_option: Mapping[str, str], given: Given
+    options: CommandLine, given: Given, *, besides: Sequence[str] = ()
 ) -> tuple[CommandLine, dict[str, OptionValue]]:
-    """Return the options whose fields have no value yet, and for each of their fields the option that sets it."""
+    """Return the options whose fields have no value yet, and for each of their fields the option that sets it.
+
+    `besides`: the names of options that are kept.
+    """
     kept = {
         name: values
         for name, values in options.options.items()
-        if field_by_option.get(name) not in given.fields
+        if name in besides or find_field(name) not in given.fields
     }
-    sources = {name: values[-1] for option, values in kept.items() if (name := field_by_option.get(option))}
-    return CommandLine(kept), sources
+    sources = {field: values[-1] for name, values in kept.items() if (field := find_field(name))}
+    return options._replace(options=kept), sources
 
 
-def parse_dependencies(
-    option: OptionValue, text: str, find_id: Callable[[str], str | None]
-) -> dict[str, list[str]]:
-    """Return the jobs that `text` names, as in `afterok:12:13,afterany:14`, by attributes of a description.
+def read_dependencies(request: ScriptRequest, option: OptionValue, text: str, given: Given) -> None:
+    """Read the jobs that `text` names, as in `afterok:12:13,afterany:14`.
 
-    `find_id` returns the id that is meant by a word, None if it is no id. Raises `UsageError` for other conditions.
+    Raises `UsageError` for other conditions, and for a job that is not found.
     """
-    found: dict[str, list[str]] = {}
     for part in text.split(","):
         condition, *words = part.split(":")
         attribute = _CONDITIONS.get(condition)
-        ids = [find_id(word) for word in words] if attribute else []
+        try:
+            ids = [given.find_id(word) for word in words] if attribute else []
+        except JobNotFoundError as error:
+            raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
         if attribute is None or not ids or None in ids:
-            hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
+            hint = "supported are afterok, afternotok, afterany, as in afterok:12:13,afterany:14"
             raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
-        found.setdefault(attribute, []).extend(word for word in ids if word is not None)
-    return found
+        request.attributes.setdefault(attribute, []).extend(ids)
+        request.sources[DEPENDENCY_FIELD] = option
 
 
 def parse_variables(words: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
@@ -172,6 +196,7 @@ def convert_job_name(request: ScriptRequest, option: OptionValue | None) -> None
     """Take a job's name; what directives of a profile cannot have is replaced, with a remark."""
     if option is None:
         return
+    request.title = option.text
     name = _NOT_IN_NAMES.sub("_", option.text)
     request.attributes["name"] = name
     request.sources["JOB_NAME"] = option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from osprofile.caller_environment import copy_environment
 from osprofile.job_scripts import quantities
@@ -13,10 +13,10 @@ from osprofile.job_scripts.command_line import (
     Option,
     OptionValue,
     UsageError,
-    parse_long_words,
     split_list,
 )
 from osprofile.job_scripts.script_request import (
+    ExactOption,
     Given,
     ScriptRequest,
     convert_job_name,
@@ -26,33 +26,30 @@ from osprofile.job_scripts.script_request import (
 )
 from osprofile.text import quote_value
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from osprofile.job_scripts.command_line import Directive
-
-_TABLE: Final = (
+SGE_TABLE: Final = (
     Option("queue", ("-q",), "NAME"),
     Option("name", ("-N",), "NAME"),
     Option("project", ("-P",), "NAME"),
-    Option("environment", ("-pe",), "NAME SLOTS"),
+    Option("processes.slots", ("-pe",), "NAME SLOTS"),
     Option("resources", ("-l",), "LIST"),
+    Option("walltime", ("-l h_rt",), "TIME"),
+    Option("cputime", ("-l h_cpu",), "TIME"),
     Option("array", ("-t",), "INDICES"),
-    Option("limit", ("-tc",), "N"),
-    Option("after", ("-hold_jid",), "LIST"),
+    Option("array.limit", ("-tc",), "N"),
+    Option("after_any", ("-hold_jid",), "LIST"),
     Option("priority", ("-p",), "N"),
-    Option("rerunable", ("-r",), "y|n"),
+    Option("requeue", ("-r",), "y|n"),
     Option("reservation", ("-ar",), "ID"),
-    Option("mail_points", ("-m",), "bea|n"),
-    Option("mail_users", ("-M",), "ADDRESSES"),
+    Option("notify_events", ("-m",), "bea|n"),
+    Option("notify", ("-M",), "ADDRESSES"),
     Option("variables", ("-v",), "LIST"),
     Option("all_variables", ("-V",)),
     Option("here", ("-cwd",)),
     Option("directory", ("-wd",), "DIR"),
     Option("shell", ("-S",), "PATH"),
-    Option("input", ("-i",), "FILE"),
-    Option("output", ("-o",), "FILE"),
-    Option("error", ("-e",), "FILE"),
+    Option("stdin", ("-i",), "FILE"),
+    Option("stdout", ("-o",), "FILE"),
+    Option("stderr", ("-e",), "FILE"),
     Option("join", ("-j",), "y|n"),
     Option(
         "dropped",
@@ -62,19 +59,14 @@ _TABLE: Final = (
     ),
     Option("dropped", ("-terse", "-verify")),
 )
-_FIELDS: Final = {
-    "queue": "QUEUE", "name": "JOB_NAME", "project": "PROJECT", "environment": "PROCESSES", "array": "ARRAY",
-    "limit": "ARRAY", "after": "DEPENDENCY", "priority": "PRIORITY", "rerunable": "REQUEUE", "reservation": "RESERVATION",
-    "mail_points": "NOTIFY", "mail_users": "NOTIFY", "directory": "DIRECTORY",
-}  # fmt: skip
 _MAIL_EVENTS: Final = {"b": "begin", "e": "end", "a": "fail", "s": ""}
 _NAMES: Final = re.compile(r"\$(?:JOB_ID|TASK_ID|JOB_NAME|USER|HOME|HOSTNAME|[A-Z_]+)")
 
 
-def read_sge(directives: Sequence[Directive], given: Given) -> ScriptRequest:
-    """Return what directives of Grid Engine ask for. Raises `UsageError`."""
-    options, sources = leave_out_given(parse_long_words(_TABLE, directives), _FIELDS, given)
-    request = ScriptRequest(sources=sources, others=list(options.options.get("", ())))
+def read_sge(merged: CommandLine, given: Given) -> ScriptRequest:
+    """Return what options of the qsub of Grid Engine ask for. Raises `UsageError`."""
+    options, sources = leave_out_given(merged, given)
+    request = ScriptRequest(sources=sources, others=[*options.get_all("")])
     text = options.get_text
     convert_job_name(request, options.get("name"))
     request.attributes |= {
@@ -82,34 +74,37 @@ def read_sge(directives: Sequence[Directive], given: Given) -> ScriptRequest:
         "project": text("project"),
         "reservation": text("reservation"),
         "directory": text("directory"),
-        "requeue": {"y": True, "yes": True, "n": False, "no": False}.get(text("rerunable") or ""),
+        "requeue": {"y": True, "yes": True, "n": False, "no": False}.get(text("requeue") or ""),
         "priority": text("priority"),
     }
     if (array := text("array")) is not None and array != "n":
-        request.attributes["array"] = array + (f"%{limit}" if (limit := text("limit")) else "")
-    request.dropped += options.options.get("dropped", ())
+        request.attributes["array"] = array + (f"%{limit}" if (limit := text("array.limit")) else "")
+    request.dropped += options.get_all("dropped")
     request.interpreter = text("shell") or ""
     _read_slots(options, request, given)
     _read_resources(options, request, given)
     _read_mail(options, request, given)
     _read_variables(options, request)
     _read_files(options, request, given)
-    if (after := options.get("after")) is not None:
-        request.attributes["after_any"] = _parse_ids(after)
+    if (after := options.get("after_any")) is not None:
+        _read_ids(after, request)
     return request
 
 
-def _parse_ids(option: OptionValue) -> list[str]:
+def _read_ids(option: OptionValue, request: ScriptRequest) -> None:
+    """Read the ids of jobs; names and patterns of names are for Grid Engine."""
     ids = option.text.split(",")
-    if not all(re.fullmatch("[0-9]+", word) for word in ids):
-        hint = "give the ids of jobs, as in 12,13"
-        raise UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
-    return ids
+    if all(re.fullmatch("[0-9]+", word) for word in ids):
+        request.attributes["after_any"] = ids
+        return
+    message = f"{option}: {quote_value(option.text)} is not supported"
+    refusal = UsageError(message, hint="give the ids of jobs, as in 12,13")
+    request.exact.append(ExactOption(option, ("after_any",), refusal))
 
 
 def _read_slots(options: CommandLine, request: ScriptRequest, given: Given) -> None:
     """Read `-pe NAME SLOTS`: the parallel environment and the number of processes."""
-    option = options.get("environment")
+    option = options.get("processes.slots")
     if option is not None:
         name, _, slots = option.text.partition(" ")
         request.attributes["processes"] = quantities.parse_count(option._replace(text=slots))
@@ -122,7 +117,7 @@ def _read_resources(options: CommandLine, request: ScriptRequest, given: Given) 
     """Read -l: the limits of time; what the machine must have; other limits have no field."""
     needs: list[str] = []
     times = {"h_rt": "walltime", "h_cpu": "cputime"}
-    for option in options.options.get("resources", ()):
+    for option in options.get_all("resources"):
         for part in option.text.split(","):
             name, _, text = part.partition("=")
             field = times[name].upper() if name in times else "CONSTRAINT"
@@ -142,7 +137,7 @@ def _read_resources(options: CommandLine, request: ScriptRequest, given: Given) 
 
 
 def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> None:
-    points, users = options.get("mail_points"), options.get("mail_users")
+    points, users = options.get("notify_events"), options.get("notify")
     text = "n" if points is None else points.text
     if text == "n":
         request.dropped += [option for option in (points, users) if option is not None]
@@ -155,7 +150,7 @@ def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> No
 
 def _read_variables(options: CommandLine, request: ScriptRequest) -> None:
     variables = copy_environment(os.environ) if "all_variables" in options else {}
-    for option in options.options.get("variables", ()):
+    for option in options.get_all("variables"):
         variables |= parse_variables(split_list(option), os.environ)
         request.sources["ENVIRONMENT"] = option
     request.attributes["environment"] = variables
@@ -172,10 +167,9 @@ def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> N
         "$USER": given.user_name,
         "$HOME": os.path.expanduser("~").replace("%", "%%"),
     }
-    for attribute in ("input", "output", "error"):
-        if (option := options.get(attribute)) is not None:
+    for target in ("stdin", "stdout", "stderr"):
+        if (option := options.get(target)) is not None:
             option = option._replace(text=re.sub("^[A-Za-z0-9.-]*:", "", option.text))  # HOST:PATH
-            target = {"input": "stdin", "output": "stdout", "error": "stderr"}[attribute]
             if os.path.isdir(option.text):
                 letter = target[3]
                 task = ".$TASK_ID" if is_array else ""

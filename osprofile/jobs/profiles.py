@@ -107,6 +107,17 @@ def tells_energy(profile: Profile) -> bool:
     return bool(profile.get_value("START", ENERGY_PRICE))
 
 
+def list_job_functions(profile: Profile) -> bytes:
+    """Return the functions of a staged job (job.sh, job-staging.sh); nothing if START leaves them in each job's directory."""
+    invocations = profile.get_template("START").invocations.values()
+    if any(call.body is not None and "<BIN:submit.sh>" in call.body.text for call in invocations):
+        return b""
+    scripts = {
+        script.file_name: script.body.text for _, script in load_profile("linux").list_static_scripts()
+    }
+    return f"{scripts['job.sh']}\n{scripts['job-staging.sh']}".encode()
+
+
 def format_energy(profile: Profile, joules: float) -> str:
     """Return the energy of a job with its price: `1.25 kWh (0.38 EUR)`; without one that is 0."""
     hours = joules / _JOULES_PER_KWH

@@ -41,8 +41,12 @@ OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.+-]")
+_PLAIN: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~-]+"
+_QUOTED: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~#;'?{} -]+"
+"""What a value of an option that is passed may have, alone and in quotes: PASSED of the profile linux."""
 _PASSED_OPTION: Final = re.compile(
-    r"(?P<long>--[A-Za-z][A-Za-z0-9_-]*)(?:=\S+)?|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?P<value>[^-\s]\S*))?"
+    rf'(?P<long>--[A-Za-z][A-Za-z0-9_-]*)(?:=(?:"{_QUOTED}"|{_PLAIN}))?'
+    rf'|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?:"(?P<quoted>{_QUOTED})"|(?!-)(?P<value>{_PLAIN})))?'
 )
 _MAX_NAME_LENGTH: Final = 200
 
@@ -192,6 +196,11 @@ def is_passed_option(profile: Profile, option: str) -> bool:
     return _find_passed_fields(profile, option) is not None and not find_evaded_field(profile, option)
 
 
+def quote_passed_value(value: str) -> str:
+    """Return a value of an option as it is passed: in quotes if it has a blank or the like."""
+    return value if re.fullmatch(_PLAIN, value) else f'"{value}"'
+
+
 def find_evaded_field(profile: Profile, option: str) -> str:
     """Return the field that a site declares itself, and whose limits an option that is passed would evade; empty without one."""
     template, fields = find_directive_template(profile), _find_passed_fields(profile, option) or ()
@@ -206,12 +215,15 @@ def _find_passed_fields(profile: Profile, option: str) -> list[str] | None:
     match = _PASSED_OPTION.fullmatch(option)
     if match is None:
         return None
-    flag, value = match["long"] or match["short"], match["value"] or ""
-    # One value may be a list: of each resource in it, the name would have to be compared.
-    resource = flag if "," in value else f"{flag}{value.partition('=')[0]}"
-    passed = profile.passed_options
-    found = [name for name in (flag, resource) if name in passed]
-    return [field for name in found for field in passed[name].split(",")] or None
+    flag, value = match["long"] or match["short"], match["value"] or match["quoted"] or ""
+    passed, fields = profile.passed_options, []
+    for part in value.split(","):  # perhaps resources; their names may be in capitals
+        names = (flag, f"{flag}{part.partition('=')[0].strip().lower()}")
+        found = [name for name in dict.fromkeys(names) if name in passed]
+        if not found:
+            return None
+        fields += [field for name in found for field in passed[name].split(",")]
+    return fields
 
 
 def _is_declared_again(profile: Profile, template: str, field: str) -> bool:

@@ -506,6 +506,11 @@ class Store:
         )
         return self._execute_change(statement, (remove_at, target, job_id)) > 0
 
+    def limit_removals(self, target: str, latest: float) -> None:
+        """Have no job removed later than at a time (s since 1970)."""
+        statement = "UPDATE job SET remove_at = ? WHERE target = ? AND remove_at > ?"
+        self._execute_change(statement, (latest, target, latest))
+
     def list_due_removals(self, target: str, now: float, count: int) -> list[JobRecord]:
         """Return the first `count` ended jobs whose time to be removed has come, but no lost ones (now: s since 1970)."""
         due = (

@@ -182,6 +182,19 @@ class TargetFiles:
         )
         return (await self._shell.run_transfer(f"looking for {path}", script, 0)).strip() == b"y"
 
+    async def read_script(self, path: str, size: int) -> tuple[bytes, bool] | None:
+        """Return the first bytes of a script, and whether it is executable; None for another file.
+
+        A script begins with `#!`, or its name ends in `.sh`.
+        """
+        script = (
+            f'f={quote_shell_word(path)}\n[ -f "$f" ] && [ -r "$f" ] || exit 0\n'
+            "case $(head -c 2 -- \"$f\" | tr -d '\\0'):$f in '#!':* | *.sh) ;; *) exit 0 ;; esac\n"
+            f'if [ -x "$f" ]; then echo x; else echo r; fi\nhead -c {size} -- "$f"'
+        )
+        head, _, content = (await self._shell.run_transfer(f"reading {path}", script, size)).partition(b"\n")
+        return (content, head == b"x") if head and b"\0" not in content else None
+
     async def run_file_program(self, words: Sequence[str]) -> bytes:
         """Run a program that changes files of the target system, and return its output: `["mkdir", "--", path]`.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import IncarnationError, JobNotFoundError
-from osprofile.job_scripts.command_line import CommandLine, JobScript, OptionValue, UsageError
+from osprofile.errors import IncarnationError
+from osprofile.job_scripts.command_line import CommandLine, JobScript, UsageError
+from osprofile.job_scripts.passing import select_passed_options
 from osprofile.jobs.request import build_job_name
 from osprofile.shim.client import WRAPPER_NAME, Submission
 from osprofile.shim.command import note_ignored
@@ -16,11 +17,11 @@ from osprofile.shim.job_wrapper import restrict_environment
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
+    from osprofile.job_scripts.script_request import ScriptRequest
     from osprofile.shim.client import Client
 
-_CONDITIONS: Final = {"afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any"}
 _HARMLESS_FIELDS: Final = (
     "QUEUE",
     "PROJECT",
@@ -33,7 +34,6 @@ _HARMLESS_FIELDS: Final = (
 )
 """They say where and when a job runs, who pays, and who is told; not what it does, or what it gets."""
 _NUMBER: Final = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,7})|\[([0-9]{0,7})\])?(?:\.osprofile)?")
-"""The id of a job, an array, or a task: `12`, `12[]`, `12_3`, `12[3].osprofile`."""
 
 
 @final
@@ -41,20 +41,17 @@ _NUMBER: Final = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,7})|\[([0-9]{0,7})\])?(?
 class JobRequest:
     """A job to submit.
 
-    - `attributes`: those of a `JobDescription`, by name; None stands for the profile's default
+    - `asked`: what its options ask for; `prefix`: how the directives of that batch system begin
     - `environment`: the submitter's variables that the job gets
-    - `field_options`: the options that set the fields, for messages
-    - `ignored`: options that change nothing
     - `format_wrapper(number, directory)` returns the content of the wrapper in the job's own directory
     """
 
     script: JobScript
     name: str
     directory: str
-    attributes: Mapping[str, Any]
+    asked: ScriptRequest
+    prefix: str
     environment: Mapping[str, str]
-    field_options: Mapping[str, OptionValue]
-    ignored: Sequence[OptionValue]
     format_wrapper: Callable[[int, str], bytes]
 
     def submit(self, client: Client, program: str) -> int:
@@ -62,16 +59,18 @@ class JobRequest:
         from osprofile.jobs.fields import JobDescription
         from osprofile.jobs.profiles import list_settable_fields
 
-        settable = list_settable_fields(client.profile)
-        attributes = dict(self.attributes)
+        settable, asked = list_settable_fields(client.profile), self.asked
+        options = self._select_options(client)
+        attributes = {**asked.attributes, "queue": client.choose_queue(asked.attributes.get("queue"))}
+        attributes.pop("environment", None)
         if attributes.get("requeue") is False and "REQUEUE" not in settable:
             attributes["requeue"] = None  # no job is run again there
         if "NODE_FILE" not in settable:
             attributes["node_file"] = None  # its variable is empty
-        ignored = [*self.ignored]
+        ignored = asked.dropped
         for field in _HARMLESS_FIELDS if client.ignores_harmless else ():
             if field not in settable and attributes.get(field.lower()) is not None:
-                ignored += filter(None, [self.field_options.get(field)])
+                ignored += filter(None, [asked.sources.get(field)])
                 attributes[field.lower()] = None
         if attributes.get("notify") is None:
             attributes.pop("notify_events", None)
@@ -81,10 +80,10 @@ class JobRequest:
             description = JobDescription(
                 executable="/bin/sh",
                 arguments=[f"{directory}/{WRAPPER_NAME}"],
-                directory=self.directory,
                 working_directory=directory,
-                name=build_job_name(self.name),
-                **attributes,
+                passed_options=options,
+                **{**attributes, "name": build_job_name(self.name), "directory": self.directory},
+                fields={name: asked.fields[name] for name in ("DEPENDENCY",) if name in asked.fields},
             )
             return Submission(description, self.script.content, self.format_wrapper(number, directory))
 
@@ -92,7 +91,7 @@ class JobRequest:
         try:
             return client.submit(make_submission)
         except IncarnationError as error:
-            option = self.field_options.get(error.field)
+            option = asked.sources.get(error.field)
             if option is not None:
                 error.message = (
                     f"{option.where}option {option.flag} {quote_value(option.text)}: {error.message}".replace(
@@ -100,6 +99,19 @@ class JobRequest:
                     )
                 )
             raise
+
+    def _select_options(self, client: Client) -> list[str]:
+        """Return the options that the batch system gets as they are; those that change nothing here are dropped."""
+        from osprofile.incarnation.outline import find_directive_template
+
+        template, asked = find_directive_template(client.profile), self.asked
+        passes = template is not None and template.directive_prefix == self.prefix
+        if client.ignores_harmless and not passes:
+            asked.dropped += [o for o in asked.others if o.option is not None and o.option.is_harmless]
+            asked.others = [o for o in asked.others if o not in asked.dropped]
+        return select_passed_options(
+            client.profile, asked, "leave it out; --help lists what is supported", passes=passes
+        )
 
 
 def refuse_empty_array(options: CommandLine) -> None:
@@ -109,28 +121,16 @@ def refuse_empty_array(options: CommandLine) -> None:
         raise UsageError(f"{option}: there are no indices", hint="as in 1-10, or leave it out")
 
 
-def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[str, list[str]]:
-    """Return the ids of the jobs that `text` names, as in `afterok:12:13,afterany:14`, by attributes of a description.
+def find_id(client: Client, word: str) -> str | None:
+    """Return the id of the job, or of the task of an array, that a number names; None for what is none.
 
-    Raises `UsageError` for other conditions, and for a job that does not exist.
+    Raises `JobNotFoundError` if there is no such job.
     """
-    found: dict[str, list[str]] = {}
-    for part in text.split(","):
-        condition, *words = part.split(":")
-        attribute = _CONDITIONS.get(condition.removesuffix("array"))
-        matches = [_NUMBER.fullmatch(word) for word in words]
-        if attribute is None or not words or None in matches:
-            hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
-            raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
-        try:
-            found.setdefault(attribute, []).extend(
-                client.find_id(int(match[1]), int(index) if (index := match[2] or match[3]) else None)
-                for match in matches
-                if match
-            )
-        except JobNotFoundError as error:
-            raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
-    return found
+    match = _NUMBER.fullmatch(word)
+    if match is None:
+        return None
+    index = match[2] or match[3]
+    return client.find_id(int(match[1]), int(index) if index else None)
 
 
 def parse_signal(text: str) -> tuple[str, int] | None:

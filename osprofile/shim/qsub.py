@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.job_scripts.command_line import (
     CommandLine,
     JobScript,
-    OptionValue,
     UsageError,
-    accept_options,
     merge_lines,
     parse_directives,
     parse_words,
@@ -22,33 +20,35 @@ from osprofile.job_scripts.command_line import (
     split_list,
     split_words,
 )
-from osprofile.job_scripts.qsub import QSUB_HARMLESS, QSUB_TABLE, QsubRequest, list_resources
+from osprofile.job_scripts.qsub import QSUB_TABLE, read_qsub
 from osprofile.job_scripts.script_request import Given
 from osprofile.jobs.request import quote_shell_words
 from osprofile.shim.client import SCRIPT_NAME
 from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
-from osprofile.shim.job_request import JobRequest, find_dependencies, refuse_empty_array
+from osprofile.shim.job_request import JobRequest, find_id, refuse_empty_array
 from osprofile.shim.job_wrapper import Wrapper, format_pbs_path, select_environment
 from osprofile.shim.programs import PBS_SERVER, format_id
-from osprofile.text import quote_name, quote_value
+from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osprofile.shim.client import Client
 
+_OF_WRAPPER: Final = ("script_arguments", "export", "variables", "directory", "stdout", "stderr", "quiet")
+"""The options that are fulfilled here, and not by the batch system."""
 _ORIGIN: Final = ("HOME", "LANG", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ")
 """The variables of the submitter that a job finds as PBS_O_NAME."""
 
 
 def _run_qsub(client: Client, words: Sequence[str]) -> int:
-    table = accept_options(select_options(QSUB_TABLE, client.system), QSUB_HARMLESS)
-    command_line = parse_words(table, words, ends_at_operand=True)
+    table = select_options(QSUB_TABLE, client.system)
+    command_line = parse_words(table, words, ends_at_operand=True, keeps_others=True)
     operands = command_line.operands
     is_program = command_line.has_separator and bool(operands) and client.system == "pbspro"
     script = _make_program_script(operands) if is_program else read_script(operands[0] if operands else None)
     lines = read_directives(script.text, "#PBS", "line {} of the script: ".format)
-    directives = parse_directives(table, lines)
+    directives = parse_directives(table, lines, keeps_others=True)
     options = merge_lines([*([] if is_program else directives), command_line])
     number = _Request(client, options, script, () if is_program else operands[1:]).submit()
     if "quiet" not in options:
@@ -71,16 +71,6 @@ def _get_login_shell() -> str:
     return "/bin/sh" if os.path.basename(shell) in {"", "false", "nologin"} else shell
 
 
-def _refuse_others(options: Sequence[OptionValue], system: str) -> None:
-    for option in options:
-        name = quote_name(option.text.partition("=")[0])
-        if option.flag == "-W":
-            message, hint = f"the attribute {name}", "depend is, as in -W depend=afterok:12"
-        else:
-            message, hint = f"the resource {name}", f"supported are {', '.join(list_resources(system))}"
-        raise UsageError(f"{option}: {message} is not supported", hint=hint)
-
-
 @final
 class _Request:
     """What the options of qsub ask for. Raises `UsageError` for what is not supported."""
@@ -91,20 +81,21 @@ class _Request:
         self._client, self._options, self._script = client, options, script
         self._submit_directory = get_submit_directory()
         self._directory = (
-            os.path.join(self._submit_directory, options.get_text("chdir") or "").rstrip("/") or "/"
+            os.path.join(self._submit_directory, options.get_text("directory") or "").rstrip("/") or "/"
         )
         self._name = options.get_text("name") or script.name or "STDIN"
         refuse_empty_array(options)
-        self._arguments = [*arguments, *split_words(options.get_text("arguments") or "", "-F: ")]
-        self._asked = QsubRequest(options, Given(user_name=client.user_name), client.system)
-        _refuse_others(self._asked.others, client.system)
-        self._join = self._asked.join
-        files = {"oe": ("output",), "eo": ("error",)}.get(self._join, ("output", "error"))
+        self._arguments = [*arguments, *split_words(options.get_text("script_arguments") or "", "-F: ")]
+        given = Given(
+            user_name=client.user_name, system=client.system, find_id=lambda word: find_id(client, word)
+        )
+        self._request = read_qsub(options.leave_out(*_OF_WRAPPER), given)
+        self._asked = dict(self._request.attributes)
+        self._join = options.get_text("join") or "n"
+        files = {"oe": ("stdout",), "eo": ("stderr",)}.get(self._join, ("stdout", "stderr"))
         if "/" in self._name and not all(options.get_text(name) for name in files):
             message = f"-N: {quote_value(self._name)} has a /, and the output files would have the name"
             raise UsageError(message, hint="give their names by -o and -e")
-        option = self._asked.dependency
-        self._after = {} if option is None else find_dependencies(client, option, option.text)
         self._environment = self._get_environment()
         self._origin = {f"PBS_O_{name}": os.environ[name] for name in _ORIGIN if name in os.environ}
 
@@ -112,7 +103,7 @@ class _Request:
         """Return the variables that the submitter passes to the job."""
         own = select_environment(os.environ)
         result = own if "export" in self._options else {}
-        for option in self._options.options.get("variables", ()):
+        for option in self._options.get_all("variables"):
             for word in split_list(option):
                 name, equals, value = word.partition("=")
                 if not name:
@@ -127,19 +118,14 @@ class _Request:
 
     def submit(self) -> int:
         """Submit the job and return its number."""
+        self._request.attributes["node_file"] = "nodes"
         request = JobRequest(
             script=self._script,
             name=self._name,
             directory=self._directory,
             environment=self._environment,
-            field_options=self._asked.sources,
-            attributes={
-                **self._asked.attributes,
-                "queue": self._client.choose_queue(self._options.get_text("queue")),
-                "node_file": "nodes",
-                **self._after,
-            },
-            ignored=self._options.options.get("without_effect", ()),
+            asked=self._request,
+            prefix="#PBS",
             format_wrapper=self._format_wrapper,
         )
         return request.submit(self._client, "qsub")
@@ -158,7 +144,7 @@ class _Request:
             path = os.path.join(path, default) if path.endswith("/") or os.path.isdir(path) else path
             return format_pbs_path(path, replacements)
 
-        output, error = format_path("output", "o"), format_path("error", "e")
+        output, error = format_path("stdout", "o"), format_path("stderr", "e")
         shell = self._options.get_text("shell") or ""
         if not shell and not self._script.content.startswith(b"#!"):
             shell = _get_login_shell()
@@ -177,7 +163,8 @@ class _Request:
 
     def _list_variables(self) -> dict[str, str]:
         """Return the variables of PBS that the job gets."""
-        asked, queue = self._asked, self._options.get_text("queue") or ""
+        queue = self._options.get_text("queue") or ""
+        nodes, processes, cpus = (int(self._asked.get(n) or 1) for n in ("nodes", "processes", "cpus"))
         return {
             **self._origin,
             "PBS_ENVIRONMENT": "PBS_BATCH",
@@ -186,9 +173,9 @@ class _Request:
             "PBS_O_QUEUE": queue,
             "PBS_O_WORKDIR": self._submit_directory,
             "PBS_QUEUE": queue,
-            "PBS_NP": str(asked.processes * int(asked.attributes.get("cpus") or 1)),
-            "PBS_NUM_NODES": str(asked.nodes),
-            "PBS_NUM_PPN": str(-(-asked.processes // asked.nodes)),
+            "PBS_NP": str(processes * cpus),
+            "PBS_NUM_NODES": str(nodes),
+            "PBS_NUM_PPN": str(-(-processes // nodes)),
             "PBS_TASKNUM": "1",
         }
 

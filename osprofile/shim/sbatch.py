@@ -12,7 +12,6 @@ from osprofile.job_scripts.command_line import (
     JobScript,
     OptionValue,
     UsageError,
-    accept_options,
     make_script,
     merge_lines,
     parse_directives,
@@ -21,14 +20,14 @@ from osprofile.job_scripts.command_line import (
     read_script,
     split_list,
 )
-from osprofile.job_scripts.sbatch import SBATCH_FIELDS, SBATCH_HARMLESS, SBATCH_TABLE, SbatchRequest
+from osprofile.job_scripts.sbatch import SBATCH_TABLE, SBATCH_VARIABLES, read_sbatch
 from osprofile.job_scripts.script_request import Given
 from osprofile.jobs.arrays import parse_array
 from osprofile.jobs.request import quote_shell_words
 from osprofile.jobs.state import JobState
 from osprofile.shim.client import SCRIPT_NAME
 from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
-from osprofile.shim.job_request import JobRequest, find_dependencies, parse_signal, refuse_empty_array
+from osprofile.shim.job_request import JobRequest, find_id, parse_signal, refuse_empty_array
 from osprofile.shim.job_wrapper import STEPS_VARIABLE, Wrapper, format_slurm_path, select_environment
 from osprofile.text import quote_name, quote_value
 
@@ -37,38 +36,18 @@ if TYPE_CHECKING:
 
     from osprofile.shim.client import Client
 
-_VARIABLES: Final = {
-    "SBATCH_ACCOUNT": "--account",
-    "SBATCH_ACCTG_FREQ": "--acctg-freq",
-    "SBATCH_ARRAY_INX": "--array",
-    "SBATCH_CONSTRAINT": "--constraint",
-    "SBATCH_DISTRIBUTION": "--distribution",
-    "SBATCH_EXPORT": "--export",
-    "SBATCH_GPUS": "--gpus",
-    "SBATCH_GPUS_PER_NODE": "--gpus-per-node",
-    "SBATCH_GRES": "--gres",
-    "SBATCH_HINT": "--hint",
-    "SBATCH_JOB_NAME": "--job-name",
-    "SBATCH_MEM_PER_CPU": "--mem-per-cpu",
-    "SBATCH_MEM_PER_NODE": "--mem",
-    "SBATCH_OPEN_MODE": "--open-mode",
-    "SBATCH_PARTITION": "--partition",
-    "SBATCH_QOS": "--qos",
-    "SBATCH_RESERVATION": "--reservation",
-    "SBATCH_SIGNAL": "--signal",
-    "SBATCH_TIMELIMIT": "--time",
-    "SBATCH_WCKEY": "--wckey",
-}
-"""The options that sbatch takes from the environment; those without a value are not supported there."""
+_OF_WRAPPER: Final = (
+    "export", "signal", "stdin", "stdout", "stderr", "parsable", "quiet", "wait", "directory",
+)  # fmt: skip
+"""The options that are fulfilled here, and not by the batch system."""
 
 
 def _run_sbatch(client: Client, words: Sequence[str]) -> int:
-    table = accept_options(SBATCH_TABLE, SBATCH_HARMLESS if client.ignores_harmless else ())
-    command_line = parse_words(table, words, ends_at_operand=True)
+    command_line = parse_words(SBATCH_TABLE, words, ends_at_operand=True, keeps_others=True)
     script, arguments = _read_script(command_line)
     where = "line {} of the script: ".format
     directives = read_directives(script.text, "#SBATCH", where) if "wrap" not in command_line else []
-    lines = parse_directives(table, directives)
+    lines = parse_directives(SBATCH_TABLE, directives, keeps_others=True)
     options = merge_lines([*lines, _read_variables(os.environ), command_line])
     refuse_empty_array(options)
     request = _Request(client, options, script, arguments)
@@ -104,15 +83,15 @@ def _read_variables(environment: Mapping[str, str]) -> CommandLine:
     lines = []
     for name, value in sorted(environment.items()):
         if name.startswith("SBATCH_"):
-            if name not in _VARIABLES:
-                hint = f"unset it; supported are {', '.join(_VARIABLES)}"
+            if name not in SBATCH_VARIABLES:
+                hint = f"unset it; supported are {', '.join(SBATCH_VARIABLES)}"
                 raise UsageError(
                     f"the variable {quote_name(name)} is not supported by this stand-in", hint=hint
                 )
-            line = parse_words(SBATCH_TABLE, [f"{_VARIABLES[name]}={value}"], ends_at_operand=False)
+            line = parse_words(SBATCH_TABLE, [f"{SBATCH_VARIABLES[name]}={value}"], ends_at_operand=False)
             lines.append(
                 CommandLine(
-                    {n: [OptionValue(name, v.text) for v in values] for n, values in line.options.items()}
+                    {n: [v._replace(flag=name) for v in values] for n, values in line.options.items()}
                 )
             )
     return merge_lines(lines)
@@ -127,20 +106,15 @@ class _Request:
     ) -> None:
         self._client, self._options, self._script, self._arguments = client, options, script, arguments
         submit_directory = get_submit_directory()
-        self.directory = os.path.join(submit_directory, options.get_text("chdir") or "")
+        self.directory = os.path.join(submit_directory, options.get_text("directory") or "")
         self.directory = self.directory.rstrip("/") or "/"
         self._submit_directory = submit_directory
         self.name = options.get_text("name") or script.name or "sbatch"
-        asked = self._asked = SbatchRequest(options, Given(user_name=client.user_name), default_nodes=1)
-        if refusal := next((exact.refusal for exact in asked.exact if exact.refusal), None):
-            raise refusal
+        given = Given(user_name=client.user_name, default_nodes=1, find_id=lambda word: find_id(client, word))
+        self._request = read_sbatch(options.leave_out(*_OF_WRAPPER), given)
+        self._asked = dict(self._request.attributes)
         self.environment = self._get_environment()
         self.signal = self._get_signal()
-        exclusive = options.get("exclusive")
-        for option in [*asked.others, *([exclusive] if exclusive and exclusive.text else [])]:
-            message = f"{option}: {quote_value(option.text)} is not supported"
-            raise UsageError(message, hint="leave it out")
-        self._after = self._get_dependencies()
 
     def _get_environment(self) -> dict[str, str]:
         """Return the variables that the submitter passes to the job."""
@@ -171,14 +145,9 @@ class _Request:
         if match is None or name is None:
             hint = "as in B:USR2@30; without B:, it is for what srun starts"
             raise UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
-        if self._asked.walltime is None:
+        if (walltime := self._asked.get("walltime")) is None:
             return None  # without a limit, nothing precedes it
-        return name[0], max(0, self._asked.walltime - int(match[2] or 60))
-
-    def _get_dependencies(self) -> dict[str, list[str]]:
-        """Return the ids of the jobs in each attribute of a description."""
-        option = self._options.get("dependency")
-        return {} if option is None else find_dependencies(self._client, option, option.text)
+        return name[0], max(0, walltime - int(match[2] or 60))
 
     # The submission
 
@@ -189,15 +158,8 @@ class _Request:
             name=self.name,
             directory=self.directory,
             environment=self.environment,
-            field_options={
-                field: option for name, field in SBATCH_FIELDS.items() if (option := self._options.get(name))
-            },
-            attributes={
-                **self._asked.attributes,
-                "queue": self._client.choose_queue(self._options.get_text("partition")),
-                **self._after,
-            },
-            ignored=self._options.options.get("without_effect", ()),
+            asked=self._request,
+            prefix="#SBATCH",
             format_wrapper=self._format_wrapper,
         )
         return request.submit(self._client, "sbatch")
@@ -228,7 +190,7 @@ class _Request:
                 f"{quote_shell_words([f'{directory}/steps'])}{'.' if array else ''}{index if array else ''}"
             )
         default = OptionValue("--output", "slurm-%A_%a.out" if array else "slurm-%j.out")
-        error = self._options.get("error")
+        error = self._options.get("stderr")
         return Wrapper(
             environment={**self.environment, **self._list_variables(number)},
             runtime_environment={
@@ -236,8 +198,8 @@ class _Request:
                 **({STEPS_VARIABLE: steps} if steps else {}),
             },
             command=[*self._script.interpreter, f"{directory}/{SCRIPT_NAME}", *self._arguments],
-            stdin=format_path(self._options.get("input") or OptionValue("--input", "/dev/null")),
-            stdout=format_path(self._options.get("output") or default),
+            stdin=format_path(self._options.get("stdin") or OptionValue("--input", "/dev/null")),
+            stdout=format_path(self._options.get("stdout") or default),
             stderr="" if error is None else format_path(error),
             appends=self._options.get_text("open_mode") == "append",
             signal=self.signal,
@@ -246,11 +208,11 @@ class _Request:
 
     def _list_variables(self, number: int) -> dict[str, str]:
         """Return the variables of Slurm that the job gets."""
-        asked, text = self._asked, self._options.get_text
-        nodes = str(asked.nodes or 1)
-        tasks_per_node = str(-(-(asked.processes or 1) // (asked.nodes or 1)))
-        per_cpu = self._options.get("memory_per_cpu")
-        times = f"(x{nodes})" if nodes != "1" else ""
+        get, text = self._asked.get, self._options.get_text
+        nodes, processes, cpus = (get(name) or 1 for name in ("nodes", "processes", "cpus"))
+        tasks = -(-processes // nodes)  # rounded up
+        per_cpu = self._options.get("memory.cpu")
+        times = f"(x{nodes})" if nodes != 1 else ""
         variables = {
             "SLURM_JOB_ID": str(number),
             "SLURM_JOBID": str(number),
@@ -258,21 +220,21 @@ class _Request:
             "SLURM_JOB_USER": self._client.user_name,
             "SLURM_SUBMIT_DIR": self._submit_directory,
             "SLURM_SUBMIT_HOST": os.uname().nodename,
-            "SLURM_JOB_PARTITION": text("partition"),
-            "SLURM_JOB_ACCOUNT": text("account"),
+            "SLURM_JOB_PARTITION": text("queue"),
+            "SLURM_JOB_ACCOUNT": text("project"),
             "SLURM_JOB_QOS": text("qos"),
             "SLURM_JOB_NUM_NODES": nodes,
             "SLURM_NNODES": nodes,
-            "SLURM_TASKS_PER_NODE": f"{tasks_per_node}{times}",
-            "SLURM_JOB_CPUS_PER_NODE": f"{asked.cpus_per_node}{times}",
-            "SLURM_CPUS_ON_NODE": str(asked.cpus_per_node),
-            "SLURM_NTASKS": asked.processes,
-            "SLURM_NPROCS": asked.processes,
-            "SLURM_NTASKS_PER_NODE": text("ntasks_per_node"),
-            "SLURM_CPUS_PER_TASK": asked.cpus,
-            "SLURM_MEM_PER_NODE": asked.memory if "memory" in self._options else None,
+            "SLURM_TASKS_PER_NODE": f"{tasks}{times}",
+            "SLURM_JOB_CPUS_PER_NODE": f"{tasks * cpus}{times}",
+            "SLURM_CPUS_ON_NODE": str(tasks * cpus),
+            "SLURM_NTASKS": get("processes"),
+            "SLURM_NPROCS": get("processes"),
+            "SLURM_NTASKS_PER_NODE": text("per_node"),
+            "SLURM_CPUS_PER_TASK": get("cpus"),
+            "SLURM_MEM_PER_NODE": get("memory") if "memory" in self._options else None,
             "SLURM_MEM_PER_CPU": None if per_cpu is None else quantities.parse_slurm_size(per_cpu),
-            "SLURM_GPUS_ON_NODE": asked.gpus,
+            "SLURM_GPUS_ON_NODE": get("gpus"),
             "SLURM_PROCID": "0",
             "SLURM_LOCALID": "0",
             "SLURM_NODEID": "0",
@@ -281,7 +243,7 @@ class _Request:
 
     def _list_runtime_variables(self, number: int, array: str | None) -> dict[str, str]:
         variables = {"SLURMD_NODENAME": '"$h"'}
-        if (self._asked.nodes or 1) == 1:
+        if (self._asked.get("nodes") or 1) == 1:
             variables |= {"SLURM_JOB_NODELIST": '"$h"', "SLURM_NODELIST": '"$h"'}
         if array:
             indices = parse_array(array).indices

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _OF_SBATCH: Final = frozenset(
     {
-        "account", "chdir", "constraint", "cpus", "error", "exclusive", "export", "gpus", "gpus_per_node", "gres",
-        "input", "memory", "memory_per_cpu", "name", "nodes", "ntasks", "ntasks_per_node", "open_mode", "output",
-        "partition", "qos", "quiet", "reservation", "time", "without_effect",
+        "project", "directory", "constraint", "cpus", "stderr", "exclusive", "export", "gpus", "gpus.job", "gpus.gres",
+        "stdin", "memory", "memory.cpu", "name", "nodes", "processes", "per_node", "open_mode", "stdout", "queue", "qos",
+        "quiet", "reservation", "walltime", "dropped",
     }
 )  # fmt: skip
 """What a step of a job has, too: the step is on the job's node, and may use what the job has."""
@@ -29,7 +29,7 @@ _TABLE: Final = (
     *(option for option in SBATCH_TABLE if option.name in _OF_SBATCH),
     Option("jobid", ("--jobid",), "ID", "that of this job"),
     *(
-        Option("without_effect", flags, value, "changes nothing", is_optional=is_optional)
+        Option("dropped", flags, value, "changes nothing", is_optional=is_optional)
         for flags, value, is_optional in (
             (("--cpu-bind",), "TYPE", False),
             (("--exact",), "", False),
@@ -61,18 +61,18 @@ def _run_srun(_client: Client, words: Sequence[str]) -> int:
     jobid = line.get("jobid")
     if jobid is not None and jobid.text != number:
         raise UsageError(f"{jobid}: this is job {number}", hint="call srun from inside the job")
-    _refuse_several_tasks(line.get("ntasks"), line.get("ntasks_per_node"), line.get("nodes"))
+    _refuse_several_tasks(line.get("processes"), line.get("per_node"), line.get("nodes"))
     letters = {"j": number, "A": os.environ.get("SLURM_ARRAY_JOB_ID", number), "J": f"{number}.0", "s": "0"}
     letters |= {"a": os.environ.get("SLURM_ARRAY_TASK_ID", "4294967294"), "n": "0", "t": "0"}
     letters |= {"x": os.environ.get("SLURM_JOB_NAME", ""), "u": os.environ.get("SLURM_JOB_USER", "")}
     letters |= {"N": os.environ.get("SLURMD_NODENAME", "")}
-    directory = line.get_text("chdir")
+    directory = line.get_text("directory")
     if directory is not None:
         os.chdir(directory)
     flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if line.get_text("open_mode") == "append" else os.O_TRUNC)
     # The errors go where the output goes, unless --error names another file.
-    output, error = line.get("output"), line.get("error") or line.get("output")
-    _redirect(line.get("input"), 0, os.O_RDONLY, letters)
+    output, error = line.get("stdout"), line.get("stderr") or line.get("stdout")
+    _redirect(line.get("stdin"), 0, os.O_RDONLY, letters)
     _redirect(output, 1, flags, letters)
     if output is not None and error is output:
         os.dup2(1, 2)

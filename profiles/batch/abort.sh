@@ -63,7 +63,7 @@ note_removal() { # TASK: adds it to noted, unless another ABORT has noted it
     set -C && printf 'removed\n' > "$gpe_dir/.gpe/removed"
   ) 2> /dev/null || return 0
   noted="$noted $1"
-  [ -e "$gpe_dir/.gpe_exit_status" ] || return 0
+  [ -s "$gpe_dir/.gpe_exit_status" ] || return 0
   rm -f "$gpe_dir/.gpe/removed" # it has ended by itself, just before
   [ "$1" != "$id" ] || fail "job $id has already ended"
 }

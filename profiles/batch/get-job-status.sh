@@ -41,7 +41,7 @@ send_kept_cancels() {
   done
 }
 is_to_cancel() ( # ID: in a shell of its own, as this enters the job's directory
-  gpe_job_dir "$1" && [ -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_dir/.gpe_exit_status" ] || exit
+  gpe_job_dir "$1" && [ -e "$gpe_dir/.gpe/removed" ] && [ ! -s "$gpe_dir/.gpe_exit_status" ] || exit
   # by the path that START was given
   cd -- "$(readlink -- "$gpe_jobs/$gpe_a")" && [ -O . ] || exit
   found=$(gpe_find) && [ -n "$found" ] || exit

@@ -8,7 +8,7 @@ submit_job() {
   cat -- "$1" > .gpe/commands.sh || return
   exec 3>&- # START keeps its lock; what the batch system leaves behind must not
   set -f
-  gpe_read_array "$2" || :
+  gpe_read_array "$2" || : # false for a job without an array
   printf '%s\n' "$gpe_array" > .gpe/array || return
   read_options "$2"
   # shellcheck disable=SC2086
@@ -16,7 +16,7 @@ submit_job() {
   rc=$?
   if [ "$rc" -ne 0 ]; then
     printf '%s\n' "$answer"
-    [ "$rc" -ne 255 ] || rc=1
+    [ "$rc" -ne 255 ] || rc=1 # ssh, which runs START, ends with 255 if it could not connect
     return "$rc"
   fi
   id=$(

@@ -31,10 +31,11 @@ gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
 gpe_jobs() { # FILTER: prints what the filter of jq makes of each job of the user
   gpe_ask '*}' kubectl get jobs,pods -l "$gpe_label" -o json || return
   printf '%s\n' "$gpe_text" | jq -r --arg user "$(id -un)" --arg directory "$(pwd -P)" '
-[.items[] | select(.kind == "Pod")] as $pods
+(reduce (.items[] | select(.kind == "Pod")) as $pod ({};
+  .[$pod.metadata.labels["job-name"] // ""] //= $pod)) as $pods
 | .items[] | select(.kind == "Job" and .metadata.annotations.user == $user)
 | .metadata.name as $id
-| (first($pods[] | select(.metadata.labels["job-name"] == $id)) // {}) as $pod
+| ($pods[$id] // {}) as $pod
 | ($pod.status.containerStatuses[0].state // {}) as $container | '"$1"
 }
 gpe_ends='DeadlineExceeded|OOMKilled|Evicted|NodeLost|NodeShutdown|Preempting'

@@ -6,7 +6,7 @@ main() { # PROFILE ID
   ! gpe_waits "$id" || waits=y
   gpe_job_dir "$id" || :
   dir=$gpe_dir
-  [ ! -e "$dir/.gpe_exit_status" ] || fail 'has already ended'
+  [ ! -s "$dir/.gpe_exit_status" ] || fail 'has already ended'
   if [ -n "$waits" ]; then
     note_removal "$dir" || fail 'has already ended'
     [ -e "$dir/.gpe/session" ] || exit 0 # when its turn comes, it runs nothing
@@ -24,9 +24,9 @@ main() { # PROFILE ID
 # DIRECTORY: false if the job, or task, has ended. The note of another ABORT is left alone: the job
 # may have ended by that one.
 note_removal() {
-  [ ! -e "$1/.gpe_exit_status" ] || return
+  [ ! -s "$1/.gpe_exit_status" ] || return
   if create_note "$1/.gpe/removed" 2> /dev/null; then
-    [ -e "$1/.gpe_exit_status" ] || return 0
+    [ -s "$1/.gpe_exit_status" ] || return 0
     rm -f "$1/.gpe/removed" # it ended by itself, just before
     return 1
   fi
@@ -43,7 +43,7 @@ find_processes() { # sets leaders, and pids to all processes of the job
   # shellcheck disable=SC2086
   pids=$(gpe_processes "$id" $leaders)
   for task in "$dir"/.gpe/tasks/*; do
-    if [ -d "$task" ] && [ ! -e "$task/.gpe_exit_status" ]; then
+    if [ -d "$task" ] && [ ! -s "$task/.gpe_exit_status" ]; then
       [ ! -e "$task/.gpe/session" ] &&
         { [ -e "$task/.gpe/removed" ] || [ -e "$dir/.gpe/removed" ]; } || live=y
     fi

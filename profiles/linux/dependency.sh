@@ -42,7 +42,7 @@ gpe_find_end() {
 }
 gpe_read_end() { # ID DIRECTORY: the same of a job or of a task
   gpe_found=
-  [ -e "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2" || return 0
+  [ -s "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2" || return 0
   gpe_found=other gpe_code=
   [ ! -e "$2/.gpe/limit" ] || return 0
   { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null

@@ -2,7 +2,7 @@
 # do: sbatch takes options from SBATCH_..., squeue from SQUEUE_..., and so on; and the job would
 # inherit those of a job that submits it. What says where the server is stays.
 drop_batch_variables() {
-  case $(set) in
+  case $(set) in # most callers have none of them, and start no awk
   *SBATCH_* | *SLURM* | *SRUN_* | *SQUEUE_* | *SCANCEL_* | *SACCT_* | *SINFO_* | *SSTAT_*) ;;
   *SCONTROL_*) ;;
   *PBS_* | *LSB_* | *BSUB_* | *SGE_* | *OAR_* | *FLUX_* | *HQ_* | *_CONDOR_* | *COBALT_*) ;;

@@ -29,7 +29,7 @@ enter_directory() {
   # is the first other owner. That this is who runs the program is checked last, by -O.
   path=$(LC_ALL=C namei -mo -- "$directory")
   path_owner='' unsafe='' entry=''
-  [ ! -O / ] || path_owner=root
+  [ ! -O / ] || path_owner=root # root runs this: every directory must be root's
   while read -r mode owner rest; do
     case $mode in '' | f:) continue ;; esac
     entry="$mode $owner $rest"

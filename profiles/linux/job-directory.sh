@@ -39,6 +39,11 @@ gpe_enter_job() {
   gpe_refused=$gpe_a
   return 1
 }
+# DIRECTORY: notes that its job never runs, because its conditions cannot hold. A query may read the
+# note just now: it appears whole.
+gpe_note_dependency() {
+  printf 'DEPENDENCY\n' > "$1/.gpe/removed.new" && mv -f "$1/.gpe/removed.new" "$1/.gpe/removed"
+}
 # DIRECTORY: if an early 0.1.0 submitted its job, when .gpe/NAME was .gpe_NAME, makes links, so that
 # this version's programs use the files of that job, which runs on, and of its tasks. The job writes
 # none of removed and held by a rename. The lock comes last: it shows that all is done.

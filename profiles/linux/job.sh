@@ -7,10 +7,11 @@
 #   gpe_end_job                       writes its exit status to .gpe_exit_status, and exits with it
 # START (submit.sh) makes this file of linux/job.sh, of what the profile adds (gpe_set_id, how a job
 # learns its id), and, only for a job that has them, of job-container.sh, job-parallel.sh,
-# job-names.sh and, without a batch system, job-array.sh, job-waiting.sh.
+# job-names.sh, job-staging.sh and, without a batch system, job-array.sh, job-waiting.sh.
 # A profile names functions of its own in gpe_tell (the id is known), gpe_run_tasks (of an array:
 # instead of the program), gpe_begin and gpe_end (before and after the program), gpe_enter (in the
-# program's own shell); gpe_exit is the exit status for the batch system, if it is another one.
+# program's own shell); gpe_exit is the exit status for the batch system, if it is another one;
+# gpe_submit_directory names the variables for the directory of the submission.
 # kill -s KILL "$$": a job that cannot begin, or cannot record its end, dies by a signal: an exit
 # status would be taken for the program's, by the batch system, too. 125 is the exit status of a
 # file, directory, module or container that the user has named and that cannot be used.
@@ -150,9 +151,17 @@ gpe_open_program() { # NAME=VALUE...
   command cd -- "$GPE_WORKING_DIRECTORY" && [ -O . ] || exit 125
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   gpe_open_files "${gpe_stdin:-/dev/null}" "${gpe_stdout:-stdout}" "${gpe_stderr:-stderr}"
-  [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
+  [ -z "$gpe_directory" ] || gpe_enter_directory
   gpe_limit_cputime
 }
+# Most scripts begin with cd $PBS_O_WORKDIR or its like, where the user submitted. Its value is
+# changed here alone: FIND_JOB finds a job by what the submission has.
+gpe_enter_directory() {
+  command cd -- "$gpe_directory" || exit 125
+  for gpe_name in ${gpe_submit_directory:-}; do export "$gpe_name=$PWD"; done
+}
+# The program gets XCPU, which it may handle, and KILL five seconds later. A lower limit of the site
+# stays.
 gpe_limit_cputime() {
   [ -n "${gpe_cputime:-}" ] || return 0
   # shellcheck disable=SC3045  # every sh of Linux has -t
@@ -242,6 +251,7 @@ gpe_end_job() { # [STATUS]
   fi
   [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
   gpe_measure 2> /dev/null
+  # 1<>: over the byte that is there, so that a full disk does not lose it
   printf '%s\n' "$gpe_status" 1<> .gpe/exit_status.new &&
     mv -f .gpe/exit_status.new .gpe_exit_status
   exit "${gpe_exit:-$gpe_status}"

@@ -50,7 +50,7 @@ gpe_watch_walltime() { # ends the program when its time is over
   trap '[ -z "$gpe_sleep" ] || kill "$gpe_sleep"; exit' TERM
   # in steps: a signal that arrives as a shell begins may be lost, and must not leave a process
   # behind for hours
-  while [ "$gpe_left" -gt 0 ] && [ ! -e .gpe_exit_status ]; do
+  while [ "$gpe_left" -gt 0 ] && [ ! -s .gpe_exit_status ]; do
     sleep "$gpe_step" &
     gpe_sleep=$!
     wait "$gpe_sleep"
@@ -59,7 +59,7 @@ gpe_watch_walltime() { # ends the program when its time is over
     gpe_look_after_shell
   done
   trap '' TERM
-  [ ! -e .gpe_exit_status ] || exit 0
+  [ ! -s .gpe_exit_status ] || exit 0
   printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe/limit.new &&
     mv -f .gpe/limit.new .gpe/limit
   gpe_end_processes
@@ -68,7 +68,7 @@ gpe_watch_walltime() { # ends the program when its time is over
 gpe_look_after_shell() {
   ! gpe_stat "$$" || case $gpe_state in Z | X) ;; *) return 0 ;; esac
   gpe_dir=. && ! gpe_has_others "$GPE_JOB_ID" "$$" || return 0
-  [ -e .gpe_exit_status ] ||
+  [ -s .gpe_exit_status ] ||
     { echo 137 > .gpe/exit_status.new && mv -f .gpe/exit_status.new .gpe_exit_status; }
   exit 0
 }
@@ -76,7 +76,7 @@ gpe_end_processes() { # TERM, and after five seconds KILL
   read -r gpe_self < /proc/self/stat
   gpe_self=${gpe_self%% *} gpe_n=0 gpe_site_parent=
   [ ! -e "$gpe_setup_mark" ] || gpe_site_parent=$$ # of the site's own shell, which has to clean up
-  while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
+  while [ ! -s .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
     case $gpe_n in 0 | [5-9]?) gpe_pids=$(gpe_processes "$GPE_JOB_ID" "$$") ;; *) gpe_pids= ;; esac
     for gpe_p in $gpe_pids; do
       gpe_stat "$gpe_p" && case $gpe_n:$gpe_p:$gpe_parent in

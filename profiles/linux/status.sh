@@ -79,7 +79,7 @@ gpe_read_waiting() { # ID: sets gpe_word and gpe_why if the job, or the whole ar
   [ "$gpe_i" != "$1" ] || gpe_word=waiting gpe_why=" reason=$gpe_s"
 }
 gpe_may_live() { # a task that waits was perhaps removed with its array
-  [ ! -e "$gpe_dir/.gpe_exit_status" ] || return
+  [ ! -s "$gpe_dir/.gpe_exit_status" ] || return
   [ "$gpe_word" = running ] ||
     { [ ! -e "$gpe_dir/.gpe/removed" ] && [ ! -e "$gpe_array_dir/.gpe/removed" ]; }
 }

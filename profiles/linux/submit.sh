@@ -65,7 +65,8 @@ fail() { # STATUS MESSAGE
 }
 # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile.
 submit_once() {
-  # one submission at a time; 3>&3, as ksh closes 3 in a command unless it is redirected explicitly
+  # One submission at a time. command: a shell goes on if its exec fails, and can exit with 73;
+  # 3>&3, as ksh closes 3 in a command unless it is redirected explicitly.
   command exec 3> .gpe/lock && flock 3 3>&3 || exit 73
   rc=75
   if [ ! -s .gpe/id ] && make_mark; then
@@ -97,7 +98,7 @@ then START can be repeated"
 # one at home is for a directory whose file system goes away.
 make_mark() {
   printf '%s\n' "$directory" > "$mark" || exit 73
-  set -C
+  set -C # > makes the file, and fails if it is there: only one shell can make it
   { printf '' > .gpe/submitting; } 2> /dev/null
   made=$?
   set +C
@@ -116,6 +117,7 @@ FILENAME == ARGV[1] { if (!/^ *#/) print > ".gpe/job.sh"; next }
 /gpe_container/ { needed["container"] }
 /gpe_run_(mpi|processes)/ { needed["parallel"] }
 /STD(OUT|ERR)_NAME=/ { needed["names"] }
+/gpe_stage "\$@"/ { needed["staging"] }
 /gpe_array=/ { needed["array"] } # without a batch system, as the next one
 /gpe_(dependency|start_time)=/ { needed["waiting"] }
 END {
@@ -145,7 +147,8 @@ write_script() {
   printf '0' > .gpe/id.told && [ -s .gpe/script ]
 }
 # COMMAND...: in a session of its own, so that what ends this shell does not cut it off; a job of
-# this machine makes its own.
+# this machine makes its own. setsid starts no process here, as this shell's children lead no group,
+# so that the shell waits for the submission. The session keeps the lock.
 run_submission() {
   if [ "$1" = start_session ]; then
     (submit_in_session "$@") < /dev/null
@@ -164,7 +167,8 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
     sed '/^$/d' .gpe/answer >> .gpe/error
     [ -s .gpe/error ] || echo "the submission failed ($rc)" > .gpe/error
     case $rc in 69 | 73 | 75) rc=1 ;; esac # these have a meaning of their own
-    # batch: the profile's own gpe_is_away
+    # batch: the profile's own gpe_is_away. An id in the answer says that a job was taken, whatever
+    # the error says.
     "${read_words:-:}" "$1"
     ! gpe_is_away "$(cat .gpe/error)" || LC_ALL=C grep -qEx -e "$id_pattern" .gpe/answer || rc=69
     exit "$rc"

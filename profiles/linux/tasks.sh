@@ -7,13 +7,13 @@ gpe_find_leaders() {
     gpe_i=$1 gpe_watch_pid=
     case $gpe_d in */.gpe/tasks/*)
       gpe_i=
-      [ -e "$gpe_d/.gpe_exit_status" ] || { read -r gpe_i < "$gpe_d/.gpe/session"; } 2> /dev/null
+      [ -s "$gpe_d/.gpe_exit_status" ] || { read -r gpe_i < "$gpe_d/.gpe/session"; } 2> /dev/null
       ;;
     esac
     [ -n "$gpe_i" ] || continue
     if ! gpe_leader "$gpe_i"; then
       # an array has ended with its tasks, whatever its session has left running
-      [ ! -e "$gpe_d/.gpe_exit_status" ] && [ ! -d "$gpe_d/.gpe/tasks" ] || continue
+      [ ! -s "$gpe_d/.gpe_exit_status" ] && [ ! -d "$gpe_d/.gpe/tasks" ] || continue
       gpe_is_orphaned "$gpe_i" || continue
     fi
     gpe_leaders="$gpe_leaders ${gpe_i%%-*}"

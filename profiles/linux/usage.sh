@@ -13,7 +13,7 @@ usage() { # ID: of a job or a task: what it took, or what its processes take now
   gpe_job_dir "$1" || :
   since=$gpe_dir/.gpe/host
   case $gpe_dir in */.gpe/tasks/*) since=$gpe_dir/.gpe/session ;; esac
-  if [ -z "$gpe_leaders" ] || [ -e "$gpe_dir/.gpe_exit_status" ] ||
+  if [ -z "$gpe_leaders" ] || [ -s "$gpe_dir/.gpe_exit_status" ] ||
     ! since=$(stat -c %Y "$since" 2> /dev/null); then
     gpe_record "$1"
     return

@@ -27,7 +27,7 @@ gpe_wait_for_jobs() { # until the conditions of DEPENDENCY hold
     sleep 1
   done
   if [ "$gpe_rc" -ne 0 ]; then
-    printf 'DEPENDENCY\n' > .gpe/removed
+    gpe_note_dependency .
     gpe_never_begin
   fi
   gpe_note_begin

@@ -1,3 +1,4 @@
+gpe_submit_directory=LS_SUBCWD
 gpe_set_id() {
   gpe_id=${LSB_JOBID:-}
   [ -n "${gpe_array:-}" ] || return 0

@@ -41,3 +41,5 @@ gpe_hold() { gpe_require 'Idle|Deferred|Blocked' "$1" && mjobctl -h user "$1"; }
 gpe_is_held() { case $1 in *Hold) ;; *) return 1 ;; esac }
 gpe_resume() { mjobctl -u user "$1"; }
 gpe_signal() { gpe_require Running "$1" && mjobctl -N "signal=$2" "$1"; }
+# shellcheck disable=SC2034  # job.sh has it
+gpe_submit_directory=PBS_O_WORKDIR

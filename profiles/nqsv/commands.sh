@@ -17,3 +17,5 @@ gpe_own_id() { printf '%s\n' "$PBS_JOBID" | sed 's/^.*://; s/\..*//'; }
 gpe_cancel() { qdel "$1"; }
 gpe_hold() { gpe_require 'QUE|WAT' "$1" && qhold "$1"; }
 gpe_resume() { gpe_require '.*' "$1" && qrls "$1"; }
+# shellcheck disable=SC2034  # job.sh has it
+gpe_submit_directory=PBS_O_WORKDIR

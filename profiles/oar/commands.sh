@@ -49,3 +49,5 @@ gpe_read_constraint() { # a value of SQL is quoted, even a number
   sed "s/\([=<>]\)\([A-Za-z0-9_.:+-][A-Za-z0-9_.:+-]*\)/\1'\2'/g; s/&&*/ AND /g; s/||*/ OR /g"
 }
 gpe_read_id() { sed -n 's/^OAR_JOB_ID=\([1-9][0-9]*\)$/\1/p' | head -n 1; }
+# shellcheck disable=SC2034  # job.sh has it
+gpe_submit_directory='OAR_WORKDIR OAR_WORKING_DIRECTORY'

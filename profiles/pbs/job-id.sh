@@ -1,3 +1,4 @@
+gpe_submit_directory=PBS_O_WORKDIR
 gpe_set_id() { # a task's is 12[3].server, that of the array 12[].server
   gpe_id=${PBS_JOBID:-}
   [ -n "${gpe_array:-}" ] || return 0

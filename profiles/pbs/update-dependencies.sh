@@ -49,7 +49,7 @@ update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to
   [ -n "$gpe_again" ] || return
   if [ -n "$gpe_dead" ]; then # PBS would compare an exit status of 0, and run the job
     qdel "$gpe_i" < /dev/null > /dev/null 2>&1 && gpe_job_dir "$gpe_i" &&
-      printf 'DEPENDENCY\n' > "${gpe_dir:?}/.gpe/removed"
+      gpe_note_dependency "$gpe_dir"
     return
   fi
   gpe_new=${gpe_new#,}
@@ -57,7 +57,7 @@ update_job() { # gpe_i, with the conditions gpe_depend, of which gpe_rest are to
   # the record tells what PBS forgets
   [ -n "$gpe_gone" ] && gpe_job_dir "$gpe_i" || return
   gpe_qstat "$gpe_i" < /dev/null > /dev/null 2>&1
-  case $? in 35 | 153) printf 'DEPENDENCY\n' > "$gpe_dir/.gpe/removed" ;; esac
+  case $? in 35 | 153) gpe_note_dependency "$gpe_dir" ;; esac
 }
 # Sets gpe_new to the conditions that remain, gpe_again if PBS is to look at them again, gpe_gone if
 # one of them can never hold, gpe_dead if PBS does not know that.

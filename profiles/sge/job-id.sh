@@ -1,3 +1,4 @@
+gpe_submit_directory=SGE_O_WORKDIR
 gpe_set_id() {
   gpe_id=${SGE_TASK_ID:+${JOB_ID:-}}
   gpe_begin=gpe_check_jobs gpe_end=gpe_explain_end
@@ -17,7 +18,7 @@ gpe_check_jobs() {
     [ "$gpe_rc" -eq 2 ] # the directory of another job is not there now
   do sleep 10; done
   [ "$gpe_rc" -ne 0 ] || return 0
-  printf 'DEPENDENCY\n' > .gpe/removed
+  gpe_note_dependency .
   trap - EXIT # it never ran
   exit 0
 }

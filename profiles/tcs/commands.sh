@@ -33,3 +33,5 @@ gpe_own_id() { printf '%s\n' "$PJM_JOBID"; }
 gpe_cancel() { pjdel "$1"; }
 gpe_hold() { pjhold "$1"; }
 gpe_resume() { pjrls "$1"; }
+# shellcheck disable=SC2034  # job.sh has it
+gpe_submit_directory=PJM_O_WORKDIR

@@ -219,9 +219,41 @@ def test_profiles_of_one_folder_may_extend_each_other(incarnate: Incarnate) -> N
     assert incarnate("check", "child", "--add").code == 3  # there is no profile small
     assert incarnate("check", ".", "--add", "-c", "ASK.default").code == 0
     assert Path("child/golden/ASK.default.txt").read_text() == "no alice"
-    # the golden file of an inherited template is the child's own
+    # the golden file of an inherited template is the parent's, as long as the child gives the same
     assert incarnate("check", "--add", "-c", "GREET.default").code == 0
-    assert Path("child/golden/GREET.default.txt").exists()
+    parent, own = (Path(name, "golden/GREET.default.txt") for name in ("small", "child"))
+    assert parent.exists()
+    assert not own.exists()
+    own.write_bytes(parent.read_bytes())
+    updated = ("check", ".", "-c", "GREET.default", "--update")
+    assert "removed   child/golden/GREET.default.txt" in incarnate(*updated).out
+    assert not own.exists()
+    parent.write_text("of another time\n")
+    assert incarnate("check", ".", "-c", "GREET.default").out.count("GREET.default differs") == 2
+    assert incarnate(*updated).code == 0
+    assert not own.exists()
+    assert "2 same" in incarnate("check", ".", "-c", "GREET.default").out
+
+
+def test_cases_that_are_not_written(incarnate: Incarnate) -> None:
+    """With `generated = true` the default and hostile cases count; a case of the file takes the place of one of them."""
+    shutil.rmtree("small/golden")
+    Path("small/golden").mkdir()
+    file = Path("small/golden/cases.toml")
+    file.write_text(
+        'generated = true\n[context]\nUSER_NAME = "bob"\n[case."GREET.default"]\ntemplate = "GREET"\nfields.TEXT = "x"\n'
+    )
+    missing = incarnate("check", "small")
+    assert missing.code == 1
+    assert incarnate("check", "small", "--update").code == 0
+    assert incarnate("check", "small").code == 0
+    names = {path.stem for path in Path("small/golden").glob("*.txt")}
+    assert {"GREET.default", "GREET.hostile", "GREET.PLAIN.default"} <= names
+    assert "hello" not in Path("small/golden/GREET.default.txt").read_text()
+    assert "bob" in Path("small/golden/GREET.PLAIN.default.txt").read_text()
+    file.write_text("generated = 'yes'\n")
+    wrong = incarnate("check", "small")
+    assert (wrong.code, "generated is not true or false" in wrong.err) == (3, True), wrong
 
 
 @pytest.mark.parametrize(

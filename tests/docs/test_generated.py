@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import markdown
 import pytest
@@ -16,11 +16,9 @@ from manual import batch_systems, native_options, options, profiles, rules
 from manual.markdown import escape_text, format_block, format_code
 from manual_hooks import TABLE_MARKS, TEST_MARKS
 from osprofile.cli.common import list_verbs
-from osprofile.job_scripts.bsub import read_bsub
 from osprofile.job_scripts.command_line import Directive
-from osprofile.job_scripts.qsub import list_resources, read_qsub
+from osprofile.job_scripts.reader import FAMILIES
 from osprofile.job_scripts.script_request import Given
-from osprofile.job_scripts.sge import read_sge
 from osprofile.jobs.fields import FIELDS
 from osprofile.lint.rules import RULES
 from osprofile.profile.repository import Repository
@@ -194,7 +192,7 @@ def test_every_verb_has_its_page_and_its_table() -> None:
 
 WITHOUT_FIELD = {
     *("attributes", "resources"),  # see their examples
-    *("here", "shell", "arguments", "wrap", "signal"),  # what is run, and where
+    *("here", "shell", "script_arguments", "wrap", "signal"),  # what is run, and where
     *("join", "open_mode"),  # how files are written
 }
 """The names of options that have neither a field nor are dropped or passed on."""
@@ -211,27 +209,21 @@ def test_every_option_of_a_script_is_in_a_table(system: native_options.System) -
 
 
 @pytest.mark.parametrize(
-    ("examples", "read_directives"),
+    ("examples", "prefix"),
     [
-        (native_options.QSUB_EXAMPLES, read_qsub),
-        (native_options.SGE_EXAMPLES, read_sge),
-        (native_options.BSUB_EXAMPLES, read_bsub),
+        (native_options.QSUB_EXAMPLES, "#PBS"),
+        (native_options.SGE_EXAMPLES, "#$"),
+        (native_options.BSUB_EXAMPLES, "#BSUB"),
     ],
     ids=["qsub", "sge", "bsub"],
 )
-def test_an_example_sets_its_field(examples: Mapping[str, Sequence[str]], read_directives: Any) -> None:  # noqa: ANN401
+def test_an_example_sets_its_field(examples: Mapping[str, Sequence[str]], prefix: str) -> None:
     attributes = {row.name: attribute for attribute, row in FIELDS.items()}
     for field, texts in examples.items():
         for text in texts:
-            request = read_directives([Directive("", text.split())], Given())
+            family = FAMILIES[prefix]
+            request = family.read(family.parse([Directive("", text.split())]), Given())
             assert request.attributes[attributes[field]], text
-
-
-def test_every_resource_of_qsub_has_an_example() -> None:
-    words = {
-        word for texts in native_options.QSUB_EXAMPLES.values() for text in texts for word in text.split()
-    }
-    assert {word.partition("=")[0] for word in words if "=" in word} == set(list_resources(""))
 
 
 def test_the_tables_of_a_few_fields() -> None:

@@ -13,10 +13,17 @@ import pytest
 
 from osprofile.errors import ValueRefusedError
 from osprofile.golden.cases import load_cases
-from osprofile.golden.checker import CaseOutcome, check_cases, compare_case, incarnate_case, read_states_case
+from osprofile.golden.checker import (
+    CaseOutcome,
+    check_cases,
+    compare_case,
+    incarnate_case,
+    list_inherited_folders,
+    read_inherited_file,
+    read_states_case,
+)
 from osprofile.golden.files import read_file
-from osprofile.golden.generator import HOSTILE_VALUES, generate_cases
-from osprofile.golden.writer import format_cases_file
+from osprofile.golden.generator import HOSTILE_VALUES, add_generated_cases, generate_cases
 from osprofile.incarnation.field_rules import check_value
 from osprofile.incarnation.plan import PROGRAM_VARIATION, get_plan
 from osprofile.profile.data_directories import get_bundled_directory
@@ -27,7 +34,10 @@ if TYPE_CHECKING:
 
 DIRECTORY = Path(get_bundled_directory())
 BUNDLED = Repository([DIRECTORY], use_standard_path=False)
-CASES = {name: load_cases(str(DIRECTORY / name)) for name in BUNDLED.list_names()}
+CASES = {
+    name: add_generated_cases(BUNDLED.load(name), load_cases(str(DIRECTORY / name)))
+    for name in BUNDLED.list_names()
+}
 
 
 @pytest.mark.parametrize(("profile", "case"), [(n, c) for n in CASES for c in CASES[n].cases])
@@ -36,17 +46,19 @@ def test_golden(profile: str, case: str) -> None:
     golden, asked = cases.get_golden_path(case), cases.cases[case]
     loaded = BUNDLED.load(profile)
     made = read_states_case(loaded, cases, asked) if asked.states else incarnate_case(loaded, asked)
-    result = compare_case(asked, golden, made, read_file(golden))
+    inherited = read_inherited_file(list_inherited_folders(loaded, cases), case)
+    result = compare_case(asked, golden, made, read_file(golden), inherited)
     assert made.error is None
-    assert (
-        result.golden_data or b""
-    ).decode().splitlines() == made.data.decode().splitlines()  # shows a short diff
+    expected = inherited if result.golden_data is None else result.golden_data
+    assert (expected or b"").decode().splitlines() == made.data.decode().splitlines()  # shows a short diff
     assert result.outcome is CaseOutcome.SAME
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_is_left_over(name: str) -> None:
-    assert {r.outcome for r in check_cases(BUNDLED.load(name), CASES[name])} == {CaseOutcome.SAME}
+    results = check_cases(BUNDLED.load(name), CASES[name])
+    assert {r.outcome for r in results} == {CaseOutcome.SAME}
+    assert [r.file for r in results if r.is_inherited and r.golden_data is not None] == []
 
 
 def accepts_hostile(field: Field) -> bool:
@@ -81,14 +93,3 @@ def test_each_script_has_a_default_case_and_a_hostile_one_where_a_request_can_se
 def test_there_is_nothing_to_add(name: str) -> None:
     generated = generate_cases(BUNDLED.load(name), CASES[name])
     assert (generated.cases, generated.skipped) == ((), {})
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_cases_are_those_that_would_be_made_from_nothing(name: str, tmp_path: Path) -> None:
-    profile = BUNDLED.load(name)
-    generated = generate_cases(profile, load_cases(str(tmp_path)))
-    made = {case.name: case._replace(location=None) for case in generated.cases}
-    own = {n: c for n, c in CASES[name].cases.items() if not n.endswith((".default", ".hostile"))}
-    assert made == {n: c._replace(location=None) for n, c in CASES[name].cases.items() if n not in own}
-    text = (DIRECTORY / name / "golden/cases.toml").read_text()
-    assert text.startswith(format_cases_file(profile, generated))  # those of its own follow

@@ -27,8 +27,8 @@ REFUSED = [
     (SLURM, ""), (SLURM, "--uid=0"), (SLURM, "--nodelist=n1 --uid=0"), (SLURM, "--nodelist=n1\n--uid=0"),
     (SLURM, "--nodelist n1 x"), (SLURM, "--nodelist --uid=0"), (SLURM, "--nodelis=n1"), (SLURM, "--nodelistx=n1"),
     (SLURM, "nodelist=n1"), (SLURM, "--NODELIST=n1"), (SLURM, " --hold"), (SLURM, "--hold "), (SLURM, "-w n1"),
-    (PBS, "-l walltime=99"), (PBS, "-l filesystems=home,walltime=99"), (PBS, "-lfilesystems=home,walltime=99"),
-    (PBS, "-lfilesystems=home"), (PBS, "-hv"),
+    (PBS, "-lfilesystems=home,walltime=99"), (PBS, "-lfilesystems=home"), (PBS, "-hv"), (PBS, "-Wumask=7,depend=x"),
+    (PBS, "-W umask=7,depend=x"), (SLURM, '--nodelist="n1" --uid=0'), (SLURM, '--nodelist="$(id)"'), (SLURM, '--nodelist="a\nb"'),
     (PBS, "-W depend=x"), (LINUX, "--nodelist=n1"), (LINUX, "-h"),
 ]  # fmt: skip
 
@@ -76,6 +76,21 @@ def test_an_option_does_not_evade_the_limit_of_a_site(tmp_path: Path, name: str,
     assert is_passed_option(profile, "--gpus-per-task=8") == is_passed
     assert is_passed_option(profile, "--nodelist=n1") == (name != "NODES")
     assert is_passed_option(profile, "--mem-per-gpu=8G")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "-l walltime=99", "-l filesystems=home,walltime=99", "-l Walltime=99", '-l " walltime=99"', '-l "x=1, walltime=9"',
+    ],
+)  # fmt: skip
+def test_a_resource_in_a_list_does_not_evade_the_limit_of_a_site(tmp_path: Path, option: str) -> None:
+    assert is_passed_option(PBS, option)
+    (tmp_path / "pbs").mkdir()
+    (tmp_path / "pbs" / "profile.xml").write_text(SITE.format(name="WALLTIME").replace('"slurm"', '"pbs"'))
+    profile = Repository([str(tmp_path)]).load("pbs")
+    assert not is_passed_option(profile, option)
+    assert is_passed_option(profile, "-l filesystems=home")
 
 
 def test_no_request_sets_the_field() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import uuid
 from collections import Counter
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.executors.blah.gridmanager import GridManager, ad
+from tests.executors.blah.conftest import write_profile
+from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 from tests.lab.conftest import PROFILES, SHARED, USER
 
 if TYPE_CHECKING:
@@ -107,6 +109,21 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
     # it may have come to its own end before
     assert found["JobStatus"] == str(REMOVED) or found.get("ExitCode") == kind.end[1]
     return job_id, kind.end
+
+
+@pytest.mark.parametrize("root", ["~/.gpe/work", "/var/tmp/gpe-check"])
+def test_the_check_of_the_directory_of_the_jobs(tmp_path: Path, root: str) -> None:
+    """The node has a /var/tmp of its own: the check says so, and names what a site changes."""
+    write_profile(tmp_path, "slurm", extends="slurm", root=root)
+    words = [*DAEMON, "--profiles", str(tmp_path), "--check", "slurm"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if root.startswith("~"):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "the nodes see the directory of the jobs" in done.stdout
+    else:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"did not run in {root}/" in done.stderr
+        assert "does the node see it?" in done.stderr
 
 
 @pytest.mark.parametrize(("profile", "jobs"), [("slurm", 5 * JOBS), ("torque", JOBS), ("linux", JOBS)])

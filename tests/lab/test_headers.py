@@ -5,10 +5,12 @@ The jobs wait for a time that is years away, so nothing runs.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +19,8 @@ from tests.lab.conftest import INCARNATE, NODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+SCRIPTS = Path(__file__).parents[1] / "cli/job/headers"
 FAR = "2036-01-01T10:00:30"
 COMPARED = (
     "Partition", "NumNodes", "NumCPUs", "NumTasks", "CPUs/Task", "TimeLimit", "MinMemoryNode", "MinMemoryCPU", "MinTmpDiskNode",
@@ -32,6 +34,8 @@ HEADERS = [
     "-J a --time=0:30:00 --nodes=1 --ntasks=4",
     "-J a -n 4 -c 2 --mem=100",
     "-J a --ntasks-per-node=4",
+    "-J a -t INFINITE",
+    "-J a -t 10 --nodes=1-2 --distribution=cyclic --comment='a # b'",
     "-J a -N 1 --ntasks-per-node=4 --cpus-per-task=2",
     "-J a -N 2 --ntasks-per-node=2",
     "-J a --mem=0 --exclusive",
@@ -62,8 +66,6 @@ HEADERS = [
     "-J a --mincpus=2 --overcommit",
     "-J a --export=ALL,A=1 --open-mode=append -o x.%j",
 ]
-EVENTS = "INVALID_DEPEND,BEGIN,END,FAIL,REQUEUE,STAGE_OUT"
-"""The mail of ALL; the field NOTIFY_EVENTS has the begin, the end and a failure."""
 
 
 @pytest.fixture
@@ -101,8 +103,6 @@ def test_slurm_has_what_sbatch_would_ask_for(place: Path, header: str) -> None:
         show(place, "sbatch", f"--begin={FAR}", "sim.sh")
     theirs = show(place, "sbatch", f"--begin={FAR}", "sim.sh")
     ours = show(place, str(INCARNATE), "job", "submit", "-p", "slurm", "--start-time", FAR, "sim.sh")
-    if theirs.get("MailType") == EVENTS:
-        theirs["MailType"] = "BEGIN,END,FAIL"
     if theirs["NumNodes"] == "1":  # as the tasks have room there
         theirs["NumNodes"] = "1-1" if "ntasks-per-node" in header else "1"
     different = {n: (theirs.get(n), ours.get(n)) for n in COMPARED if theirs.get(n) != ours.get(n)}
@@ -159,3 +159,37 @@ def test_slurm_is_asked_without_a_submission(place: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
     assert "invalid partition specified: none" in done.stderr
+
+
+OWN = {
+    "output", "error", "input", "chdir", "job-name", "open-mode", "export", "get-user-env", "verbose", "parsable", "quiet",
+    "wait", "test-only", "ignore-pbs", "kill-on-invalid-dep", "mail-type", "mail-user",
+}  # fmt: skip
+"""What osprofile does itself, or asks for on the command line."""
+
+
+def read_options(place: Path, script: str) -> dict[str, str]:
+    """Return the options that sbatch finds in a script; it takes none of those it refuses."""
+    (place / "asked.sh").write_text(script)
+    command = ["sbatch", "-v", "--test-only", "--ignore-pbs", "asked.sh"]
+    told = subprocess.run(command, check=False, capture_output=True, text=True, cwd=place).stderr
+    options = {
+        n: value for n, value in re.findall(r"^sbatch: (\S+) +: (.*)", told, re.MULTILINE) if n not in OWN
+    }
+    if "ntasks-per-node" in options:  # then osprofile says the same in two ways
+        options = {n: value for n, value in options.items() if n not in {"ntasks", "nodes"}}
+    gres = [part for part in options.pop("gres", "").split(",") if part and ":gpu" not in part]
+    options |= {"gres": ",".join(gres)} if gres else {}
+    return {n: value for n, value in options.items() if n != "gpus-per-node" and (n, value) != ("gpus", "0")}
+
+
+@pytest.mark.parametrize("path", sorted(SCRIPTS.glob("slurm-*.sh")), ids=lambda path: str(path.stem))
+def test_sbatch_reads_the_same_in_both_scripts(place: Path, path: Path) -> None:
+    shutil.copy(path, place / "sim.sh")
+    command = [str(INCARNATE), "job", "submit", "-p", "slurm", "--dry-run", "--json", "sim.sh"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=place)
+    if done.returncode:
+        assert "sim.sh:" in done.stderr
+        return
+    ours = json.loads(done.stdout)["script"].partition("\n#!")[2]
+    assert read_options(place, f"#!{ours}") == read_options(place, path.read_text())

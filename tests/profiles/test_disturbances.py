@@ -14,6 +14,7 @@ from osprofile.jobs.script_output import StatusOutputReader
 from tests.profiles.conftest import DASH, ENDED, find_tag
 from tests.profiles.systems import SYSTEMS, StandIn
 from tests.profiles.test_stories import STORIES, UNTIL_GO, make, start
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,22 +53,33 @@ def test_a_decimal_comma(make: Callable[[str], System], name: str, comma: dict[s
             STORIES[title][0](system)
 
 
-def list_statuses(job: Job) -> Iterator[str]:
-    """Ask for a job in each way, as the engine does; give the tag of each answer, or nothing."""
+def read_answer(job: Job, answer: str) -> str:
+    """Return the tag that an answer of GET_JOB_STATUS has for a job, or nothing."""
+    text = answer.encode(errors="surrogateescape").decode(errors="replace").removesuffix("#end\n")
+    try:
+        found = StatusOutputReader(job.target.profile).read_statuses(text).get(job.id)
+    except OutputError:  # as a query that has failed
+        found = None
+    return find_tag(found) if found else ""
+
+
+def list_queries(job: Job) -> list[tuple[str, dict[str, str]]]:
+    """Return the ways in which the engine asks for a job: a variation, and its fields."""
+    template = job.target.profile.get_template("GET_JOB_STATUS")
+    return [
+        (name, {field: job.id} if field else {})
+        for name, field in QUERIES.items()
+        if name in template.invocations
+    ]
+
+
+def list_statuses(job: Job) -> list[str]:
+    """Ask for a job in each way, as the engine does; return the tag of each answer."""
     target = job.target
-    template = target.profile.get_template("GET_JOB_STATUS")
-    for variation, field in QUERIES.items():
-        if variation in template.invocations:
-            fields = {field: job.id} if field else {}
-            done = target.sh(target.script("GET_JOB_STATUS", variation, **fields))
-            text = done.stdout.encode(errors="surrogateescape").decode(errors="replace")
-            try:
-                found = (
-                    StatusOutputReader(target.profile).read_statuses(text.removesuffix("#end\n")).get(job.id)
-                )
-            except OutputError:  # as a query that has failed
-                found = None
-            yield find_tag(found) if found else ""
+    return [
+        read_answer(job, target.sh(target.script("GET_JOB_STATUS", variation, **fields)).stdout)
+        for variation, fields in list_queries(job)
+    ]
 
 
 def put_in_front(system: StandIn, directory: Path, text: str) -> None:
@@ -133,16 +145,16 @@ class Counter:
 
     def run(
         self, template: str, variation: str = "", place: Path | None = None, **fields: str
-    ) -> Iterator[int]:
-        """Run a template once for each of its commands; give the exit status. The server is back then."""
+    ) -> Iterator[subprocess.CompletedProcess[str]]:
+        """Run a template once for each of its commands; give what it did. The server is back then."""
         for which in count(1):
             self.set(which)
-            code = self.target.run(template, variation, place, **fields).returncode
+            done = self.target.sh(self.target.script(template, variation, place, **fields))
             called = int((self.directory / "count").read_text())
             self.set(0)
             if called < which:
                 return
-            yield code
+            yield done
 
 
 @pytest.mark.parametrize("name", BATCH_SYSTEMS)
@@ -157,11 +169,17 @@ def test_the_server_is_away_at_each_command(make: Callable[[str], System], name:
         assert system.count() == 1
     job = start(system, UNTIL_GO)
     system.begin(job)
-    queries = [("GET_JOB_STATUS", variation, field) for variation, field in QUERIES.items()]
-    for template, variation, field in [("HOLD", "", "JOB_ID"), ("RESUME", "", "JOB_ID"), *queries]:
-        for _ in counter.run(template, variation, **{field: job.id} if field else {}):
-            assert {*list_statuses(job)} & ENDED == set()
-    assert next(counter.run("ABORT", JOB_ID=job.id)) != 0 or name == "at"  # whose list is asked for once more
+    wait_for_file(job.directory / "stdout")  # before, it may ask for its own id
+    for template in ("HOLD", "RESUME"):
+        for _ in counter.run(template, JOB_ID=job.id):
+            assert target.run("GET_JOB_STATUS", JOB_ID=job.id).returncode == 0
+    for variation, fields in list_queries(job):
+        for done in counter.run("GET_JOB_STATUS", variation, **fields):
+            assert read_answer(job, done.stdout) not in ENDED
+    assert {*list_statuses(job)} & ENDED == set()
+    assert (
+        next(counter.run("ABORT", JOB_ID=job.id)).returncode != 0 or name == "at"
+    )  # whose list is asked for once more
     assert {*list_statuses(job)} & ENDED <= {"REMOVED"}  # a query may send what was kept
     (job.directory / "go").touch()
 

@@ -139,6 +139,20 @@ def test_the_reason_of_a_removal(records: Records) -> None:
     assert records.record("12_3") == "12_3 removed/dependency reason=DEPENDENCY\n"
 
 
+def test_a_note_of_a_removal_that_is_just_being_written(records: Records) -> None:
+    directory = records.make("12")
+    (directory / ".gpe/removed").touch()
+    assert records.record("12") == "12 removed\n"
+
+
+def test_an_exit_status_that_is_just_being_written(records: Records) -> None:
+    """It is no end, and no condition on the job is judged while it lives."""
+    directory = records.make("12")
+    (directory / ".gpe_exit_status").touch()
+    assert records.record("12") == ""
+    assert records.run('gpe_lives=true gpe_check_dependency "$1"', "afterok:12")[0] == LATER
+
+
 HOLDS, NEVER, LATER = 0, 1, 2
 
 

@@ -17,18 +17,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OSProfileError
+from osprofile.incarnation.incarnate import incarnate
 from osprofile.profile.model import EXPERIMENTAL
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import AWAY, CUT, PROFILES, exports, quoted
+from tests.profiles.conftest import AWAY, CUT, PROFILES, Job, exports, load_site, quoted
 from tests.profiles.systems import SYSTEMS, StandIn, get_task, make_system
 from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pytest_regressions.file_regression import FileRegressionFixture
 
-    from tests.profiles.conftest import Job
     from tests.profiles.systems import System
 
 WITH_STAND_INS = {
@@ -607,6 +608,50 @@ def test_story(make: Callable[[str], System], name: str, title: str) -> None:
         assert REFUSALS[title](system)
     else:
         STORIES[title][0](system)
+
+
+SUBMIT_DIRECTORIES = {
+    "slurm": "SLURM_SUBMIT_DIR", "pbs": "PBS_O_WORKDIR", "torque": "PBS_O_WORKDIR", "lsf": "LS_SUBCWD", "sge": "SGE_O_WORKDIR",
+    "nqsv": "PBS_O_WORKDIR", "moab": "PBS_O_WORKDIR", "tcs": "PJM_O_WORKDIR", "oar": "OAR_WORKDIR",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SUBMIT_DIRECTORIES)
+def test_the_batch_system_s_own_variable_names_the_directory_of_the_job(
+    make: Callable[[str], System], name: str, tmp_path: Path
+) -> None:
+    system, place = make(name), tmp_path / "my $dir"
+    place.mkdir()
+    text = f'cd /; printf "%s\\n" "${SUBMIT_DIRECTORIES[name]}"'
+    assert run(system, text, DIRECTORY=str(place)).read("stdout") == f"{place}\n"
+
+
+@pytest.mark.parametrize(("setup", "array"), [("", ""), (":", ""), ("", "1-2")])
+def test_slurm_s_signal_for_the_script_reaches_the_program(
+    make: Callable[[str], System], setup: str, array: str
+) -> None:
+    system = make("slurm")
+    target = system.target
+    text = "trap 'echo got it; exit 7' INT; : > ready; while sleep 0.02; do :; done"
+    context = {
+        "USER_NAME": "me",
+        "WORKING_DIRECTORY": str(target.directory()),
+        "PASSED": "--signal=B:INT@60\n--hold",
+    }
+    if setup:
+        target.profile = load_site("slurm", SITE_SETUP=setup)
+    fields = {**script(text), "ARRAY": array}
+    start = incarnate(target.profile, "START", fields=fields, context=context)
+    target.deploy(start.static_scripts)
+    done = target.sh(start.text)
+    job = Job(target, done.stdout.split()[-1], Path(context["WORKING_DIRECTORY"]))
+    index = "2" if array else ""
+    system.begin(job, index)
+    wait_for_file(job.directory / "ready")
+    system.processes[job.id, index].send_signal(signal.SIGINT)
+    assert (system.end(job, index), get_task(job, index).status().exit) == (7, 7)
+    assert (job.directory / f"stdout{'.2' if index else ''}").read_text() == "got it\n"
+    assert not [*job.directory.glob(".gpe/pid.*")]
 
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "slurm", "lsf", "sge", "torque"])

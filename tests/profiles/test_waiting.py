@@ -129,6 +129,15 @@ def test_arrays_and_tasks(linux: Target) -> None:
             is_removed(job)
 
 
+def test_a_job_that_waits_is_never_lost_while_its_removal_is_written(linux: Target) -> None:
+    first = linux.start(**script(FIRST))
+    job = linux.start(DEPENDENCY=f"afterok:{first.id}")
+    (job.directory / ".gpe/removed").touch()
+    assert job.wait().state == "REMOVED"
+    (first.directory / "go").touch()
+    first.wait()
+
+
 def test_an_array_waits_and_is_removed_as_a_whole(linux: Target) -> None:
     first = linux.start(**script(FIRST + "exit 0"))
     good = linux.start(ARRAY="1-3", DEPENDENCY=f"afterok:{first.id}")

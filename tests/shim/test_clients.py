@@ -102,7 +102,7 @@ def test_lists_of_hosts(text: str, hosts: list[str]) -> None:
 
 def test_harmless_options_are_ignored_if_asked_or_without_queues(place: Place) -> None:
     for ignore, is_refused in (("", True), ("harmless", False)):
-        place.write_stand_ins("slurm", "slurm", ignore)
+        place.write_stand_ins("slurm", "pbs", ignore)
         err = place.run("sbatch", "--threads-per-core=1", "--hold", "--wrap", "true").err
         assert f"option {'--threads-per-core' if is_refused else '--hold'} is not supported" in err
     place.write_stand_ins("slurm")

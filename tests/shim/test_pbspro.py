@@ -184,7 +184,7 @@ def test_places(pro: Place) -> None:
     ("words", "text"),
     [
         (["-t", "1-2"], "option -t is not supported"),
-        (["-l", "procs=2"], "-l: the resource procs is not supported"),
+        (["-l", "procs=2"], "option '-l procs=2' is not supported"),
         (["-l", "select=1:ncpus=3:mpiprocs=2"], "cannot be divided"),
         (["-l", "select=1,nodes=1"], "nodes and select exclude each other"),
         (["-l", "select=2,place=pack"], "-l place: 'pack' is not supported"),

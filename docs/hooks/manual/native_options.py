@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from manual.markdown import format_code, format_table
 from manual.profiles import load_profile
-from osprofile.job_scripts.bsub import _FIELDS as BSUB_FIELDS
-from osprofile.job_scripts.bsub import _TABLE as BSUB_TABLE
 from osprofile.job_scripts.qsub import _DROPPED as QSUB_DROPPED
-from osprofile.job_scripts.qsub import QSUB_FIELDS, QSUB_TABLE
-from osprofile.job_scripts.sbatch import SBATCH_FIELDS, SBATCH_TABLE
-from osprofile.job_scripts.sge import _FIELDS as SGE_FIELDS
-from osprofile.job_scripts.sge import _TABLE as SGE_TABLE
+from osprofile.job_scripts.reader import FAMILIES
+from osprofile.job_scripts.script_request import find_field
 from osprofile.jobs.fields import FIELDS
 
 if TYPE_CHECKING:
@@ -21,34 +17,19 @@ if TYPE_CHECKING:
     from osprofile.job_scripts.command_line import Option
 
 FIELDS_BY_NAME: Final = {
-    "name": "JOB_NAME",
-    "input": "STDIN",
-    "output": "STDOUT",
-    "error": "STDERR",
-    "export": "ENVIRONMENT",
-    "variables": "ENVIRONMENT",
-    "all_variables": "ENVIRONMENT",
-    "mail_points": "NOTIFY",
-    "no_requeue": "REQUEUE",
-}
-"""The fields of options that the tables of fields leave out, as they are read in a way of their own."""
-DROPPED_NAMES: Final = frozenset({"without_effect", "dropped", "parsable", "quiet", "wait"})
+    "per_node": "PROCESSES", "export": "ENVIRONMENT", "variables": "ENVIRONMENT", "all_variables": "ENVIRONMENT",
+    "notify_events": "NOTIFY",
+}  # fmt: skip
+"""The fields of options that have a name of their own, as they are read in a way of their own."""
+DROPPED_NAMES: Final = frozenset({"dropped", "parsable", "quiet", "wait"})
 
 QSUB_EXAMPLES: Final = {
-    "NODES": ("-l nodes=2", "-l select=2"),
-    "PROCESSES": ("-l procs=8", "-l nodes=2:ppn=4", "-l select=2:mpiprocs=4:ncpus=4"),
-    "CPUS": ("-l ncpus=4", "-l select=1:ncpus=4"),
-    "MEMORY": ("-l mem=4gb", "-l pmem=1gb", "-l select=1:mem=4gb"),
-    "WALLTIME": ("-l walltime=01:30:00",),
-    "CPUTIME": ("-l cput=01:00:00",),
-    "GPUS": ("-l ngpus=2", "-l gpus=2", "-l nodes=1:gpus=2", "-l select=1:ngpus=2"),
-    "EXCLUSIVE": ("-l place=excl",),
+    "PROCESSES": ("-l nodes=2:ppn=4", "-l select=2:mpiprocs=4:ncpus=4"),
+    "CPUS": ("-l select=1:ncpus=4",),
+    "MEMORY": ("-l select=1:mem=4gb",),
+    "GPUS": ("-l nodes=1:gpus=2", "-l select=1:ngpus=2"),
 }
-SGE_EXAMPLES: Final = {
-    "WALLTIME": ("-l h_rt=01:30:00",),
-    "CPUTIME": ("-l h_cpu=01:00:00",),
-    "CONSTRAINT": ("-l arch=lx-amd64",),
-}
+SGE_EXAMPLES: Final = {"CONSTRAINT": ("-l arch=lx-amd64",)}
 BSUB_EXAMPLES: Final = {"NODES": ("-R span[hosts=1]",), "ARRAY": ("-J sweep[1-10]%4",)}
 
 
@@ -56,20 +37,22 @@ BSUB_EXAMPLES: Final = {"NODES": ("-R span[hosts=1]",), "ARRAY": ("-J sweep[1-10
 class System(NamedTuple):
     """A batch system whose scripts are read: the head of its column, and the profile that has its PASSED_OPTIONS.
 
-    `fields`: the fields of options by name; `examples`: options by field, of which only some values set it.
+    `examples`: options by field, of which only some values set it.
     """
 
     head: str
     profile: str
     table: Sequence[Option]
-    fields: Mapping[str, str]
     examples: Mapping[str, Sequence[str]] = {}
     dropped: frozenset[str] = frozenset()
 
     def list_flags(self, field: str) -> list[str]:
         """Return the options that set a field, each with all its names."""
-        fields = {**FIELDS_BY_NAME, **self.fields}
-        flags = [", ".join(o.flags) for o in self.table if fields.get(o.name) == field]
+        flags = [
+            ", ".join(o.flags)
+            for o in self.table
+            if FIELDS_BY_NAME.get(o.name, find_field(o.name)) == (field or None)
+        ]
         return [*flags, *self.examples.get(field, ())]
 
     def list_dropped(self) -> list[str]:
@@ -90,10 +73,10 @@ class System(NamedTuple):
 
 
 SYSTEMS: Final = (
-    System("sbatch", "slurm", SBATCH_TABLE, SBATCH_FIELDS),
-    System("qsub (PBS, Torque)", "pbs", QSUB_TABLE, QSUB_FIELDS, QSUB_EXAMPLES, QSUB_DROPPED),
-    System("qsub (Grid Engine)", "sge", SGE_TABLE, SGE_FIELDS, SGE_EXAMPLES),
-    System("bsub", "lsf", BSUB_TABLE, {**BSUB_FIELDS, "environment": "ENVIRONMENT"}, BSUB_EXAMPLES),
+    System("sbatch", "slurm", FAMILIES["#SBATCH"].table),
+    System("qsub (PBS, Torque)", "pbs", FAMILIES["#PBS"].table, QSUB_EXAMPLES, QSUB_DROPPED),
+    System("qsub (Grid Engine)", "sge", FAMILIES["#$"].table, SGE_EXAMPLES),
+    System("bsub", "lsf", FAMILIES["#BSUB"].table, BSUB_EXAMPLES),
 )
 
 

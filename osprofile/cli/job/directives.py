@@ -1,90 +1,55 @@
 """The options of batch systems, and ours that say the same.
 
-They are found in the directives of a job's own script, which osprofile does not read, and in a command line.
+They are found in directives of another batch system than the profile's, and in a command line.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final
 
+from osprofile.job_scripts.command_line import Directive, OptionValue, UsageError, split_words
+from osprofile.job_scripts.quantities import NO_TIME_LIMIT
+from osprofile.job_scripts.reader import FAMILIES, Family
+from osprofile.jobs.fields import FIELDS
 from osprofile.text import format_duration_option, parse_duration, quote_value
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-@final
-class _System(NamedTuple):
-    """A batch system: its name, the stand-in that reads its directives, and options with ours that say the same.
+    from osprofile.job_scripts.command_line import Option
 
-    `times` has the units of a time of one, two and three numbers: `ms` for minutes and seconds.
-    """
-
-    name: str
-    stand_in: str
-    options: dict[str, str]
-    times: tuple[str, ...]
+_TIMES: Final = frozenset({"walltime", "cputime"})
 
 
-_SLURM: Final = {
-    "--account": "--project", "-A": "--project", "--array": "--array", "-a": "--array",
-    "--begin": "--start-time", "-b": "--start-time", "--mail-type": "--notify-events", "--mail-user": "--notify",
-    "--priority": "--priority", "--requeue": "--requeue", "--reservation": "--reservation",
-    "--chdir": "--directory", "-D": "--directory", "--constraint": "--constraint", "-C": "--constraint",
-    "--cpus-per-task": "--cpus", "-c": "--cpus", "--dependency": "--after", "-d": "--after",
-    "--error": "--stderr", "-e": "--stderr", "--exclusive": "--exclusive", "--gpus-per-node": "--gpus",
-    "--gres": "--gpus", "--input": "--stdin", "-i": "--stdin", "--job-name": "--name", "-J": "--name",
-    "--mem": "--memory", "--nodes": "--nodes", "-N": "--nodes", "--ntasks": "--processes",
-    "-n": "--processes", "--output": "--stdout", "-o": "--stdout", "--partition": "--queue", "-p": "--queue",
-    "--qos": "--qos", "-q": "--qos", "--time": "--walltime", "-t": "--walltime",
-}  # fmt: skip
-_PBS: Final = {
-    "-A": "--project", "-P": "--project", "-J": "--array", "-t": "--array", "-N": "--name", "-q": "--queue",
-    "-e": "--stderr", "-o": "--stdout", "-W depend": "--after", "-l cput": "--cputime", "-l mem": "--memory",
-    "-M": "--notify", "-l ncpus": "--cpus", "-l nodes": "--nodes", "-l select": "--nodes", "-l walltime": "--walltime",
-}  # fmt: skip
-_LSF: Final = {
-    "-J": "--name", "-P": "--project", "-W": "--walltime", "-cwd": "--directory", "-e": "--stderr",
-    "-i": "--stdin", "-n": "--processes", "-o": "--stdout", "-q": "--queue", "-w": "--after",
-}  # fmt: skip
-_SGE: Final = {
-    "-A": "--project", "-P": "--project", "-N": "--name", "-e": "--stderr", "-hold_jid": "--after-any",
-    "-i": "--stdin", "-l h_cpu": "--cputime", "-l h_rt": "--walltime", "-o": "--stdout",
-    "-pe": "--processes", "-q": "--queue", "-t": "--array", "-wd": "--directory",
-}  # fmt: skip
-_SYSTEM_BY_PREFIX: Final = {
-    "#SBATCH": _System("Slurm", "slurm", _SLURM, ("m", "ms", "hms")),
-    "#PBS": _System("PBS", "pbs", _PBS, ("s", "ms", "hms")),
-    "#BSUB": _System("LSF", "", _LSF, ("m", "hm")),
-    "#$": _System("Grid Engine", "", _SGE, ("s", "", "hms")),
-}
-_TIME_OPTIONS: Final = frozenset({"--walltime", "--cputime"})
-_TIME: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}(?::[0-9]{1,9}){0,2})(?:/.*)?")
-_SECONDS: Final = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+def _find_ours(row: Option) -> str:
+    """Return our option for that of a row; empty without one."""
+    attribute = {"dependency": "after_ok", "requeue.no": ""}.get(row.name, row.name.partition(".")[0])
+    return FIELDS[attribute].flags[0] if attribute in FIELDS else ""
 
 
-def _translate(system: _System, option: str, value: str) -> str:
+def _translate(family: Family, row: Option, value: str) -> str:
     """Return our option for one of a batch system, with the value where ours is written in another way."""
-    match = _TIME.fullmatch(value.strip("'\"")) if option in _TIME_OPTIONS else None
-    if match is None:
-        return option
-    days, clock = match.groups()
-    numbers = clock.split(":")
-    # Behind days, the first number counts hours.
-    units = "hms"[: len(numbers)] if days else "".join(system.times[len(numbers) - 1 : len(numbers)])
-    amounts = zip([days or "0", *numbers], "d" + units, strict=False)
-    seconds = sum(int(number) * _SECONDS[unit] for number, unit in amounts)
-    if not units or not seconds or seconds == parse_duration(value):
-        return option
-    return f"{option} {format_duration_option(seconds)}"
+    ours = _find_ours(row)
+    if row.name not in _TIMES:
+        return ours
+    try:
+        seconds = family.parse_time(OptionValue(row.flags[0], value))
+    except UsageError:
+        return ours
+    is_same = seconds in {NO_TIME_LIMIT, parse_duration(value)}
+    return ours if is_same else f"{ours} {format_duration_option(seconds)}"
 
 
 def suggest_option(flag: str, value: str) -> str:
     """Return a hint for an option of a batch system that `incarnate job submit` does not have; "" for any other."""
     found: dict[str, dict[str, list[str]]] = {}
-    for system in _SYSTEM_BY_PREFIX.values():
-        for theirs, option in system.options.items():
-            if theirs == flag or theirs.startswith(f"{flag} "):
-                ours = _translate(system, option, value) if theirs == flag else option
-                found.setdefault(theirs, {}).setdefault(ours, []).append(system.name)
+    for family in FAMILIES.values():
+        for row in family.table:
+            for theirs in row.flags if _find_ours(row) else ():
+                if theirs == flag or theirs.startswith(f"{flag} "):
+                    ours = _translate(family, row, value if theirs == flag else "")
+                    names = found.setdefault(theirs, {}).setdefault(ours, [])
+                    names += [family.name] if family.name not in names else []
     texts = []
     for theirs, by_option in found.items():
         for option, names in by_option.items():
@@ -95,44 +60,48 @@ def suggest_option(flag: str, value: str) -> str:
 
 def describe_directives(script: str) -> tuple[str, str] | None:
     """Return the message and the hint about the directives of a script, up to its first command; None without any."""
-    found: list[tuple[int, str, _System]] = []
+    found: list[tuple[int, str, str]] = []
     for number, line in enumerate(script.split("\n"), 1):
         if line.strip() and not line.startswith("#"):
             break
-        for prefix, system in _SYSTEM_BY_PREFIX.items():
+        for prefix in FAMILIES:
             rest = line.removeprefix(prefix)
             if rest != line and rest[:1].isspace() and rest.lstrip().startswith("-"):
-                found.append((number, line, system))
+                found.append((number, line, prefix))
     if not found:
         return None
-    number, line, system = found[0]
-    message = f"line {number}: {quote_value(line.strip())} is a directive of {system.name}, which is not read"
+    number, line, prefix = found[0]
+    family = FAMILIES[prefix]
+    message = f"line {number}: {quote_value(line.strip())} is a directive of {family.name}, which is not read"
     pairs = {
         flag: option
-        for _, text, of_system in found
-        if of_system is system
-        for flag, option in _find_options(text, system)
+        for _, text, of_prefix in found
+        if of_prefix == prefix
+        for flag, option in _find_options(text.removeprefix(prefix), family)
     }
     hints = ["give " + ", ".join(f"{option} for {flag}" for flag, option in pairs.items())] if pairs else []
-    if system.stand_in:
-        hints.append(f"incarnate shim DIR --as {system.stand_in} writes a command that reads such lines")
+    if family.stand_in:
+        hints.append(f"incarnate shim DIR --as {family.stand_in} writes a command that reads such lines")
     return message, "; ".join(hints) or "incarnate job submit --help lists the options"
 
 
-def _find_options(line: str, system: _System) -> list[tuple[str, str]]:
-    """Return the options in a directive that have one of ours, each with that one."""
-    words = line.split()[1:]
-    found: dict[str, str] = {}
-    for i, word in enumerate(words):
-        if not word.startswith("-"):
-            continue
-        following = "".join(words[i + 1 : i + 2])
-        flag, equals, value = word.partition("=")
-        values = word[2:] or following
-        parts = [
-            (f"{word[:2]} {name}", value) for name, _, value in (v.partition("=") for v in values.split(","))
-        ]
-        for name, given in [(flag, value if equals else following), (word[:2], values), *parts]:
-            if name in system.options and name not in found:
-                found[name] = _translate(system, system.options[name], given)
-    return list(found.items())
+def _find_options(line: str, family: Family) -> Iterator[tuple[str, str]]:
+    """Yield the options in a directive that have one of ours, each with that one."""
+    rows = {flag: row for row in reversed(family.table) for flag in row.flags if _find_ours(row)}
+    for flag, value in _list_values(line, family):
+        if flag in rows:
+            yield flag, _translate(family, rows[flag], value)
+
+
+def _list_values(line: str, family: Family) -> Iterator[tuple[str, str]]:
+    """Yield the options of a directive with their values; each resource and attribute is one, too."""
+    try:
+        options = family.parse([Directive("", split_words(line))]).options
+    except UsageError:
+        yield from ((word.partition("=")[0], "") for word in line.split())
+        return
+    for option in (value for values in options.values() for value in values):
+        yield option.flag, option.text
+        for part in option.text.split(","):
+            name, _, value = part.partition("=")
+            yield f"{option.flag} {name}", value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.job.program import find_interpreter
@@ -37,12 +37,18 @@ _MAX_NAMED = 3
 # Before the job
 
 
+@final
+class TargetScript(NamedTuple):
+    """A script of a target: its path there, its first bytes, and whether it is executable."""
+
+    path: str
+    content: bytes
+    is_executable: bool
+
+
 async def has_program(session: CommandSession, target: TargetSystem, description: JobDescription) -> bool:
     """Return whether the target has the program of a job, as far as it can have it before the job is submitted."""
-    name = description.executable or ""
-    directory = description.fields.get("DIRECTORY") or description.directory or description.working_directory
-    directory = directory or session.context.get("WORKING_DIRECTORY", "")
-    path = os.path.join(directory, name) if "/" in name else name
+    path = _find_target_path(session, description)
     if "/" in path and not path.startswith("/"):  # relative to the working directory, which is new
         return False
     if path.startswith(_SYSTEM_DIRECTORIES):
@@ -54,6 +60,31 @@ async def has_program(session: CommandSession, target: TargetSystem, description
         except OutcomeUnknownError as error:
             raise TargetError(f"{error.message}; nothing was submitted", hint="repeat the command") from None
     return session.found_programs[key]
+
+
+def _find_target_path(session: CommandSession, description: JobDescription) -> str:
+    """Return the path of a job's program on the target, or its name."""
+    name = description.executable or ""
+    directory = description.fields.get("DIRECTORY") or description.directory or description.working_directory
+    directory = directory or session.context.get("WORKING_DIRECTORY", "")
+    return os.path.join(directory, name) if "/" in name else name
+
+
+async def read_target_script(
+    session: CommandSession, target: TargetSystem, description: JobDescription, size: int
+) -> TargetScript | None:
+    """Return the script on the target that is the program of a job; None for any other program."""
+    path = _find_target_path(session, description)
+    if not path.startswith("/") or path.startswith(_SYSTEM_DIRECTORIES):
+        return None
+    key = (target.name, path)
+    if key not in session.found_scripts:
+        try:
+            session.found_scripts[key] = await target.files.read_script(path, size)
+        except OutcomeUnknownError as error:
+            raise TargetError(f"{error.message}; nothing was submitted", hint="repeat the command") from None
+    found = session.found_scripts[key]
+    return None if found is None else TargetScript(path, *found)
 
 
 def copy_program(description: JobDescription, path: str, interpreter: str = "") -> JobDescription:

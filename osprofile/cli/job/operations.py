@@ -250,7 +250,7 @@ def _build_row(session: CommandSession, record: JobRecord, answer: _Answer, *, w
     has_reason = bool(known.reason) and (status is not None or known.state.is_terminal)
     row = session.build_row(record.target, known, record, with_tasks=with_tasks or not has_reason)
     is_stale = has_failed and status is None and not record.status.state.is_terminal
-    return replace(row, is_stale=is_stale)
+    return replace(row, is_stale=True) if is_stale else row
 
 
 def _report_silent_target(

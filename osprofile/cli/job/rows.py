@@ -138,7 +138,7 @@ def name_jobs(job_ids: Sequence[str]) -> str:
 def print_rows(rows: Sequence[JobRow], *, json: bool) -> None:
     """Print jobs to standard output, as a table or JSON."""
     if json:
-        common.print_json([encode_row(row) for row in rows])
+        common.print_json_list(map(encode_row, rows))
         return
     columns = None
     if sys.stdout.isatty():
@@ -225,7 +225,7 @@ def format_table(rows: Sequence[JobRow], *, columns: int | None = None, coloured
     is_too_wide = columns is not None and sum(widths) + len(_COLUMN_GAP) * (len(widths) - 1) > columns
     lines = []
     for line, style in zip(grid, styles, strict=True):
-        texts = list(map(_pad_columns, line, widths))
+        texts = [*map(_pad_columns, line, widths)]
         if coloured and style:
             texts[_STATE_COLUMN] = _apply_style(style, texts[_STATE_COLUMN])
         *others, reason = texts
@@ -276,7 +276,7 @@ def format_seconds(duration: float) -> str:
 
 def replace_controls(text: str) -> str:
     """Return a text on one line, with control characters replaced."""
-    return replace_unprintable(" ".join(text.split()))
+    return text if text.isprintable() and " " not in text else replace_unprintable(" ".join(text.split()))
 
 
 def choose_style(row: JobRow) -> str:
@@ -305,4 +305,4 @@ def _count_columns(text: str) -> int:
 
 
 def _pad_columns(text: str, width: int) -> str:
-    return text + " " * (width - _count_columns(text))
+    return text.ljust(width) if text.isascii() else text + " " * (width - _count_columns(text))

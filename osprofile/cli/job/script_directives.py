@@ -15,44 +15,45 @@ from osprofile.cli.job.directives import describe_directives
 from osprofile.cli.job.program import find_script
 from osprofile.cli.job.session import print_warning
 from osprofile.incarnation.outline import find_directive_template
-from osprofile.job_scripts.command_line import OptionValue
-from osprofile.job_scripts.reader import READERS, read_script_request
+from osprofile.job_scripts.passing import select_passed_options
+from osprofile.job_scripts.reader import FAMILIES, read_script_request
 from osprofile.job_scripts.script_request import FileName, Given, ScriptRequest
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, FIELDS
 from osprofile.jobs.profiles import list_settable_fields
-from osprofile.jobs.request import build_job_name, find_evaded_field, is_passed_option
-from osprofile.profile.model import PASSED
+from osprofile.jobs.request import build_job_name
 from osprofile.shim.command import get_submit_directory
-from osprofile.text import escape_unprintable, quote_name, quote_value
+from osprofile.text import quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from osprofile.job_scripts.command_line import OptionValue
     from osprofile.jobs.fields import JobDescription
     from osprofile.profile.model import Profile
 
 IGNORE_HINT: Final = "--ignore-directives submits the script without any of its directives"
-_MAX_HEADER: Final = 1 << 20
+MAX_HEADER: Final = 1 << 20
 """Characters of a script that may have directives; what follows the script may be a large archive."""
 _DEFAULT_STDOUT: Final = "stdout"
 
 
 def apply_directives(
-    profile: Profile, description: JobDescription, user: str, copied: str | None = None
+    profile: Profile,
+    description: JobDescription,
+    user: str,
+    copied: str | None = None,
+    script: str | None = None,
 ) -> tuple[JobDescription, dict[str, OptionValue], str]:
     """Return a job with what the directives of its script ask for, and the directives that set fields, by field.
 
     `user`: the jobs' user, who gets the mail if the directives name nobody. Without a name, the job has that of its script.
-    `copied`: the script, which is copied to another machine; then paths in directives are those of that machine, and the
-    interpreter that the directives name is returned, too. Raises `UsageError` for a directive that the profile has no
-    field for, and neither passes to the batch system.
+    `copied`: the script, which is copied to another machine, or has the text `script` there; then paths in directives are
+    those of that machine, and the interpreter that the directives name is returned, too. Raises `UsageError` for a
+    directive that the profile has no field for, and neither passes to the batch system.
     """
     path = copied or find_script(description)
     if path is None:
         return description, {}, ""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            script = file.read(_MAX_HEADER)
+        script = _read_header(path) if script is None else script
     except OSError:  # it may be run without being read
         return description, {}, ""
     template = find_directive_template(profile)
@@ -65,7 +66,10 @@ def apply_directives(
     if request.attributes.get("requeue") is False and "REQUEUE" not in settable:
         request.attributes["requeue"] = None  # no job is run again there
         request.sources.pop("REQUEUE", None)
-    passed = _select_passed_options(profile, request)
+    passed = select_passed_options(profile, request, IGNORE_HINT)
+    if copied is None and request.attributes.get("directory"):  # not where the program runs
+        variables = {FAMILIES[prefix].submit_variable: get_submit_directory()}
+        request.attributes["environment"] = {**variables, **request.attributes.get("environment", {})}
     changed = _merge(description, request, None if copied else path)
     for field, option in request.sources.items():
         if field not in settable and _has_value(request, field):
@@ -80,25 +84,21 @@ def apply_directives(
     return changed, request.sources, request.interpreter
 
 
+def _read_header(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+        return file.read(MAX_HEADER)
+
+
 def warn_of_directives(script: str, name: str, *, besides: str = "") -> None:
     """Warn of the directives of a script that are not read: all, or those of a batch system that is not the profile's."""
     told = (
         describe_directives(script)
-        if besides not in READERS or not _has_directives(script, besides)
+        if besides not in FAMILIES or not _has_directives(script, besides)
         else None
     )
     if told is not None:
         message, hint = told
         print_warning(f"{quote_name(name)}, {message}", hint=hint)
-
-
-def has_directives(path: str) -> bool:
-    """Return whether a script of this machine has directives of any batch system."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            return describe_directives(file.read(_MAX_HEADER)) is not None
-    except OSError:
-        return False
 
 
 def _has_directives(script: str, prefix: str) -> bool:
@@ -185,56 +185,6 @@ def _has_value(request: ScriptRequest, field: str) -> bool:
     """Return whether a directive gives a field a value: --mail-type=NONE does not."""
     names = [attribute for attribute, row in FIELDS.items() if row.name == field]
     return field in request.fields or any(request.attributes.get(a) is not None for a in names)
-
-
-def _select_passed_options(profile: Profile, request: ScriptRequest) -> list[str]:
-    """Return the options that the profile lets jobs give as they are; raise `UsageError` for others without a field.
-
-    What is passed is neither an attribute of the job nor dropped.
-    """
-    passed: dict[str, OptionValue] = {}
-
-    def passes(option: OptionValue) -> bool:
-        text = _format_option(option)
-        if is_passed := is_passed_option(profile, text):
-            passed[text] = option
-        return is_passed
-
-    for exact in request.exact:
-        if passes(exact.option):
-            request.attributes |= dict.fromkeys(exact.attributes)
-        elif exact.refusal is not None:
-            if evaded := find_evaded_field(profile, _format_option(exact.option)):
-                exact.refusal.message += f", and profile {profile.name} limits {evaded}"
-            raise exact.refusal
-    request.dropped = [option for option in request.dropped if not passes(option)]
-    _refuse_options(profile, [option for option in request.others if not passes(option)])
-    if passed:
-        request.sources[PASSED] = OptionValue(", ".join(map(str, passed.values())))
-    return list(passed)
-
-
-def _refuse_options(profile: Profile, refused: Sequence[OptionValue]) -> None:
-    """Raise `UsageError` for options that have no field and are not passed."""
-    for option in refused:
-        if is_passed_option(profile, option.flag):
-            message = f"{option}: {quote_value(option.text)} cannot be passed to the batch system"
-            raise UsageError(message, hint=f"a value without blanks and quotes can; {IGNORE_HINT}")
-        if evaded := find_evaded_field(profile, _format_option(option)):
-            message = f"{option}: profile {profile.name} limits {evaded}, which this option could exceed"
-            raise UsageError(message, hint=f"give {evaded} by its own option; {IGNORE_HINT}")
-    if refused:
-        names = escape_unprintable(", ".join(f"{option} {option.text}".rstrip() for option in refused))
-        message = (
-            f"{names}: profile {profile.name} has no field for this, and does not pass it to the batch system"
-        )
-        hint = f"{IGNORE_HINT}; a site lists options that are passed in the field PASSED_OPTIONS"
-        raise UsageError(message, hint=hint)
-
-
-def _format_option(option: OptionValue) -> str:
-    separator = "=" if option.flag.startswith("--") else " "
-    return f"{option.flag}{separator}{option.text}" if option.text else option.flag
 
 
 def _report(name: str, request: ScriptRequest) -> None:

@@ -137,6 +137,7 @@ class CommandSession:
         self.directives: Mapping[str, OptionValue] = {}
         """The directives of the last job's script that set fields, by field."""
         self.found_programs: dict[tuple[str, str], bool] = {}
+        self.found_scripts: dict[tuple[str, str], tuple[bytes, bool] | None] = {}
         """Whether a target has a program, by the name of the target and that of the program."""
         self._profiles: dict[str, Profile] = {}
         self._job_profiles: dict[str, Profile] = {}

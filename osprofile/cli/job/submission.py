@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
 from osprofile.cli import common
@@ -16,7 +17,7 @@ from osprofile.cli.job.program import (
     require_program,
     runs_scripts_here,
 )
-from osprofile.cli.job.script_directives import apply_directives, has_directives
+from osprofile.cli.job.script_directives import MAX_HEADER, apply_directives
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.errors import (
     IncarnationError,
@@ -28,6 +29,7 @@ from osprofile.errors import (
     UnknownFieldError,
     format_message,
 )
+from osprofile.job_scripts.command_line import make_script
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
 from osprofile.text import escape_unprintable, quote_value
@@ -221,26 +223,61 @@ async def _copy_program(
 
     For a job that is recorded, the target is not asked again.
     """
-    path = find_local_program(description)
-    if path is None:
-        return description
     from osprofile.cli.job import files
 
+    path = find_local_program(description)
+    if path is None:
+        return await _read_target_script(session, target, description, mode, record)
     if record is not None:
         has_program = path not in session.store.read_details(record.number).files.inputs.values()
     else:
         has_program = await files.has_program(session, target, description)
     if has_program:
-        if record is None and is_script(path, path) and has_directives(path):
-            name = escape_unprintable(description.executable or "")
-            print_warning(f"{target.name} has a file {name}: that one runs, and its directives are not read")
-        return description
+        return await _read_target_script(session, target, description, mode, record)
     interpreter = ""
     if not mode.ignores_directives and is_script(path, path):
         description, session.directives, interpreter = apply_directives(
             target.profile, description, target.user_name, path
         )
     return files.copy_program(description, path, interpreter)
+
+
+async def _read_target_script(
+    session: CommandSession,
+    target: TargetSystem,
+    description: JobDescription,
+    mode: SubmitMode,
+    record: JobRecord | None,
+) -> JobDescription:
+    """Return the description of a job whose program is on another machine: the directives of a script are read there.
+
+    A job that is recorded is known, whether the target answers or not.
+    """
+    from osprofile.cli.job import files
+
+    try:
+        script = await files.read_target_script(session, target, description, MAX_HEADER)
+    except OSProfileError:
+        if record is None:
+            raise
+        return description
+    if script is None:
+        return description
+    name, interpreter = os.path.basename(script.path), ""
+    if not mode.ignores_directives:
+        text, directory = script.content.decode("utf-8", "surrogateescape"), description.directory
+        description, session.directives, interpreter = apply_directives(
+            target.profile, description, target.user_name, script.path, text
+        )
+        if description.directory != directory:  # the path may be relative to that one
+            description = replace(description, executable=script.path)
+    words = [interpreter] if interpreter else []
+    if not words and not script.is_executable:
+        words = [*make_script(script.content, name).interpreter]
+    if not words:
+        return description
+    arguments = [*words[1:], description.executable or "", *description.arguments]
+    return replace(description, executable=words[0], arguments=arguments)
 
 
 def name_option(

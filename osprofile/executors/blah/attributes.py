@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     from osprofile.errors import IncarnationError
 
+_HTCONDOR_ID: Final = re.compile(
+    r"home_bl_(?:.*_)?(?P<host>[A-Za-z0-9-]+)[^_]*_(?P<id>[0-9]+\.[0-9]+)_[0-9]+"
+)
+"""JobDirectory, with the names of the pool and the schedd, the job's cluster and process, and a time."""
 _URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -54,6 +58,7 @@ class Submission:
     inputs: files that are copied to the job's working directory under their base names
     outputs: pairs of a file in that directory and its destination
     returns_new_files: whether new and changed files go to Iwd, or to their destinations in `outputs`
+    name: of the job, by its id in HTCondor and its owner; empty if the ad does not say them
     key: the client's name for the job; the same key means the same job
     warnings: for the log
     attribute_by_field: the attribute of the ad that a field's value comes from
@@ -67,6 +72,7 @@ class Submission:
     outputs: tuple[tuple[str, str], ...] = ()
     returns_new_files: bool = False
     proxy: Proxy | None = None
+    name: str = ""
     key: str | None = None
     warnings: tuple[str, ...] = ()
     attribute_by_field: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -86,6 +92,7 @@ class _Translation:
     job_values: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
     attribute_by_field: dict[str, str] = field(default_factory=dict)
+    owner: str = ""
 
     def add_warning(self, text: str) -> None:
         self.submit_ad.warnings.append(text)
@@ -173,7 +180,7 @@ _SPECIAL_ATTRIBUTES: Final = (
 )  # fmt: skip
 _INFORMATIVE_ATTRIBUTES: Final = (
     "CeID", "ClientJobId", "CondorCE", "edg_jobid", "GridResource", "JobDirectory", "JobUniverse",
-    "uniquejobid", "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
+    "Owner", "uniquejobid", "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
 )  # fmt: skip
 """These only describe the job, in the ad or in CERequirements: if the profile has no field for one, it is
 left out without a warning."""
@@ -223,6 +230,7 @@ def submission_from_ad(
         outputs=_list_output_files(ad),
         returns_new_files=_returns_new_files(ad),
         proxy=_read_proxy(ad),
+        name=_build_job_name(translation),
         key=_build_job_key(ad),
         warnings=tuple(ad.warnings),
         attribute_by_field=translation.attribute_by_field,
@@ -346,6 +354,8 @@ def _apply_requirements(translation: _Translation) -> None:
     values, warnings = translate_requirements(node, translation.submit_ad.evaluator)
     translation.submit_ad.warnings.extend(warnings)
     for name, value in values.items():
+        if name == "OWNER":
+            translation.owner = value
         if name not in translation.settable_fields:
             if name.lower() not in _SILENTLY_IGNORED:
                 text = f"CERequirements: the profile has no settable {name}; it is left out"
@@ -404,3 +414,10 @@ def _build_job_key(ad: SubmitAd) -> str | None:
     """Return a key made of all names that the client gave the job; None if it gave none."""
     values = [(name, ad.get_text(name)) for name in _KEY_ATTRIBUTES]
     return "; ".join(f"{name}={value}" for name, value in values if value) or None
+
+
+def _build_job_name(translation: _Translation) -> str:
+    """Return a name as `ce_1234.0_alice`; the owner is there if the ad has Owner, also in CERequirements."""
+    found = _HTCONDOR_ID.fullmatch(translation.submit_ad.get_text("JobDirectory") or "")
+    owner = translation.submit_ad.get_text("Owner") or translation.owner
+    return "_".join(filter(None, (found["host"], found["id"], owner))) if found else ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import datetime as dt
 import functools
 import io
+import itertools
 import logging
+import os
 import time
 from typing import TYPE_CHECKING, Final, final
 
@@ -16,6 +19,8 @@ from osprofile.errors import (
     OSProfileError,
     OutcomeUnknownError,
     ProfileNotFoundError,
+    ScriptFailedError,
+    TargetError,
 )
 from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.removal import JobRemover
@@ -23,8 +28,9 @@ from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.job_directory import JobFile
 from osprofile.jobs.kept_profiles import load_for_jobs
-from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
+from osprofile.jobs.profiles import list_job_functions, list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.state import JobState
+from osprofile.jobs.store import default_store_path
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.text import quote_name, quote_value, suggest_names
@@ -48,6 +54,10 @@ _BUSY_TIMEOUT: Final = 60.0
 """In seconds: how long to wait for another daemon that is submitting a job with the same key."""
 _QUEUE_TIMEOUT: Final = 240.0
 """In seconds: how long to wait while the batch system takes no more jobs. HTCondor waits for 300 s (GRIDMANAGER_GAHP_CALL_TIMEOUT)."""
+_RETRY_PAUSES: Final = (2.0, 5.0, 10.0, 20.0)
+"""In seconds: when a removal is tried again; the last one stays."""
+_ABORT_LATER_STATUS: Final = 2
+"""ABORT's exit status if the batch system does not answer."""
 
 
 @final
@@ -57,6 +67,10 @@ class BatchSystem:
     def __init__(self, name: str, target: TargetSystem, remover: JobRemover) -> None:
         self.name, self.target, self._remover = name, target, remover
         self.settable_fields = list_settable_fields(target.profile)
+        self.job_functions = list_job_functions(target.profile)
+        """What a staged job needs in the file that `staging` names; empty if START leaves it there."""
+        self._kept_removals: dict[str, asyncio.Task[None]] = {}
+        """Those of jobs whose ABORT the batch system has not answered."""
         self._is_clients_hold: dict[str, bool] = {}
         """Of the suspended jobs."""
 
@@ -112,8 +126,53 @@ class BatchSystem:
         """Remove a job and release its key; does nothing for a job that does not exist any more.
 
         The key is marked before ABORT runs and released after it. If the daemon is killed in
-        between, a later submission with the same key finds the mark and finishes the removal.
+        between, the next one goes on, or a submission with the same key. HTCondor forgets a job whose
+        cancel has failed: while the batch system is away this waits, and goes on after an error, too.
         """
+        if native_id not in self._kept_removals:
+            try:
+                await self._remove_job(native_id)
+            except OSProfileError as error:
+                if not _is_away(error):
+                    raise
+                log.warning("job %s is removed when that is possible: %s", native_id, error)
+                self.keep_removing(native_id)
+            else:
+                return
+        removal = self._kept_removals[native_id]
+        try:
+            async with asyncio.timeout(_QUEUE_TIMEOUT):
+                await asyncio.shield(removal)
+        except TimeoutError:
+            message = f"job {native_id} is not removed yet: the batch system does not answer"
+            raise TargetError(message, hint="it is removed as soon as that answers") from None
+
+    def keep_removing(self, native_id: str) -> None:
+        """Go on removing a job, until the batch system answers."""
+        if native_id not in self._kept_removals:
+            removal = self._kept_removals[native_id] = asyncio.ensure_future(
+                self._remove_when_back(native_id)
+            )
+            removal.add_done_callback(lambda _: self._kept_removals.pop(native_id))
+
+    async def _remove_when_back(self, native_id: str) -> None:
+        for pause in itertools.chain(_RETRY_PAUSES, itertools.repeat(_RETRY_PAUSES[-1])):
+            try:
+                await self._remove_job(native_id)
+            except OSProfileError as error:
+                if not _is_away(error):
+                    log.warning("job %s is not removed: %s", native_id, error)
+                    raise
+            else:
+                break
+            await asyncio.sleep(pause)
+
+    async def wait_for_removals(self) -> None:
+        """Wait until no removal is left that the batch system has not answered."""
+        while self._kept_removals:
+            await asyncio.wait(self._kept_removals.values())
+
+    async def _remove_job(self, native_id: str) -> None:
         store, target_name = self.target.store, self.target.name
         record = self.target.find_record(native_id)
         key = (record.key if record is not None else None) or ""
@@ -126,7 +185,9 @@ class BatchSystem:
                     await self.target.abort_unless_ended(native_id)
             except OutcomeUnknownError:
                 raise
-            except OSProfileError:
+            except OSProfileError as error:
+                if _is_away(error):
+                    raise
                 record = self.target.find_record(native_id)
                 # Without a key, the client was told meanwhile that the job has ended.
                 if record is not None and record.key:
@@ -188,8 +249,16 @@ class BatchSystem:
         self._remover.schedule_removal(native_id)
 
     async def close(self) -> None:
-        """Stop removing what ended jobs have left."""
+        """Stop removing jobs, and what ended jobs have left."""
+        for removal in self._kept_removals.values():
+            removal.cancel()
+        await asyncio.gather(*self._kept_removals.values(), return_exceptions=True)
         await self._remover.close()
+
+
+def _is_away(error: OSProfileError) -> bool:
+    """Return whether ABORT failed because the batch system does not answer."""
+    return isinstance(error, ScriptFailedError) and error.exit_status == _ABORT_LATER_STATUS
 
 
 @final
@@ -257,16 +326,34 @@ class BatchSystems:
 
     def open_recorded_systems(self) -> dict[str, BatchSystem]:
         """Return the batch systems that have jobs in the record, by GridType."""
-        grid_types = {profile: grid_type for grid_type, profile in self._settings.map.items()}
         for target in self._client.store.list_targets():
-            profile, _ = parse_target_name(target)
-            name = grid_types.get(profile, profile)
-            if PROFILE_NAME.match(name) and name not in self._batch_systems:
-                try:
-                    self[name]
-                except OSProfileError as error:
-                    log.warning("the jobs of %s are left out: %s", target, error)
+            self._open_recorded_system(target)
         return dict(self._batch_systems)
+
+    def _open_recorded_system(self, target: str) -> BatchSystem | None:
+        """Return the batch system of a target of the record; None if it cannot be opened here."""
+        grid_types = {profile: grid_type for grid_type, profile in self._settings.map.items()}
+        profile, _ = parse_target_name(target)
+        name = grid_types.get(profile, profile)
+        try:
+            return self[name]
+        except OSProfileError as error:
+            log.warning("the jobs of %s are left out: %s", target, error)
+            return None
+
+    def take_over_removals(self) -> None:
+        """Go on with the removals that an earlier daemon has not finished; makes no record."""
+        if not os.path.exists(self._settings.store or default_store_path()):
+            return
+        for record in self._client.store.find_keys_on_all_targets(f"{_REMOVING_PREFIX}*"):
+            system = self._open_recorded_system(record.target)
+            if system is not None and system.target.name == record.target:
+                system.keep_removing(record.status.job_id)
+
+    async def wait_for_removals(self) -> None:
+        """Wait until no removal is left that a batch system has not answered."""
+        for system in (*self._batch_systems.values(), *self._replaced):
+            await system.wait_for_removals()
 
     async def close(self) -> None:
         """Stop watching the jobs, which continue to run."""

@@ -68,7 +68,7 @@ def format_status_ad(status: JobStatus, number: int) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := join_lines(status.reason) or _explain_end(status):
+        if reason := _explain_end(status):
             ad["ExitReason"] = reason
     return write_ad(ad)
 
@@ -94,10 +94,11 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
 
 
 def _explain_end(status: JobStatus) -> str:
-    """Return why a job ended; empty if its program ended by itself."""
+    """Return why a job ended; empty if its program ended by itself, and nobody said why."""
+    reason = join_lines(status.reason)
     if _has_exit_code(status):
-        return ""
-    return describe_start_failure(status) or status.describe_end()
+        return reason
+    return describe_start_failure(status) or reason or status.describe_end()
 
 
 def _has_exit_code(status: JobStatus) -> bool:

@@ -40,9 +40,14 @@ def main() -> NoReturn:
     for number in _IGNORED_SIGNALS:  # by a handler, because jobs would inherit SIG_IGN
         signal.signal(number, lambda *_: None)
     try:
-        settings, dry_run = _read_configuration(sys.argv[1:])
+        settings, dry_run, checked = _read_configuration(sys.argv[1:])
         destination = parse_destination(settings.metrics)
         _configure_logging(settings)
+        if checked:
+            from osprofile.executors.blah.check import check_batch_system
+
+            sys.stdout.write(f"{asyncio.run(check_batch_system(checked, settings))}\n")
+            sys.exit()
     except OSProfileError as error:
         sys.stderr.write(f"{PROGRAM_NAME}: {error}\n")
         sys.exit(error.exit_code)
@@ -63,8 +68,8 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
-    """Return the settings from files and the command line, and whether this is a dry run."""
+def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
+    """Return the settings from files and the command line, whether this is a dry run, and the GridType to check."""
     import argparse
 
     from osprofile import __version__
@@ -88,6 +93,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
     add("--log", metavar="FILE", help="append the log to FILE [default: standard error]")
     add("--metrics", metavar=OPTION_METAVAR, help=OPTION_HELP)
     add("--dry-run", action="store_true", help="show each script on standard error, submit nothing")
+    add("--check", default="", metavar="GRIDTYPE", help="run a job, say whether jobs can run, and exit")
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     options = parser.parse_args(arguments)
     settings = Settings()
@@ -109,7 +115,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         metrics=options.metrics or settings.metrics,
     )
     settings = replace(settings, log=put_user_name(settings.log), store=put_user_name(settings.store))
-    return settings, options.dry_run
+    return settings, options.dry_run, options.check
 
 
 def _configure_logging(settings: Settings) -> None:

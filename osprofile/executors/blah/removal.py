@@ -23,7 +23,8 @@ class JobRemover:
     """Removes the client's jobs of one batch system: their proxies at once, the rest after `retention` seconds.
 
     A job is marked in the record when the client learns its end. Jobs whose time has come are removed when the
-    next one is marked, and when a daemon begins. A job that was lost may still run: nothing of it is removed.
+    next one is marked, and when a daemon begins. A shorter `retention` is also for jobs
+    that are marked. A job that was lost may still run: nothing of it is removed.
     """
 
     def __init__(self, target: TargetSystem, retention: float) -> None:
@@ -56,6 +57,7 @@ class JobRemover:
         try:
             while self._ended_jobs:
                 await self._remove_proxy(self._ended_jobs.pop())
+            self._target.store.limit_removals(self._target.name, time.time() + self._retention)
             while records := self._target.store.list_due_removals(
                 self._target.name, time.time(), _BATCH_SIZE
             ):

@@ -38,7 +38,12 @@ from osprofile.executors.blah.results import (
     format_log_entry,
     make_state_result,
 )
-from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME, build_staged_job
+from osprofile.executors.blah.staging import (
+    FUNCTIONS_FILE_NAME,
+    JOB_DIRECTORY_SUFFIX,
+    PROXY_FILE_NAME,
+    build_staged_job,
+)
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError, JobIdError
 from osprofile.executors.failures import format_internal_error
@@ -111,16 +116,17 @@ class RequestHandler:
         for warning in submission.warnings:
             log.warning("%s %s: %s", request.command, request.request_id, warning)
         try:
-            # Checks the user's own values first: an error after staging may be about the staging script.
+            # Checks the user's own values first: an error after staging may be about the staging.
             build_request(submission.description)
         except IncarnationError as error:
             raise name_source_attribute(submission, error) from None
         directory = f"{await system.target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
-        job_name = system.target.fit_job_name(submission.description.executable or "")
+        job_name = system.target.fit_job_name(submission.name or submission.description.executable or "")
         staged = build_staged_job(submission, directory, has_proxy=proxy is not None, job_name=job_name)
 
         def read_files() -> list[NewFile]:
-            return [] if proxy is None else [NewFile(PROXY_FILE_NAME, _read_proxy_file(proxy.path))]
+            files = [] if proxy is None else [NewFile(PROXY_FILE_NAME, _read_proxy_file(proxy.path))]
+            return files + [NewFile(FUNCTIONS_FILE_NAME, f) for f in [system.job_functions] if f]
 
         try:
             if self._dry_run:
@@ -128,7 +134,7 @@ class RequestHandler:
                 return Result(1, "dry run: the script is shown, nothing was submitted")
             job_id = await system.submit_once(submission.key, staged, read_files)
         except IncarnationError as error:
-            if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they contain the staging script
+            if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they contain those of the staging
                 log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
                 error.message = "the program's arguments and the names of its files are refused"
             raise name_source_attribute(submission, error) from None

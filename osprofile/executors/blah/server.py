@@ -3,7 +3,7 @@
 QUIT, the end of stdin, a closed stdout, or a signal ends it. It then closes its output at once
 (docs/protocols/blah.md, 2.2). Jobs continue to run. Running submissions may take `Settings.linger`
 seconds to end, but not after QUIT; those that are cut off are in the job record, where the next daemon
-finds them.
+finds them. A daemon that is to remove jobs while their batch system is away lives until that answers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 import signal
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.errors import OSProfileError
 from osprofile.executors.blah.batch_systems import BatchSystems
 from osprofile.executors.blah.protocol import DEFAULT_COMMANDS, PROXY_CACHE_COMMANDS, Connection
 from osprofile.executors.blah.request_handler import RequestHandler
@@ -38,12 +39,15 @@ class Server:
             DEFAULT_COMMANDS | (PROXY_CACHE_COMMANDS if settings.proxy_cache else frozenset()),
             window=settings.window,
         )
+        self._is_dry_run = dry_run
         self._batch_systems = BatchSystems(settings)
         self._request_handler = RequestHandler(self._batch_systems, settings, dry_run=dry_run)
         self._input = PipeReader(stdin, self._receive_data)
         self._output = PipeWriter(stdout, self._stop_serving)
         self._request_queue = RequestQueue(self._handle_request, self._has_result_room)
         self._stopping = asyncio.Event()
+        self._hurrying = asyncio.Event()
+        """Set by a second signal: then nothing is waited for."""
         self._resume_task: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
@@ -52,6 +56,8 @@ class Server:
         for number in _EXIT_SIGNALS:
             loop.add_signal_handler(number, self._handle_signal, number)
         self._send_output()
+        if not self._is_dry_run:
+            self._take_over_removals()
         self._input.resume_reading()
         try:
             await self._stopping.wait()
@@ -75,11 +81,23 @@ class Server:
             log.warning("%d submissions are cut off", self._request_queue.cancel_all())
         self._request_queue.cancel_all()
         await self._request_queue.wait_until_idle()
+        removals = asyncio.ensure_future(self._batch_systems.wait_for_removals())
+        hurry = asyncio.ensure_future(self._hurrying.wait())
+        await asyncio.wait((removals, hurry), return_when=asyncio.FIRST_COMPLETED)
+        for waiting in (removals, hurry):
+            waiting.cancel()
+
+    def _take_over_removals(self) -> None:
+        try:
+            self._batch_systems.take_over_removals()
+        except OSProfileError as error:  # each command that needs the record says so
+            log.warning("the removals of earlier daemons are not known: %s", error)
 
     def _handle_signal(self, number: int) -> None:
         log.info("received signal %d", number)
         if self._stopping.is_set():  # the second signal: do not wait
             self._request_queue.cancel_all()
+            self._hurrying.set()
         self._stopping.set()
 
     def _stop_serving(self) -> None:

@@ -64,7 +64,7 @@ class Settings:
     slowest: float = 60.0
     max_age: float = 5.0
     grace: float = 60.0
-    retention: float = 7 * 86400.0
+    retention: float = 86400.0
     linger: float = 2.0
 
     def with_grid_types(self, pairs: Mapping[str, str]) -> Settings:

@@ -89,11 +89,32 @@ def test_a_program_that_the_host_has(machine: Machine, here: Path) -> None:
         assert submit(machine, *FAR, "--wait", *words).err == ""
     (here / "simulate").write_text("#!/bin/sh\n#SBATCH -n 2\n")
     told = submit(machine, *FAR, "--wait", str(here / "simulate")).err
-    assert told.startswith("incarnate: warning: here@far has a file ")
-    assert told.endswith(": that one runs, and its directives are not read\n")
+    assert "'#SBATCH -n 2' is a directive of Slurm, which is not read" in told
     (here / "true").write_text("#!/bin/sh\nexit 7\n")
     assert submit(machine, *FAR, "--wait", "true").err == ""
     assert not (machine.root / "tars").exists()
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o755])
+def test_the_directives_of_a_script_that_is_on_the_target(machine: Machine, mode: int) -> None:
+    """One that is not executable is run by the program of its first line."""
+    lines = LINES.replace("\n", "\n<PASSED/(?m)^(.+)$/# passed $1>\n", 1)
+    machine.add("batch", JOB_DIRECTIVES.format(lines=lines, prefix="#SBATCH", passed="--hold"))
+    there = machine.root / "there"
+    there.mkdir()
+    (there / "sim.sh").write_text("#!/bin/bash\n#SBATCH --nodes=2 -o %x.%j -D /usr\necho $0 $1; pwd\n")
+    (there / "sim.sh").chmod(mode)
+    for words in ((str(there / "sim.sh"),), ("--directory", str(there), "./sim.sh")):
+        shown = json.loads(submit(machine, *FAR, "--dry-run", "--json", *words, profile="batch").out)
+        assert read_values(shown["fields"], "NODES JOB_NAME") == "2 sim.sh"
+    told = submit(machine, *FAR, "--wait", "--stdout", "out", str(there / "sim.sh"), "a b", profile="batch")
+    assert told.err == ""
+    assert (machine.directories[0] / "out").read_text() == f"{there}/sim.sh a b\n/usr\n"
+    (there / "sim.sh").write_text("#!/bin/sh\n#SBATCH --nodes 3\n")
+    refused = submit(machine, *FAR, str(there / "sim.sh"), profile="batch", code=1)
+    assert "sim.sh:2: --nodes '3': field NODES: '3' is above the Max of 2" in refused.err
+    ignored = submit(machine, *FAR, "--ignore-directives", "--wait", str(there / "sim.sh"), profile="batch")
+    assert ignored.err == ""
 
 
 def test_the_directives_of_a_script_that_is_copied(machine: Machine, here: Path) -> None:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 HEADERS = Path(__file__).parent / "headers"
 PROFILES = ("slurm", "pbs", "torque", "lsf", "sge")
 REFUSED = {
-    "slurm-22.sh", "slurm-23.sh", "slurm-24.sh", "slurm-25.sh", "slurm-26.sh", "slurm-31.sh", "pbs-06.sh", "pbs-07.sh",
-    "pbs-08.sh", "lsf-05.sh", "lsf-06.sh", "sge-05.sh", "sge-06.sh",
+    "slurm-23.sh", "slurm-24.sh", "slurm-25.sh", "slurm-31.sh",
+    "pbs-08.sh", "pbs-10.sh", "lsf-05.sh", "sge-05.sh",
 }  # fmt: skip
 """What asks for something that has no field, or is no header of that batch system."""
 

@@ -486,3 +486,20 @@ def test_any_ad_is_a_job_or_an_error_of_ours(attributes: dict[str, Any]) -> None
         build_request(submission(text).description)
     except OSProfileError as error:
         assert error.message  # noqa: PT017  # many are refused
+
+
+JOB_NAMES = {
+    'JobDirectory = "home_bl_NoPool_ce.example.org_1234.0_1795646763"': "ce_1234.0",
+    'JobDirectory = "home_bl_cm.x.org_9618_some_user_ce-2_7.12_1"': "ce-2_7.12",
+    'JobDirectory = "home_bl_p_ce.x_1.0_9"; Owner = "alice"': "ce_1.0_alice",
+    'JobDirectory = "home_bl_p_ce.x_1.0_9"; CERequirements = Owner == "bob" && CondorCE == 1': "ce_1.0_bob",
+    'JobDirectory = "home_bl_1"; Owner = "alice"': "",
+    'JobDirectory = "home_bl_p_ce.x_1.0_9_more"': "",
+    'Cmd = "/bin/x"': "",
+}
+
+
+@pytest.mark.parametrize("text", JOB_NAMES)
+def test_the_name_is_the_id_in_htcondor(text: str) -> None:
+    found = submission(ad(text))
+    assert (found.name, found.warnings) == (JOB_NAMES[text], ())

@@ -113,7 +113,7 @@ async def test_htcondors_restart_leaves_a_job_alone(home: Path, monkeypatch: pyt
 
 BROKEN_ABORT = """<idb:Template name="ABORT"><idb:Invocation name=""><idb:Body><![CDATA[kill <NO_SUCH>]]></idb:Body>
   </idb:Invocation></idb:Template>"""
-STRICT = """<idb:Template><idb:Field name="ARGUMENTS" ext:pattern="(?s)(?!.*die).*">
+STRICT = """<idb:Template><idb:Field name="ARGUMENTS" ext:pattern="(?s)(?!.*gpe_stage).*">
   <idb:Default></idb:Default></idb:Field></idb:Template>"""
 NO_JOBS = [
     (b"", "Error parsing classad"),
@@ -154,7 +154,7 @@ def test_what_is_no_job(home: Path) -> None:
         assert words in message
         assert ".xml" not in message
         assert str(home) not in message
-        assert "die()" not in message
+        assert "gpe_stage" not in message
     assert not (home / ".gpe/jobs").exists()
 
 

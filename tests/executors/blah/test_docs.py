@@ -18,6 +18,7 @@ from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.request import build_request
 from osprofile.lint.linter import lint_profile
 from osprofile.profile.repository import Repository
+from tests.executors.blah.conftest import write_profile
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 
 TEXT = (Path(__file__).parents[3] / "docs" / "htcondor.md").read_text()
@@ -93,9 +94,33 @@ def test_the_five_steps() -> None:
     assert "\n**Back**: " in text
     words = [*DAEMON, "--help"]
     known = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    options = set(re.findall(r"--[a-z-]+", re.sub("`incarnate [^`]*`", "", text)))
-    assert options >= {"--version", "--dry-run"}
+    options = set(re.findall(r"--[a-z-]+", re.sub("`incarnate [^`]*`|#SBATCH .*", "", text)))
+    assert options >= {"--version", "--dry-run", "--check"}
     assert all(option in known for option in options)
+
+
+def test_the_dry_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    (text,) = [block for block in blocks("sh") if "--dry-run" in block]
+    text = text.replace("/opt/osprofile/bin/osprofile-blahpd", " ".join(DAEMON))
+    found = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout
+    (shown,) = [block for block in blocks("text") if block.startswith("#!/bin/sh")]
+    assert found.startswith(shown)
+
+
+@pytest.mark.parametrize("is_bad", [False, True])
+def test_the_check_of_a_batch_system(home: Path, *, is_bad: bool) -> None:
+    content = '<idb:Template><idb:Field name="SITE_SETUP" isSettable="false"><idb:Value>exit 4</idb:Value></idb:Field></idb:Template>'
+    write_profile(home / "profiles", "toy", content if is_bad else "", root=home / "jobs")
+    words = [*DAEMON, "--profiles", str(home / "profiles"), "--check", "toy"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if is_bad:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"did not run in {home}/jobs/" in done.stderr
+        assert "the UspaceRoot of the profile" in done.stderr
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f" ran in {home}/jobs/" in done.stdout
 
 
 @pytest.fixture

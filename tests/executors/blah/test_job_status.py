@@ -51,6 +51,10 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1", JobState.DONE, exit_code=125),
         '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "exit code 125: its files, or its directory, cannot be used" ]',  # noqa: E501
     ),
+    "its program was not run, and Slurm says that it ended with a code": (
+        JobStatus("1", JobState.DONE, exit_code=125, reason="NonZeroExitCode"),
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "exit code 125: its files, or its directory, cannot be used" ]',  # noqa: E501
+    ),
     "a code that a shell script may have": (
         JobStatus("1", JobState.DONE, exit_code=127),
         '[ ExitCode = 127; JobStatus = 4; BatchJobId = "1" ]',

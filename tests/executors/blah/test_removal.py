@@ -88,6 +88,15 @@ async def test_a_later_daemon_removes_what_was_due_meanwhile(home: Path) -> None
     assert not directory.exists()
 
 
+async def test_a_shorter_retention_is_for_jobs_that_ended_before_it(home: Path) -> None:
+    async with (site := Site(home, 3600)).connect() as client:
+        await client.ended(await client.submit(site.job()))
+    (directory,) = site.recorded
+    async with (site := Site(home, 0)).connect() as client:
+        await client.ask("BLAH_PING", "linux")
+        await wait_until_async(lambda: not site.recorded and not directory.exists())
+
+
 async def test_a_directory_that_is_gone_keeps_nothing_else_from_being_removed(home: Path) -> None:
     site = Site(home, 0.5)
     async with site.connect() as client:

@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,8 +18,7 @@ from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from tests.executors.blah.gridmanager import ad, quoted
 from tests.waiting import PATIENCE
 
-if TYPE_CHECKING:
-    from pathlib import Path
+PROFILES = Path(__file__).parents[3] / "profiles"
 
 SHELLS = [
     words
@@ -35,8 +34,10 @@ class Place:
         self.iwd, self.there, self.shell = path / "iwd", path / "there", shell
         self.iwd.mkdir()
         (self.there / ".gpe").mkdir(parents=True)
+        functions = [(PROFILES / "linux" / name).read_text() for name in ("job.sh", "job-staging.sh")]
+        (self.there / ".gpe/job.sh").write_text("".join(functions))
 
-    def start(self, text: str, **attributes: str) -> subprocess.Popen[str]:
+    def start(self, text: str, path: str = "", **attributes: str) -> subprocess.Popen[str]:
         """Start shell text as a job's program, with its files, in a session of its own."""
         written = ad(
             Cmd="/bin/sh", Arguments=f"-c {quoted(text)}", gridtype="linux", Iwd=str(self.iwd), **attributes
@@ -46,16 +47,21 @@ class Place:
         return subprocess.Popen(
             [*self.shell, *job.arguments],
             cwd=self.there,
-            env={**os.environ, "GPE_WORKING_DIRECTORY": str(self.there), "IWD": str(self.iwd)},
+            env={
+                **os.environ,
+                "PATH": path or os.environ["PATH"],
+                "GPE_WORKING_DIRECTORY": str(self.there),
+                "IWD": str(self.iwd),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
 
-    def run(self, text: str, **attributes: str) -> subprocess.CompletedProcess[str]:
+    def run(self, text: str, path: str = "", **attributes: str) -> subprocess.CompletedProcess[str]:
         """Run shell text as a job's program, with its files, to its end."""
-        with self.start(text, **attributes) as process:
+        with self.start(text, path, **attributes) as process:
             try:
                 stdout, stderr = process.communicate(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
@@ -105,7 +111,8 @@ def test_new_and_changed_files_come_back_and_only_those(place: Place) -> None:
         TransferInput=",".join((*before, "tree")),
         TransferOutputRemaps=f"a b=c d;older={place.iwd}/tree/older;stale=stale;none=x",
     )
-    assert (done.returncode, done.stderr) == (3, "")
+    left = " is left behind: only directories that transfer_output_files names come back\n"
+    assert (done.returncode, done.stderr) == (3, f"d{left}tree{left}")
     assert place.files == {
         "c d": "x", "-n": "x", ".hidden": "x", "$(id)": "x", "it's": "x", "l\ne": "x", "..c": "x", "*": "x",
         "taken": "new", "same_size": "XX", "longer": "aamore", "link": "aamore", "stale": "old",
@@ -162,6 +169,50 @@ def test_without_files_it_runs_where_its_client_is(place: Place) -> None:
     assert [path.name for path in place.there.iterdir()] == [".gpe"]
 
 
+@pytest.mark.parametrize("attributes", [{}, {"TransferInput": "a"}, {"StageCmd": "false"}])
+def test_the_staging_has_an_environment_of_its_own(place: Place, attributes: dict[str, str]) -> None:
+    """The PATH of the job is what it asks for, in front of that of the node."""
+    place.write(a="a")
+    tools = place.iwd / "tools"
+    tools.mkdir()
+    for name in ("mkdir", "cp", "find", "own"):
+        (tools / name).write_text("#!/bin/sh\necho of the job\n")
+        (tools / name).chmod(0o755)
+    variables = {
+        "PATH": str(tools),
+        "LD_PRELOAD": "",
+        "POSIXLY_CORRECT": "1",
+        "CDPATH": "/",
+        "A": "b  'c'\n$d",
+    }
+    text = 'own; cp; printf "%s.\\n" "$A" "$PATH" "$CDPATH"; cat a > b'
+    environment = " ".join(quoted(f"{name}={value}") for name, value in variables.items())
+    done = place.run(text, Environment=environment, **attributes)
+    lines = f"of the job\nof the job\nb  'c'\n$d.\n{tools}:{os.environ['PATH']}.\n/.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, lines, "")
+    assert place.files == {"a": "a", "b": "a"}
+
+
+def test_many_files_are_copied_in_one_pass(place: Place, tmp_path: Path) -> None:
+    """By one program each way, however many there are; of two of one name, the later one counts."""
+    names = [f"file {number}" for number in range(300)]
+    place.write(**dict.fromkeys(names, "a"))
+    (place.iwd / "d").mkdir()
+    (place.iwd / "d" / "file 7").write_text("b")
+    (tmp_path / "bin").mkdir()
+    counting = tmp_path / "bin" / "cp"
+    counting.write_text(f'#!/bin/sh\necho >> {tmp_path}/calls\nexec {shutil.which("cp")} "$@"\n')
+    counting.chmod(0o755)
+    text = 'for f in file*; do echo x >> "$f"; done'
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    done = place.run(text, path=path, TransferInput=",".join(names))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert place.files == dict.fromkeys(names, "ax\n")
+    assert len((tmp_path / "calls").read_text().splitlines()) == 3  # with that of the program
+    done = place.run(text, TransferInput="d/file 7,file 7,d/file 7,file 8")
+    assert (done.returncode, done.stderr, place.files["file 8"]) == (0, "", "ax\nx\n")
+
+
 def test_a_linked_input_is_what_it_is_linked_to(place: Place) -> None:
     """A link would lead from another directory elsewhere, and the program change the client's own file."""
     place.write(a="a")
@@ -202,7 +253,7 @@ def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
     (place.iwd / "new" / "new").mkdir()  # no file can be written there, by root neither
     done = place.run("echo x > new", TransferInput="a")
     assert done.returncode == 125
-    assert "the job cannot go on: ./new cannot be copied back to " in done.stderr
+    assert "the job cannot go on: ./new cannot be copied to " in done.stderr
 
 
 SIGNALLED = {

@@ -9,15 +9,23 @@ find_job() { # ID: sets n, i (a task's index) and job; id, as PBS prints it
   [ -z "$i" ] || job=$job/tasks/$i
 }
 is_listed() { grep -qx -e "$2" "$1" 2> /dev/null; }
-job_state() { # prints the state, or nothing for an unknown job
-  [ -e "$FAKE_PBS/jobs/$n/state" ] || return 0
+get() { # FILE of the job: sets value to its line; false without one. No process is started, as tests ask often
+  value=
+  [ ! -e "$job/$1" ] || IFS= read -r value < "$job/$1"
+  [ -n "$value" ]
+}
+find_state() { # sets state, to nothing for an unknown job
+  task=$job job=$FAKE_PBS/jobs/$n
+  get state
+  all=$value job=$task
   # without a history, what has ended is unknown
-  [ ! -e "$FAKE_PBS/nohistory" ] || [ "$(cat "$FAKE_PBS/jobs/$n/state")" != F ] || return 0
-  if [ -z "$i" ] || [ -e "$job/state" ]; then
-    task=$(cat "$job/state" 2> /dev/null)
-    [ -z "$i" ] || [ "$(cat "$FAKE_PBS/jobs/$n/state")" != F ] || task=F
-    echo "$task"
-  elif is_listed "$FAKE_PBS/jobs/$n/remaining" "$i"; then echo Q
-  elif is_listed "$FAKE_PBS/jobs/$n/indices" "$i"; then echo X
+  [ "$all" != F ] || [ ! -e "$FAKE_PBS/nohistory" ] || all=
+  if [ -z "$all" ] || [ -z "$i" ]; then state=$all
+  elif get state; then
+    state=$value
+    [ "$all" != F ] || state=F
+  elif is_listed "$FAKE_PBS/jobs/$n/remaining" "$i"; then state=Q
+  elif is_listed "$FAKE_PBS/jobs/$n/indices" "$i"; then state=X
+  else state=
   fi
 }

@@ -23,9 +23,12 @@ case "$1 $2" in
   "jobs -n -o $format "*) shift 4 ;;
   *) exit 2 ;;
   esac
-  for id; do
-    awk -v id="$id" '$1 == id { print $1 " " $2 "/" $3 " " $4; n++ } END { exit !n }' jobs || echo "JobID $id unknown" >&2
-  done ;;
+  awk -v ids="$*" '
+{ job[$1] = $1 " " $2 "/" $3 " " $4 }
+END {
+  n = split(ids, asked, " ")
+  for (i = 1; i <= n; i++) if (asked[i] in job) print job[asked[i]]; else print "JobID " asked[i] " unknown" > "/dev/stderr"
+}' jobs ;;
 "job urgency")
   case $4 in hold) urgency=0 ;; default) urgency=16 ;; *) exit 2 ;; esac
   awk -v id="$3" '$1 == id && $2 != "SCHED" { exit 1 }' jobs ||

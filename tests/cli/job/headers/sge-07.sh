@@ -1,0 +1,3 @@
+#!/bin/bash
+#$ -pe mpi-* 16
+#$ -hold_jid prepare,12
