@@ -33,7 +33,7 @@ _HARMLESS_FIELDS: Final = (
     "REQUEUE",
 )
 """They say where and when a job runs, who pays, and who is told; not what it does, or what it gets."""
-_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,7})\])?(?:\.osprofile)?")
+_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,7})|\[([0-9]{0,7})\])?(?:\.osprofile)?")
 
 
 @final
@@ -129,7 +129,8 @@ def find_id(client: Client, word: str) -> str | None:
     match = _NUMBER.fullmatch(word)
     if match is None:
         return None
-    return client.find_id(int(match[1]), int(match[2]) if match[2] else None)
+    index = match[2] or match[3]
+    return client.find_id(int(match[1]), int(index) if index else None)
 
 
 def parse_signal(text: str) -> tuple[str, int] | None:

@@ -122,6 +122,21 @@ def test_an_array_is_one_job(pro: Place) -> None:
     assert "job_state = F" in pro.ok("qstat", "-xf", array)
 
 
+def test_dependencies_on_tasks(pro: Place) -> None:
+    """An id of an array or a task is taken as qsub and qstat print it, also by the conditions for arrays of Torque."""
+    pro.script("#!/bin/sh\nexit $((PBS_ARRAY_INDEX - 1))\n")
+    array = pro.ok("qsub", "-J", "1-2", "job.sh").strip()
+    for number, condition in enumerate(
+        ("afterok:1[1].osprofile", "afternotok:1[2]", f"afteranyarray:{array}", "afterany:1"), 2
+    ):
+        pro.ok("qsub", "-o", f"out{number}", "-W", f"depend={condition}", text="echo ran\n")
+    pro.ok("qsub", "-o", "never", "-W", "depend=afterok:1[2]", text="echo ran\n")
+    wait_until(lambda: pro.ok("qstat") == "")
+    assert sorted(path.name for path in pro.work.glob("out*")) == ["out2", "out3", "out4", "out5"]
+    assert not (pro.work / "never").exists()
+    assert "job 1 has no task 9" in pro.run("qsub", "-W", "depend=afterok:1[9]", text="true\n").err
+
+
 def test_queues_and_the_server(pro: Place) -> None:
     pro.ok("qsub", "-N", "one", text="sleep 1000\n")
     wait_until(lambda: pro.ok("qselect", "-s", "R") == "1.osprofile\n")

@@ -6,6 +6,7 @@ client is replaced. Each prints its name, its version, its time and what was run
 
 from __future__ import annotations
 
+import getpass
 import importlib
 import importlib.metadata
 import os
@@ -17,25 +18,10 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
+from more_clients import MORE_CLIENTS, PATIENCE, check, wait_until
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_PATIENCE = 120.0
-"""Seconds, only to end a client that hangs."""
-
-
-def _wait_until(is_so: Callable[[], object]) -> None:
-    deadline = time.monotonic() + _PATIENCE
-    while not is_so():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it does not happen")
-        time.sleep(0.2)
-
-
-def _check(condition: object, found: object) -> None:
-    if not condition:
-        raise AssertionError(f"found {found!r}")
-
 
 # Slurm
 
@@ -43,6 +29,11 @@ def _check(condition: object, found: object) -> None:
 def add(a: int, b: int) -> int:
     """Return a sum; the others import it by its name."""
     return a + b
+
+
+def double(a: int) -> int:
+    """Return twice a number."""
+    return 2 * a
 
 
 def fail() -> None:
@@ -59,11 +50,11 @@ def _run_submitit() -> str:
     good, bad = executor.submit(add, 1, 2), executor.submit(fail)
     many = executor.map_array(add, [1, 2], [10, 20])
     results = [job.result() for job in (good, *many)]
-    _check(results == [3, 11, 22], results)
+    check(results == [3, 11, 22], results)
     try:
         bad.result()
     except FailedJobError as error:
-        _check("on purpose" in str(error), str(error))
+        check("on purpose" in str(error), str(error))
     else:
         raise AssertionError("no error")
     return "functions, one of which fails, and an array"
@@ -93,10 +84,10 @@ def _run_parsl(kind: str, **options: int) -> str:
         app = parsl.python_app(add)
         results = [app(i, i).result() for i in range(3)]
         states = [status.state for status in provider.status(list(provider.resources))]
-        _check(states == [JobState.RUNNING], states)
+        check(states == [JobState.RUNNING], states)
         # Without it, Parsl asks for the state of a block that it has removed.
         cancelled = provider.cancel(list(provider.resources))
-    _check((results, cancelled) == ([0, 2, 4], [True]), (results, cancelled))
+    check((results, cancelled) == ([0, 2, 4], [True]), (results, cancelled))
     return "functions in a block, its state and its removal"
 
 
@@ -120,12 +111,12 @@ def _run_psij(name: str) -> str:
 
     jobs = [submit("echo $0 > good", "a b"), submit("exit 3"), submit("sleep 100")]
     jobs[2].cancel()
-    found = [job.wait(timedelta(seconds=_PATIENCE)) for job in jobs]
+    found = [job.wait(timedelta(seconds=PATIENCE)) for job in jobs]
     states = [(status.state.name, status.exit_code) for status in found if status]
-    _check(states[:2] == [("COMPLETED", 0), ("FAILED", 3)], states)
+    check(states[:2] == [("COMPLETED", 0), ("FAILED", 3)], states)
     # PSI/J takes an exit status of 271, which is that of a job that qdel ended, for a failure.
-    _check(states[2][0] == ("CANCELED" if name == "slurm" else "FAILED"), states)
-    _check(pathlib.Path("good").read_text() == "a b\n", "good")
+    check(states[2][0] == ("CANCELED" if name == "slurm" else "FAILED"), states)
+    check(pathlib.Path("good").read_text() == "a b\n", "good")
     return "jobs that end, fail, and are removed"
 
 
@@ -140,7 +131,7 @@ def _run_dask(kind: str, **options: str) -> str:
         cluster.scale(jobs=1)
         with Client(cluster) as client:
             results = client.gather(client.map(add, [1, 2], [3, 4], pure=False))
-    _check(results == [4, 6], results)
+    check(results == [4, 6], results)
     return "functions on a worker"
 
 
@@ -156,7 +147,7 @@ def _run_executorlib() -> str:
     command = f"{sys.executable} inside.py"
     subprocess.run(["sbatch", "--wait", "--output=inside.out", f"--wrap={command}"], check=True, stdout=-3)
     found = pathlib.Path("inside.out").read_text()
-    _check(found.splitlines()[-1:] == ["2"], found)
+    check(found.splitlines()[-1:] == ["2"], found)
     return "a function inside a job, by srun"
 
 
@@ -169,12 +160,12 @@ def _run_pysqa() -> str:
         job_name="demo", working_directory=os.path.abspath("run"), cores=1, run_time_max=300,
         command="echo done > done; sleep 100", partition="linux",
     )  # fmt: skip
-    _wait_until(pathlib.Path("run/done").exists)
+    wait_until(pathlib.Path("run/done").exists)
     status = adapter.get_status_of_job(number)
     table = adapter.get_queue_status()
-    _check(status == "running" and list(table["jobid"]) == [number], (status, table))
+    check(status == "running" and list(table["jobid"]) == [number], (status, table))
     adapter.delete_job(number)
-    _wait_until(lambda: adapter.get_status_of_job(number) is None)
+    wait_until(lambda: adapter.get_status_of_job(number) is None)
     return "a job: its state, its line of the queue, its removal"
 
 
@@ -187,7 +178,7 @@ def _run_snakemake() -> str:
     words = ["--executor", "slurm", "--jobs", "2", "--cores", "1", "--default-resources"]
     words += ["runtime=5", "mem_mb=300", "--slurm-init-seconds-before-status-checks=1", "--latency-wait=10"]
     subprocess.run([sys.executable, "-m", "snakemake", *words], check=True, stderr=-3, stdout=-3)
-    _check(pathlib.Path("b").read_text() == "1\n1\n", "b")
+    check(pathlib.Path("b").read_text() == "1\n1\n", "b")
     return "two rules"
 
 
@@ -204,7 +195,7 @@ def _run_toil() -> str:
     words = ["./store", "--batchSystem", "slurm", "--defaultMemory=300M"]
     words += ["--slurmTime=0:05:00", "--maxLocalJobs=1", "--logLevel=ERROR", "--disableProgress"]
     done = subprocess.run([sys.executable, "flow.py", *words], check=True, stdout=subprocess.PIPE, text=True)
-    _check(done.stdout.split() == ["abab"], done.stdout)
+    check(done.stdout.split() == ["abab"], done.stdout)
     return "a workflow of two jobs"
 
 
@@ -230,14 +221,14 @@ def _run_aiida(module: str, kind: str) -> str:
     with LocalTransport(use_login_shell=False) as transport:
         scheduler.set_transport(transport)
         number = scheduler.submit_job(os.getcwd(), "run.sh")
-        _wait_until(pathlib.Path("done").exists)
+        wait_until(pathlib.Path("done").exists)
         (job,) = scheduler.get_jobs(jobs=[number])
-        _check(job.job_state is JobState.RUNNING, job)
+        check(job.job_state is JobState.RUNNING, job)
         limit = job.get("requested_wallclock_time_seconds") or job.get("requested_wallclock_time")
-        _check((job.title, limit) == ("demo", 300), job)
-        _check(job.num_machines == 1, job)
+        check((job.title, limit) == ("demo", 300), job)
+        check(job.num_machines == 1, job)
         scheduler.kill_job(number)
-        _wait_until(
+        wait_until(
             lambda: (
                 not any(
                     j.job_state not in {JobState.DONE, JobState.UNDETERMINED}
@@ -247,7 +238,7 @@ def _run_aiida(module: str, kind: str) -> str:
         )
         if module == "slurm":  # the others read a server's logs by tracejob
             details = scheduler.get_detailed_job_info(number)
-            _check(details["retval"] == 0, details)
+            check(details["retval"] == 0, details)
     return "a job: its state, its details, its removal"
 
 
@@ -260,14 +251,14 @@ def _run_qtoolkit(module: str, kind: str) -> str:
     manager = QueueManager(scheduler, LocalHost())
     options = QResources(job_name="demo", nodes=1, processes_per_node=1, time_limit=300)
     submitted = manager.submit("echo done > done; sleep 100", options, work_dir=os.getcwd())
-    _check(submitted.job_id, submitted)
-    _wait_until(pathlib.Path("done").exists)
+    check(submitted.job_id, submitted)
+    wait_until(pathlib.Path("done").exists)
     (job,) = manager.get_jobs_list(jobs=[submitted.job_id])
-    _check((job.state, job.name) == (QState.RUNNING, "demo"), job)
+    check((job.state, job.name) == (QState.RUNNING, "demo"), job)
     one = manager.get_job(submitted.job_id)
-    _check((one.state, one.info.nodes, one.info.time_limit) == (QState.RUNNING, 1, 300), one)
+    check((one.state, one.info.nodes, one.info.time_limit) == (QState.RUNNING, 1, 300), one)
     cancelled = manager.cancel(submitted.job_id)
-    _check(cancelled.status.value == "SUCCESSFUL", cancelled)
+    check(cancelled.status.value == "SUCCESSFUL", cancelled)
     return "a job: its state twice, its removal"
 
 
@@ -291,7 +282,7 @@ def _run_reframe(scheduler: str) -> str:
         text=True,
         check=False,
     )
-    _check(done.returncode == 0 and "Ran 1/1 test case(s)" in done.stdout, done.stdout)
+    check(done.returncode == 0 and "Ran 1/1 test case(s)" in done.stdout, done.stdout)
     return "a check"
 
 
@@ -307,11 +298,11 @@ def _run_troika() -> str:
         subprocess.run([*base, verb, *words, "here", "job.sh"], check=True, stderr=-3, stdout=-3)
 
     call("submit", "-o", os.path.abspath("job.out"))
-    _wait_until(pathlib.Path("done").exists)
+    wait_until(pathlib.Path("done").exists)
     call("monitor", "-o", os.path.abspath("job.out"))
     call("kill", "-o", os.path.abspath("job.out"))
     left = subprocess.run(["squeue", "-h", "-o", "%Z"], stdout=subprocess.PIPE, check=True, text=True).stdout
-    _check(os.getcwd() not in left.splitlines(), left)
+    check(os.getcwd() not in left.splitlines(), left)
     return "a script, its monitor and its removal"
 
 
@@ -339,6 +330,7 @@ _CLIENTS: dict[str, tuple[str, str, Callable[[], str]]] = {
     "reframe-pbs": ("ReFrame-HPC", "pbspro", lambda: _run_reframe("pbs")),
     "reframe-torque": ("ReFrame-HPC", "torque", lambda: _run_reframe("torque")),
     "troika": ("troika", "slurm", _run_troika),
+    **MORE_CLIENTS,
 }
 """By name: the distribution, the batch system that it knows, and what it runs."""
 
@@ -351,6 +343,8 @@ def main() -> None:
         processes = [subprocess.Popen([*words, name]) for name in names[1:]]
         sys.exit(max(abs(process.wait()) for process in processes))
     stand_ins, path = os.path.abspath(stand_ins), os.environ["PATH"]
+    for variable in ("USER", "LOGNAME"):  # as after a login
+        os.environ[variable] = getpass.getuser()
     for name in names:
         project, system, run = _CLIENTS[name]
         folders = [os.path.join(stand_ins, system), os.path.dirname(sys.executable), path]

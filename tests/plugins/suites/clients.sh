@@ -58,3 +58,11 @@ install_and_run a pysqa pysqa
 install_and_run b "aiida-core qtoolkit troika" aiida-slurm aiida-pbspro aiida-torque qtoolkit-slurm qtoolkit-pbs troika
 install_and_run c "snakemake snakemake-executor-plugin-slurm" snakemake
 install_and_run d ReFrame-HPC reframe-slurm reframe-squeue reframe-pbs reframe-torque
+install_and_run e "simple_slurm slurmpy clusterfutures reportseff maestrowf hydra-submitit-launcher myqueue signac-flow" \
+  simple-slurm slurmpy clusterfutures reportseff maestrowf hydra myqueue-slurm myqueue-pbs signac-slurm
+install_and_run f "ipyparallel FireWorks nipype pydra<1 pulsar-app" ipyparallel-slurm ipyparallel-pbs fireworks-slurm fireworks-pbs \
+  nipype-slurm nipype-pbs pydra pulsar-slurm pulsar-torque
+install_and_run g ert ert
+# These two need GNU parallel, and rsync, of the system.
+if command -v parallel > /dev/null; then install_and_run h qbatch qbatch-slurm qbatch-pbs; fi
+if command -v rsync > /dev/null; then install_and_run i cylc-flow cylc-slurm cylc-pbs; fi
