@@ -111,6 +111,31 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
     return job_id, kind.end
 
 
+async def test_the_files_of_a_job(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PATH of the job's own, and results in a directory: without names all is in Iwd, else what is named."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(here / "home"))
+    words = ("--config", str(here / "home" / "quick.toml"), "--log", str(here / "home" / "log"))
+    (here / "input").write_text("in\n")
+    shared = {"Cmd": "/bin/sh", "Iwd": str(here), "In": "/dev/null", "Err": "err", "gridtype": "slurm"}
+    shared |= {"Environment": "PATH=/opt/mine/bin", "GridResource": "batch slurm"}
+    kinds = {
+        "iwd": {},
+        "named": {"TransferInput": "input", "TransferOutput": "named"},
+        "unnamed": {"TransferInput": "input"},
+    }
+    async with GridManager(*words) as client:
+        for name, more in kinds.items():
+            text = f"mkdir {name}; cat input > {name}/result; echo $PATH"
+            job = ad(
+                **shared, **more, Out=f"{name}.out", Arguments=f"-c '{text}'", JobDirectory=f"files_{name}"
+            )
+            assert (await client.ended(await client.submit(job)))["ExitCode"] == "0"
+            assert (here / f"{name}.out").read_text().startswith("/opt/mine/bin:/")
+        results = {name: (here / name / "result").exists() for name in kinds}
+        assert results == {"iwd": True, "named": True, "unnamed": False}
+        assert (here / "err").read_text().startswith("unnamed is left behind: ")
+
+
 @pytest.mark.parametrize("root", ["~/.gpe/work", "/var/tmp/gpe-check"])
 def test_the_check_of_the_directory_of_the_jobs(tmp_path: Path, root: str) -> None:
     """The node has a /var/tmp of its own: the check says so, and names what a site changes."""
