@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, final
 
@@ -128,7 +129,7 @@ class SubmissionPreparer:
         return prepared.directory, {
             "script": prepared.script,
             "key": key,
-            "name": description.name or "",
+            "name": description.name or os.path.basename(description.executable or ""),
             "walltime": parse_duration(request.get("WALLTIME", "")),
             "array": prepared.array,
             "stdout": prepared.stdout,

@@ -33,6 +33,8 @@ TOYSUB_WITH_LIMIT = TOYSUB.replace(
 ).replace("3>&- &", "3>&- 9>&- &")
 """The command that submits takes three jobs at a time."""
 
+WAITS = "this waits, and submits the job when it can; if it is interrupted, nothing is submitted"
+
 
 def limit(toy: Toy, **fields: str) -> Toy:
     """Return the batch system with a profile that has more fields of START."""
@@ -205,7 +207,7 @@ async def test_a_job_waits_while_the_queue_is_full(
     assert count_most_live(toy) >= 3
     assert len(set(toy.submissions)) == 3 + count
     (told,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert told == "Toy takes no more jobs now (too many jobs): the job is submitted when it does"
+    assert told == f"Toy takes no more jobs now (too many jobs): {WAITS}"
 
 
 async def test_a_job_waits_while_the_batch_system_is_away(
@@ -232,10 +234,7 @@ async def test_a_job_waits_while_the_batch_system_is_away(
         directories = {record.directory for record in target.store.list_all_jobs()}
         assert {str(path) for path in Path(min(directories)).parent.iterdir()} == directories
     (told,) = [record.message for record in caplog.records if record.levelname == "WARNING"]
-    assert (
-        told
-        == "Toy cannot be reached now (toysub: cannot connect to server): the job is submitted when it can"
-    )
+    assert told == f"Toy cannot be reached now (toysub: cannot connect to server): {WAITS}"
 
 
 async def test_another_refusal_is_none_to_wait_for(toy: Toy) -> None:

@@ -54,7 +54,7 @@ def test_jobs_go_on(machine: Machine, change: str) -> None:
     told = break_profile(path, change)
     listed = machine.run("job", "list")
     assert warns(listed, told), listed
-    states = {line.split()[0]: line.split()[2] for line in listed.out.splitlines()[1:]}
+    states = {line.split()[0]: line.split()[3] for line in listed.out.splitlines()[1:]}
     assert states == dict.fromkeys((ending, running, other), "RUNNING")
     (machine.root / "end").touch()
     for words in (

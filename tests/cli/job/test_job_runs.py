@@ -68,7 +68,7 @@ def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machin
     assert [parsed[j]["signal"] for j in jobs] == [None, None, None, None, 9, 15]
     assert [parsed[j]["state"] for j in jobs] == ["DONE"] * 4 + ["FAILED"] * 2
     lines = machine.run("job", "list", *jobs).out.splitlines()
-    assert [line.split()[3] for line in lines[1:]] == ["0", "1", "3", "127", "SIGKILL", "SIGTERM"]
+    assert [line.split()[4] for line in lines[1:]] == ["0", "1", "3", "127", "SIGKILL", "SIGTERM"]
 
 
 def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> None:
@@ -504,7 +504,7 @@ def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
         "; if it is gone for good: incarnate job forget --force here@far\n"
     )
     lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[:3] for line in lines[1:]] == [
+    assert [[line[0], *line[2:4]] for line in lines[1:]] == [
         [here, "here", "RUNNING"], *([job_id, "here@far", "RUNNING?"] for job_id in there)
     ]  # fmt: skip
     assert machine.run("job", "list", here).err == ""  # only the targets of these jobs are asked
@@ -528,7 +528,7 @@ def test_interrupted_submissions_to_a_silent_target_are_counted(machine: Machine
         "incarnate: here@down does not answer (3 interrupted submissions, which --all lists): "
     )
     lines = machine.run("job", "list", "--all").out.splitlines()[1:]
-    assert [line.split()[:3] for line in lines] == [["-", "here@down", "INTERRUPTED?"]] * 3
+    assert [line.split()[:4] for line in lines] == [["-", "true", "here@down", "INTERRUPTED?"]] * 3
     jobs = json.loads(machine.run("job", "list", "--json").out)
     assert [(job["state"], job["stale"]) for job in jobs] == [("INTERRUPTED", True)] * 3
 
@@ -741,7 +741,7 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     (line,) = (line for line in ended.err.splitlines() if line.startswith("incarnate: other "))
     assert line.startswith("incarnate: other does not answer (3 jobs as last known): there is no profile")
     assert line.endswith("; to forget them: incarnate job forget --force other")
-    assert [line.split()[2][-1] for line in ended.out.splitlines()[1:]] == ["G", "?", "?", "?"]
+    assert [line.split()[3][-1] for line in ended.out.splitlines()[1:]] == ["G", "?", "?", "?"]
     refused = machine.run("job", "forget", gone[0], "other")
     assert refused.code == 1
     assert "--force forgets it" in refused.err
