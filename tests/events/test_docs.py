@@ -100,7 +100,7 @@ def job(script: str) -> JobDescription:
 
 
 def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: Path) -> None:
-    """docs/protocols/seg.md, 6.4: the states of jobs that succeed and fail come from the log."""
+    """The states of jobs that succeed and fail come from the log."""
     seldom = Timing(max_poll_interval=0.2, grace_period=5.0, log_poll_interval=3600)
 
     async def main() -> None:

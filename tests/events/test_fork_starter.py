@@ -109,7 +109,7 @@ def test_a_job(tmp_path: Path) -> None:
 
 
 def test_sleep_jobs_end_when_they_can(tmp_path: Path) -> None:
-    """docs/protocols/seg.md, 6.4: timestamps of ends are reasonable."""
+    """Timestamps of ends are reasonable."""
     log = tmp_path / "log"
     with starter(log) as ask:
         jobs(ask(f"directory=/;executable=/bin/sleep;arguments=2;{ONE}"))

@@ -1,4 +1,4 @@
-"""The generator as a process: docs/protocols/seg.md, 6.2; its command line and how it ends."""
+"""The generator as a process: its command line and how it ends."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def close(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 
 
 def test_loads_the_appropriate_module(tmp_path: Path) -> None:
-    """docs/protocols/seg.md, 6.2: it loads the source that is named."""
+    """It loads the source that is named."""
     (tmp_path / "20200203").write_text("02/03/2020 10:00:07;0008;S;Job;1.h;Job Run at\n")
     with running("-s", "pbs", "-t", str(WHEN), "--log-path", str(tmp_path)) as seg:
         assert line(seg) == f"001;{WHEN + 7};1.h;2;0\n"
@@ -104,7 +104,7 @@ def test_loads_the_appropriate_module(tmp_path: Path) -> None:
 
 
 def test_passes_the_timestamp_to_the_module(tmp_path: Path) -> None:
-    """docs/protocols/seg.md, 6.2: it passes the timestamp to the source."""
+    """It passes the timestamp to the source."""
     log = tmp_path / "log"
     fork_log(log, 1, 2, 3)
     with running("-s", "fork", "-t", str(WHEN + 2), "--log-path", str(log)) as seg:
@@ -117,7 +117,7 @@ def test_passes_the_timestamp_to_the_module(tmp_path: Path) -> None:
 
 
 def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/protocols/seg.md, 6.2: a call for an event becomes a line."""
+    """A call for an event becomes a line."""
     emit.event_pending(5, "a.b")
     emit.event_active(6, "a.b")
     emit.event_failed(7, "a.b", 9)
@@ -189,7 +189,7 @@ def test_a_further_source_is_found_by_its_entry_point(tmp_path: Path) -> None:
 
 
 def test_input_closed(tmp_path: Path) -> None:
-    """docs/protocols/seg.md, 1.2 and 6.2: exit code 0; what is read from it has no effect."""
+    """docs/protocols/seg.md, 1.2: exit code 0; what is read from it has no effect."""
     with running("-s", "fork", "--log-path", str(tmp_path / "log")) as seg:
         assert seg.stdin
         assert "is not there yet; waiting for it" in problem(seg)
@@ -276,7 +276,7 @@ def test_settings_and_days_that_are_not_regular_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("idle", [True, False])
 def test_output_broken(tmp_path: Path, idle: bool) -> None:
-    """docs/protocols/seg.md, 1.2 and 6.2: exit code 0, whether there are events or not."""
+    """docs/protocols/seg.md, 1.2: exit code 0, whether there are events or not."""
     log = tmp_path / "log"
     fork_log(log, *range(100_000))
     with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:

@@ -267,7 +267,7 @@ class Torque(StandIn):
     cannot: ClassVar = {
         "memory limit": "Torque tells every limit alike",
         "dependency": "Torque deletes such a job, and says nothing",
-        "reasons": "Torque tells none",
+        "reasons": "the batch system tells none",
         "lost answer": "a job that has not begun cannot be found: Slurm's qstat, which this profile reads, too, has no directory",
     }
 
@@ -337,7 +337,7 @@ class Oar(StandIn):
         "OAR_NODEFILE": "/dev/null",
     }
     cannot: ClassVar = {
-        "memory limit": "OAR has none",
+        "memory limit": "the batch system has none",
         "signal": "the profile cannot send signals",
         "dependency": "OAR lets a job wait for ends of any kind: no condition can fail",
         "reasons": "OAR's messages are its own scheduler's numbers",
@@ -382,13 +382,13 @@ class At(StandIn):
     words: ClassVar = {"running": "="}
     cannot: ClassVar = {
         "end without a record": "at tells no exit codes",
-        **dict.fromkeys(("time limit", "memory limit"), "at has no limits"),
-        "hold": "at cannot hold jobs",
+        **dict.fromkeys(("time limit", "memory limit"), "the batch system has no limits"),
+        "hold": "the batch system cannot hold jobs",
         "signal": "the profile cannot send signals",
-        **dict.fromkeys(("array", "cancel of an array"), "at has none"),
-        "dependency": "at has none",
+        **dict.fromkeys(("array", "cancel of an array"), "the batch system has none"),
+        "dependency": "the batch system has none",
         "requeue": "at runs a job once",
-        "reasons": "at tells none",
+        "reasons": "the batch system tells none",
     }
 
     def count(self) -> int:
@@ -421,12 +421,12 @@ class Tsp(StandIn):
     }  # fmt: skip
     is_all_with_ended = True
     cannot: ClassVar = {
-        **dict.fromkeys(("time limit", "memory limit"), "task-spooler has no limits"),
-        "hold": "task-spooler cannot hold jobs",
+        **dict.fromkeys(("time limit", "memory limit"), "the batch system has no limits"),
+        "hold": "the batch system cannot hold jobs",
         "signal": "the profile cannot send signals",
-        **dict.fromkeys(("array", "cancel of an array"), "task-spooler has none"),
+        **dict.fromkeys(("array", "cancel of an array"), "the batch system has none"),
         "requeue": "task-spooler runs a job once",
-        "reasons": "task-spooler tells none",
+        "reasons": "the batch system tells none",
     }
 
 
@@ -445,7 +445,7 @@ class Flux(StandIn):
     variables: ClassVar = {"FLUX_STANDIN_JOB": "{id}"}
     is_all_with_ended = True
     cannot: ClassVar = {
-        "memory limit": "Flux has none",
+        "memory limit": "the batch system has none",
         "signal": "the profile cannot send signals",
         **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
         "dependency": "Flux tells an exception, which the profile does not read",
@@ -472,11 +472,11 @@ class Hyperqueue(StandIn):
             ("end without a record", "time limit", "memory limit"),
             "HyperQueue says of such a job only that it has failed",
         ),
-        "hold": "HyperQueue cannot hold jobs",
+        "hold": "the batch system cannot hold jobs",
         "signal": "the profile cannot send signals",
         **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
         "dependency": "HyperQueue has dependencies of tasks, not of jobs",
-        "reasons": "HyperQueue tells none",
+        "reasons": "the batch system tells none",
         "lost answer": "HyperQueue's list does not tell what a job is, so it is not found until it begins",
     }
 
@@ -522,11 +522,11 @@ class Cobalt(StandIn):
     """What Cobalt writes into the log of a job."""
     variables: ClassVar = {"COBALT_JOBID": "{id}"}
     cannot: ClassVar = {
-        "memory limit": "Cobalt has none",
+        "memory limit": "the batch system has none",
         "signal": "the profile cannot send signals",
-        **dict.fromkeys(("array", "cancel of an array"), "Cobalt has none"),
+        **dict.fromkeys(("array", "cancel of an array"), "the batch system has none"),
         "dependency": "Cobalt holds such a job",
-        "reasons": "Cobalt tells none",
+        "reasons": "the batch system tells none",
     }
 
     def tell(self, job: Job, what: str, index: str = "", code: int = 0) -> None:
@@ -557,7 +557,7 @@ class Moab(StandIn):
         "memory limit": "Moab says the same of each job that was removed",
         **dict.fromkeys(("array", "cancel of an array"), "the profile has none"),
         "dependency": "it depends on Moab's settings what becomes of such a job",
-        "reasons": "showq tells none",
+        "reasons": "the batch system tells none",
         "lost answer": "showq does not tell the directory of a job, so it is not found until it begins",
     }
 
@@ -581,7 +581,7 @@ class Loadleveler(StandIn):
             "LoadLeveler says at most that it removed the job, and then forgets it",
         ),
         "signal": "the profile cannot send signals",
-        **dict.fromkeys(("array", "cancel of an array"), "LoadLeveler has none"),
+        **dict.fromkeys(("array", "cancel of an array"), "the batch system has none"),
         "dependency": "LoadLeveler has dependencies of the steps of a job, not of jobs",
         "reasons": "the profile does not read them",
     }
