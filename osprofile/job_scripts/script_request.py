@@ -27,7 +27,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.@:+-]")
 class Given(NamedTuple):
     """What is known of a job besides its directives.
 
-    `fields`: those that have a value already, which wins. `nodes`, `processes`, `cpus`: their values, None for none.
+    `fields`: those that have a value already, which wins. `nodes`, `processes`, `cpus`, `gpus`: their values, None for none.
     `name`: that of the job, or of its script. `system`: the batch system, where several share a table. `default_nodes`: how
     many nodes a job has that asks for no number; None: only the batch system knows. `find_id` returns the id of a job that
     is meant by a word, None if it is no id; it may raise `JobNotFoundError`.
@@ -37,6 +37,7 @@ class Given(NamedTuple):
     nodes: int | None = None
     processes: int | None = None
     cpus: int | None = None
+    gpus: int | None = None
     user_name: str = ""
     name: str = ""
     system: str = ""
@@ -53,12 +54,13 @@ class Given(NamedTuple):
 class ExactOption(NamedTuple):
     """An option that says more than the attributes it sets: it is passed in their place, where the profile passes it.
 
-    `refusal`: where it is not, the error if the attributes cannot say it.
+    `refusal`: where it is not, the error if the attributes cannot say it; `remark`: what they do not say.
     """
 
     option: OptionValue
     attributes: tuple[str, ...] = ()
     refusal: UsageError | None = None
+    remark: str = ""
 
 
 @final
