@@ -208,7 +208,7 @@ def test_selections_and_dependencies(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["-h"], "option -h is not supported"),
+        (["-h"], "-h: incarnate job hold holds a job"),
         (["-I"], "-I: a job has no terminal"),
         (["-W", "block=true"], "-W: incarnate job submit --wait waits for the end"),
         (["-l", "vmem=1gb"], "option '-l vmem=1gb' is not supported"),
@@ -222,7 +222,11 @@ def test_selections_and_dependencies(place: Place) -> None:
         (["-l", "nodes=2"], "option -l nodes '2': field NODES: '2' is above the Max of 1"),
         (["-j", "x"], "-j: 'x' is not supported"),
         (["-m", "x"], "-m: 'x' is not supported"),
-        (["-W", "umask=022"], "option '-W umask=022' is not supported"),
+        (["-W", "umask=022"], "-W: the script may call umask"),
+        (["-W", "group_list=g"], "-W group_list: a job has the group of its user"),
+        (["-u", "nobody"], "-u: a job is that of the user who submits it"),
+        (["-q", "@"], "-q: '@' names no queue"),
+        (["-a", "soon"], "-a: 'soon' is not a time"),
         (["-W", "depend=on:2"], "-W depend: 'on:2' is not supported"),
         (["-W", "depend=afterok:99"], "-W depend: there is no job 99"),
         (["-p", "high"], "-p: 'high' is not a number"),
