@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
@@ -203,6 +204,15 @@ def test_selections_and_dependencies(place: Place) -> None:
     assert place.ok("qdel", "1") == ""
     wait_until(lambda: place.ok("qselect") == "")
     assert (place.work / "second.o2").read_text() == "later\n"
+
+
+def test_json(place: Place) -> None:
+    """As Torque's qstat has none, programs read that of PBS: an id is the key, and resources are nested."""
+    place.ok("qsub", "-N", "demo", "-l", "nodes=1:ppn=2,walltime=60", text="exit 3\n")
+    wait_until(lambda: "job_state = C" in place.ok("qstat", "-f", "1"))
+    job = json.loads(place.ok("qstat", "-f", "-F", "json", "1"))["Jobs"]["1.osprofile"]
+    assert (job["Job_Name"], job["job_state"], job["exit_status"]) == ("demo", "C", 3)
+    assert job["Resource_List"] == {"ncpus": 2, "nodect": 1, "walltime": "00:01:00"}
 
 
 @pytest.mark.parametrize(
