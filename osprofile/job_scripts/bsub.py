@@ -70,12 +70,17 @@ def read_bsub(merged: CommandLine, given: Given) -> ScriptRequest:
         request.attributes["requeue"] = "requeue" in options
     for name, parse in (
         ("nodes", quantities.parse_count),
-        ("processes", _parse_processes),
         ("walltime", parse_lsf_time),
         ("cputime", parse_lsf_time),
     ):
         if (option := options.get(name)) is not None:
             request.attributes[name] = parse(option)
+    if (count := options.get("processes")) is not None:
+        first, _, last = count.text.partition(",")
+        request.attributes["processes"] = quantities.parse_count(count._replace(text=first))
+        if last not in {"", first}:
+            refusal = UsageError(f"{count}: {quote_value(count.text)} is a range", hint="give one number")
+            request.exact.append(ExactOption(count, ("processes",), refusal))
     request.dropped += options.get_all("dropped")
     _read_name(options, request, given)
     _read_sizes(options, request)
@@ -86,11 +91,6 @@ def read_bsub(merged: CommandLine, given: Given) -> ScriptRequest:
     if (option := options.get("export")) is not None:
         read_environment(request, option, [word.strip() for word in split_list(option)], "all")
     return request
-
-
-def _parse_processes(option: OptionValue) -> int:
-    first, _, last = option.text.partition(",")
-    return quantities.parse_count(option._replace(text=first if last in {"", first} else option.text))
 
 
 def parse_lsf_time(option: OptionValue) -> int:

@@ -253,14 +253,22 @@ def read_directives(
     for an open quote.
     """
     directives = []
-    for number, line in enumerate(script.split("\n"), 1):
+    lines = iter(enumerate(script.split("\n"), 1))
+    for number, line in lines:
         if line.strip() and not line.lstrip().startswith("#") and not is_everywhere:
             break
-        rest = line.removeprefix(prefix)
-        if rest != line and (not rest or rest[0] in f"{_BLANKS}-"):
+        text = line.lstrip(_BLANKS) if prefix == "#PBS" else line
+        rest = text.removeprefix(prefix)
+        if rest != text and (not rest or rest[0] in f"{_BLANKS}-"):
             where = format_where(number)
             if prefix == "#SBATCH":  # sbatch continues no line: it drops the backslash
                 rest = rest.removesuffix("\\")
+            while prefix == "#PBS" and rest.rstrip().endswith("\\"):  # which qsub drops, with the line end
+                rest = rest.rstrip()[:-1] + next(lines, (0, ""))[1]
+                if prefix in rest:
+                    raise UsageError(
+                        f"{where}the line that continues it begins with {prefix}", hint="leave that out"
+                    )
             directives.append(Directive(where, split_words(rest, where)))
     return directives
 

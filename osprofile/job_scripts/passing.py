@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from osprofile.incarnation.outline import find_directive_template
 from osprofile.job_scripts.command_line import OptionValue, UsageError
+from osprofile.job_scripts.reader import FAMILIES
+from osprofile.job_scripts.script_request import find_field
 from osprofile.jobs.request import find_evaded_field, is_passed_option, quote_passed_value
 from osprofile.profile.model import PASSED
 from osprofile.text import escape_unprintable, quote_name, quote_value
@@ -39,6 +42,8 @@ def select_passed_options(
             if passes and (evaded := find_evaded_field(profile, format_option(exact.option))):
                 exact.refusal.message += f", and profile {profile.name} limits {evaded}"
             raise exact.refusal
+        elif exact.remark:
+            request.remarks.append(exact.remark)
     request.dropped = [option for option in request.dropped if not take(option)]
     _refuse_options(profile, [option for option in request.others if not take(option)], hint, passes=passes)
     if passed:
@@ -56,7 +61,7 @@ def _refuse_options(profile: Profile, refused: Sequence[OptionValue], hint: str,
             raise UsageError(message, hint=f"a value without quotes can; {hint}")
         if passes and (evaded := find_evaded_field(profile, format_option(option))):
             message = f"{option}: profile {profile.name} limits {evaded}, which this option could exceed"
-            raise UsageError(message, hint=f"give {evaded} by its own option; {hint}")
+            raise UsageError(message, hint=f"give {_find_form(profile, evaded)}; {hint}")
     if not refused:
         return
     if not passes:
@@ -71,6 +76,15 @@ def _refuse_options(profile: Profile, refused: Sequence[OptionValue], hint: str,
     )
     hint = f"{hint}; a site lists options that are passed in the field PASSED_OPTIONS"
     raise UsageError(message, hint=hint)
+
+
+def _find_form(profile: Profile, field: str) -> str:
+    """Return the option of the profile's batch system for a field, whose limits can be checked."""
+    template = find_directive_template(profile)
+    family = FAMILIES.get(template.directive_prefix) if template is not None else None
+    rows = [row for row in (family.table if family else ()) if find_field(row.name) == field]
+    row = min(rows, key=lambda row: "." in row.name, default=None)
+    return f"{field} by its own option" if row is None else max(row.flags, key=len)
 
 
 def format_option(option: OptionValue) -> str:

@@ -70,10 +70,17 @@ QSUB_TABLE: Final = (
     Option("", ("-W stagein", "-W stageout"), "FILES", "files are copied by --input and --fetch of incarnate job submit"),
     Option("", ("-W block",), "true", "incarnate job submit --wait waits for the end"),
     *refuse_options("-I", "a job has no terminal"),
-    *refuse_options("-C= -D= -G= -K= -L= -R= -T= ~-X -a= -b= ~-c= ~-f -h -k= -n -u= -w= -x"),
+    Option("start_time", ("-a",), "[[[[CC]YY]MM]DD]hhmm[.SS]"),
+    Option("user", ("-u",), "NAMES", "only the user who submits the job"),
+    Option("dropped", ("-k",), "oe|n", "where the job runs, its output stays nowhere else"),
+    Option("dropped", ("-R",), "oe", "removes no output"),
+    Option("", ("-W umask",), "MASK", "the script may call umask"),
+    Option("group", ("-W group_list",), "NAMES", "only the group of the user who submits the job"),
+    *refuse_options("-h", "incarnate job hold holds a job"),
+    *refuse_options("-C= -D= -G= -K= -L= -T= ~-X -b= ~-c= ~-f -n -w= -x"),
 )
 # fmt: on
-_DROPPED: Final = frozenset({"-c", "-f", "-X", "-k", "-x", "-w", "-R"})
+_DROPPED: Final = frozenset({"-c", "-f", "-X", "-x", "-w"})
 """Of the options without a field, those that never change what a job runs or gets."""
 _NAMES: Final = re.compile(r"\$PBS_[A-Z_]+|\^array_index\^")
 _MAIL_EVENTS: Final = {"a": "fail", "b": "begin", "e": "end"}
@@ -90,7 +97,7 @@ def read_qsub(merged: CommandLine, given: Given) -> ScriptRequest:
     convert_job_name(request, options.get("name"))
     for option in options.get_all(""):
         (request.dropped if option.flag in _DROPPED else request.others).append(option)
-    request.dropped += options.get_all("quiet")
+    request.dropped += [*options.get_all("quiet"), *options.get_all("dropped")]
     request.others += options.get_all("script_arguments")
     request.attributes |= {
         "queue": text("queue"),
@@ -100,6 +107,7 @@ def read_qsub(merged: CommandLine, given: Given) -> ScriptRequest:
     }
     if (project := options.get("project.pbs")) is not None:
         request.exact.append(ExactOption(project, () if "project" in options else ("project",)))
+    _read_places(options, request, given)
     _Sizes(options, given, request).read()
     _read_mail(options, request, given)
     if (rerunable := _choose(options, "requeue", ("y", "n"))) is not None:
@@ -126,7 +134,8 @@ def _expand_lists(options: CommandLine, table: Sequence[Option]) -> CommandLine:
         name: [*values] for name, values in options.options.items() if name not in {"resources", "attributes"}
     }
     for option in (*options.get_all("resources"), *options.get_all("attributes")):
-        for part in option.text.split(",") if option.flag == "-l" else [option.text]:
+        separator = "," if option.flag == "-l" else ",(?=[A-Za-z_]+=)"
+        for part in re.split(separator, option.text):
             name, _, text = part.partition("=")
             row = rows.get(f"{option.flag} {name.lower()}", Option("", ()))
             flag, value = (f"{option.flag} {name}", text) if row.name else (option.flag, part)
@@ -277,6 +286,25 @@ class _Sizes:
         size = quantities.parse_pbs_size(option)
         per_node = -(-size // nodes) if memory is not None else size * -(-processes // nodes)  # rounded up
         self._set("memory", per_node, option)
+
+
+def _read_places(options: CommandLine, request: ScriptRequest, given: Given) -> None:
+    """Read when, where and for whom the job runs."""
+    queue, start, user = (options.get(name) for name in ("queue", "start_time", "user"))
+    if queue is not None and (queue.text[:1] == "@" or queue.text[-1:] == "@"):
+        message = f"{queue}: {quote_value(queue.text)} names no queue"
+        raise UsageError(message, hint="as in QUEUE or QUEUE@SERVER, or leave it out")
+    if start is not None:
+        request.attributes["start_time"] = quantities.parse_pbs_date(start)
+        request.exact.append(ExactOption(start, ("start_time",)))
+    if user is not None and {name.partition("@")[0] for name in user.text.split(",")} != {given.user_name}:
+        message = f"{user}: a job is that of the user who submits it"
+        raise UsageError(message, hint=f"leave it out: it is {given.user_name}")
+    request.dropped += [user] if user is not None else []
+    if (group := options.get("group")) is not None:
+        reason = UsageError(f"{group}: a job has the group of its user", hint="call newgrp in the script")
+        written = group._replace(flag="-W", text=f"group_list={group.text}")
+        request.exact.append(ExactOption(written, (), reason))
 
 
 def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> None:

@@ -5,8 +5,10 @@ Sources: sbatch(1), --time and --mem; pbs_resources(7), "time" and "size".
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
+from datetime import datetime, timedelta
 from typing import Final
 
 from osprofile.job_scripts.command_line import OptionValue, UsageError
@@ -26,6 +28,9 @@ _PBS_UNITS: Final = {
     for prefix, factor in (("", 1), ("k", 2**10), ("m", 2**20), ("g", 2**30), ("t", 2**40), ("p", 2**50))
     for unit, width in (("b", 1), ("w", 8))
 } | {"": 1}
+_PBS_DATE: Final = re.compile(r"((?:[0-9]{2}){0,4})([0-9]{4})(?:\.([0-9]{2}))?")
+_DIGITS_WITH_YEAR: Final = 6
+_DAYS_TO_LEAP_DAY: Final = 366 * 8
 _ISO_TIME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
 
 
@@ -92,6 +97,22 @@ def parse_iso_time(option: OptionValue) -> str:
     if match is None:
         raise _refuse(option, "a time that is supported", "as in 2030-12-31T23:59:30")
     return f"{match[1]}T{match[2] or '00:00'}"
+
+
+def parse_pbs_date(option: OptionValue) -> str:
+    """Return `[[[[CC]YY]MM]DD]hhmm[.SS]` as `YYYY-MM-DDTHH:MM:SS`: the next such time, if it names no year."""
+    now = datetime.now().replace(microsecond=0)  # noqa: DTZ005  # local, as that of the option
+    if match := _PBS_DATE.fullmatch(option.text):
+        date, clock = match[1], f"{match[2]}{match[3] or '00'}"
+        days = [f"{now:%Y%m%d}"[: 8 - len(date)] + date]
+        if len(date) < _DIGITS_WITH_YEAR:
+            days = [f"{now + timedelta(n):%Y%m%d}" for n in range(_DAYS_TO_LEAP_DAY)]
+        for day in days:
+            with contextlib.suppress(ValueError):
+                moment = datetime.strptime(f"{day}{clock}", "%Y%m%d%H%M%S")  # noqa: DTZ007
+                if day.endswith(date) and (moment >= now or len(days) == 1):
+                    return moment.isoformat()
+    raise _refuse(option, "a time", "as in 203012312359 or 1830")
 
 
 def format_elapsed(seconds: float) -> str:

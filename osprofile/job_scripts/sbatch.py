@@ -45,12 +45,14 @@ SBATCH_TABLE: Final = (
     Option("gpus.job", ("-G", "--gpus"), "[TYPE:]N", "of the whole job"),
     Option("gpus", ("--gpus-per-node",), "[TYPE:]N"),
     Option("gpus.gres", ("--gres",), "gpu[:TYPE]:N", "GPUs per node"),
+    Option("gpus.task", ("--gpus-per-task",), "[TYPE:]N"),
     Option("stdin", ("-i", "--input"), "FILE"),
     Option("name", ("-J", "--job-name"), "NAME"),
     Option("notify_events", ("--mail-type",), "EVENTS", "BEGIN, END, FAIL, ALL, NONE"),
     Option("notify", ("--mail-user",), "ADDRESS"),
     Option("memory", ("--mem",), "SIZE", "per node"),
     Option("memory.cpu", ("--mem-per-cpu",), "SIZE"),
+    Option("memory.gpu", ("--mem-per-gpu",), "SIZE"),
     Option("nodes", ("-N", "--nodes"), "N"),
     Option("requeue.no", ("--no-requeue",)),
     Option("processes", ("-n", "--ntasks"), "N"),
@@ -82,9 +84,9 @@ SBATCH_TABLE: Final = (
     *refuse_options(
         "--batch= --bb= --bbf= --cluster-constraint= --container= --context= ~--contiguous"
         " ~-S,--core-spec= ~--cores-per-socket= ~--cpu-freq= --cpus-per-gpu= --deadline= ~--delay-boot= -x,--exclude="
-        " --export-file= ~-B,--extra-node-info= ~--gpu-bind= ~--gpu-freq= --gpus-per-socket= --gpus-per-task="
+        " --export-file= ~-B,--extra-node-info= ~--gpu-bind= ~--gpu-freq= --gpus-per-socket="
         " ~--gres-flags= -h,--help -H,--hold --kill-on-invalid-dep= -L,--licenses= ~--mcs-label= ~--mem-bind="
-        " --mem-per-gpu= --mincpus= ~--network= ~-k,--no-kill[=] -F,--nodefile= -w,--nodelist= ~--ntasks-per-core="
+        " --mincpus= ~--network= ~-k,--no-kill[=] -F,--nodefile= -w,--nodelist= ~--ntasks-per-core="
         " --ntasks-per-gpu= ~--ntasks-per-socket= --ntasks-per-tres= -O,--overcommit ~--power= ~--prefer= ~--priority="
         " ~--profile= ~--propagate[=] --reboot ~--sockets-per-node= ~--spread-job ~--switches= --test-only"
         " ~--thread-spec= ~--threads-per-core= ~--time-min= --tmp= --usage ~--use-min-nodes -V,--version"
@@ -115,7 +117,9 @@ SBATCH_VARIABLES: Final = {
     )
 } | {"SBATCH_ARRAY_INX": "--array", "SBATCH_MEM_PER_NODE": "--mem", "SBATCH_TIMELIMIT": "--time"}  # fmt: skip
 """The options that sbatch takes from the environment; those without a value are not supported there."""
-_GPU: Final = re.compile("(?:gres:)?gpu(?![A-Za-z0-9_])")
+_GPU: Final = re.compile("(?:gres[:/])?gpu(?![A-Za-z0-9_])", re.IGNORECASE)
+_OF_GPUS: Final = frozenset({"--cpus-per-gpu", "--ntasks-per-gpu", "--tres-per-task"})
+"""Those by which the number of tasks or processors follows from the GPUs."""
 _RANGE_OF_NODES: Final = re.compile(r"[0-9]+-[0-9]+|[0-9]+(?:[-:][0-9]+)*(?:,[0-9]+(?:[-:][0-9]+)*)+")
 _LETTERS: Final = re.compile(r"%[0-9]{0,2}.?", re.DOTALL)
 _MAIL_EVENTS: Final = {
@@ -180,8 +184,8 @@ class _Sizes:
         exact += map(ExactOption, self._options.get_all("per_node")[-1:])
         attributes = self._request.attributes
         attributes |= {"nodes": self._nodes, "processes": self._processes, "cpus": self._cpus}
-        attributes["memory"] = self._read_memory()
         attributes["gpus"], attributes["gpu_type"] = self._read_gpus()
+        attributes["memory"] = self._read_memory(self._given.gpus or attributes["gpus"])
 
     def _count(self, name: str) -> int | None:
         option = self._options.get(name)
@@ -199,24 +203,42 @@ class _Sizes:
             return None
         return quantities.parse_count(option._replace(text=first))
 
-    def _divide_among_nodes(self, option: OptionValue, attributes: Sequence[str], ours: str) -> int:
-        """Return the nodes among which the batch system divides what an option asks for in all."""
+    def _find_nodes(self, option: OptionValue, attributes: Sequence[str], ours: str) -> int:
+        """Return the nodes that share what an option asks for, which is exact; it is refused if only Slurm knows them."""
         default = self._given.default_nodes
         is_known = self._nodes is not None or default is not None or self._processes in {None, 1}
-        message = f"{option}: how many nodes share it is not known"
-        refusal = UsageError(message, hint=f"give --nodes, or {ours}")
-        self._request.exact.append(ExactOption(option, tuple(attributes), None if is_known else refusal))
+        if is_known and option.flag not in {"-G", "--gpus"}:
+            is_known = not any(other.flag in _OF_GPUS for other in self._options.get_all(""))
+        self._keep(option, attributes, "" if is_known else "how many nodes share it is not known", ours)
         return self._nodes or default or 1
 
-    def _read_memory(self) -> int | None:
-        memory, per_cpu = self._options.get("memory"), self._options.get("memory.cpu")
-        if memory is not None and per_cpu is not None:
-            raise UsageError(f"{memory} and {per_cpu} exclude each other", hint="leave one of them out")
-        if per_cpu is not None:
-            nodes = self._divide_among_nodes(per_cpu, ("memory",), "--mem")
-            tasks = -(-(self._processes or 1) // nodes)  # rounded up
-            return quantities.parse_slurm_size(per_cpu) * tasks * (self._cpus or 1)
-        return None if memory is None else quantities.parse_slurm_size(memory)
+    def _keep(self, option: OptionValue, attributes: Sequence[str], reason: str, ours: str) -> None:
+        """Let an option through as it is written; where it is not passed, the reason refuses it."""
+        forms = "--nodes, or " if "nodes" in reason else ""
+        refusal = UsageError(f"{option}: {reason}", hint=f"give {forms}{ours}") if reason else None
+        self._request.exact.append(ExactOption(option, tuple(attributes), refusal))
+
+    def _count_tasks(self, nodes: int) -> int:
+        """Return the most tasks that a node has."""
+        processes, per_node = self._processes or 1, self._count("per_node")
+        return -(-processes // nodes) if per_node is None else min(per_node, processes)  # rounded up
+
+    def _read_memory(self, gpus: int | None) -> int | None:
+        given = [o for n in ("memory", "memory.cpu", "memory.gpu") if (o := self._options.get(n)) is not None]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} exclude each other", hint="leave one of them out")
+        if not given:
+            return None
+        [option] = given
+        size = quantities.parse_slurm_size(option)
+        if "memory.cpu" in self._options:
+            tasks = self._count_tasks(self._find_nodes(option, ("memory",), "--mem"))
+            return size * tasks * (self._cpus or 1)
+        if "memory.gpu" in self._options:
+            reason = "" if gpus else "how many GPUs a node has is not known"
+            self._keep(option, ("memory",), reason, "--gpus-per-node, or --mem")
+            return size * (gpus or 1)
+        return size
 
     def _read_gpus(self) -> tuple[int | None, str | None]:
         """Return the GPUs of each node, and their type."""
@@ -229,25 +251,36 @@ class _Sizes:
             if gpus != found[0][1]:
                 message = f"{found[0][0]} and {option} do not agree"
                 raise UsageError(message, hint="leave one of them out")
+        if (per_task := self._options.get("gpus.task")) is not None:
+            number, kind = self._parse_number(per_task)
+            attributes = () if found or not number else ("gpus", "gpu_type")
+            nodes = self._find_nodes(per_task, attributes, "--gpus-per-node")
+            if attributes:
+                found.append((per_task, (number * self._count_tasks(nodes), kind)))
+                remark = f"{per_task}: it is --gpus-per-node, and each task sees them all: srun takes {per_task.flag}"
+                self._request.exact[-1] = self._request.exact[-1]._replace(remark=remark)
         return found[0][1] if found else (None, None)
 
     def _parse_gpus(self, name: str, option: OptionValue) -> tuple[int, str | None] | None:
         if name == "gpus.gres":
             return self._parse_gres(option)
-        match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([0-9]{1,4})", option.text)
-        if match is None:
-            raise _refuse_gpus(option)
-        number = int(match[2])
+        number, kind = self._parse_number(option)
         if number == 0:
             return None
         if name == "gpus.job" and number > 1:
-            nodes = self._divide_among_nodes(option, ("gpus", "gpu_type"), "--gpus-per-node")
+            nodes = self._find_nodes(option, ("gpus", "gpu_type"), "--gpus-per-node")
             if number % nodes:
                 message = f"{option} {number} cannot be divided among {nodes} nodes"
                 refusal = UsageError(message, hint="give --gpus-per-node")
                 self._request.exact[-1] = self._request.exact[-1]._replace(refusal=refusal)
             number = -(-number // nodes)  # rounded up
-        return number, match[1]
+        return number, kind
+
+    def _parse_number(self, option: OptionValue) -> tuple[int, str | None]:
+        match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([0-9]{1,4})", option.text)
+        if match is None:
+            raise _refuse_gpus(option)
+        return int(match[2]), match[1]
 
     def _parse_gres(self, option: OptionValue) -> tuple[int, str | None] | None:
         gpus, others = None, []

@@ -27,7 +27,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.@:+-]")
 class Given(NamedTuple):
     """What is known of a job besides its directives.
 
-    `fields`: those that have a value already, which wins. `nodes`, `processes`, `cpus`: their values, None for none.
+    `fields`: those that have a value already, which wins. `nodes`, `processes`, `cpus`, `gpus`: their values, None for none.
     `name`: that of the job, or of its script. `system`: the batch system, where several share a table. `default_nodes`: how
     many nodes a job has that asks for no number; None: only the batch system knows. `find_id` returns the id of a job that
     is meant by a word, None if it is no id; it may raise `JobNotFoundError`.
@@ -37,6 +37,7 @@ class Given(NamedTuple):
     nodes: int | None = None
     processes: int | None = None
     cpus: int | None = None
+    gpus: int | None = None
     user_name: str = ""
     name: str = ""
     system: str = ""
@@ -53,12 +54,13 @@ class Given(NamedTuple):
 class ExactOption(NamedTuple):
     """An option that says more than the attributes it sets: it is passed in their place, where the profile passes it.
 
-    `refusal`: where it is not, the error if the attributes cannot say it.
+    `refusal`: where it is not, the error if the attributes cannot say it; `remark`: what they do not say.
     """
 
     option: OptionValue
     attributes: tuple[str, ...] = ()
     refusal: UsageError | None = None
+    remark: str = ""
 
 
 @final
@@ -132,20 +134,37 @@ def leave_out_given(
 def read_dependencies(request: ScriptRequest, option: OptionValue, text: str, given: Given) -> None:
     """Read the jobs that `text` names, as in `afterok:12:13,afterany:14`.
 
-    Raises `UsageError` for other conditions, and for a job that is not found.
+    Other conditions, and several of which one is enough, are for the batch system. Raises `UsageError` for a job that is
+    not found.
     """
-    for part in text.split(","):
+    parts = re.split("[,?]", text)
+    others = [part for part in parts if part.partition(":")[0] not in _CONDITIONS]
+    if "?" in text or others:
+        refusal = _refuse_condition(option, (others or [text])[0])
+        if not all(part.startswith("after") for part in parts):
+            raise refusal
+        written = re.sub("(?<=:)[^:,?+]+", lambda match: _find_id(option, match[0], given) or match[0], text)
+        request.exact.append(ExactOption(option._replace(text=written), (), refusal))
+        return
+    for part in parts:
         condition, *words = part.split(":")
-        attribute = _CONDITIONS.get(condition)
-        try:
-            ids = [given.find_id(word) for word in words] if attribute else []
-        except JobNotFoundError as error:
-            raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
-        if attribute is None or not ids or None in ids:
-            hint = "supported are afterok, afternotok, afterany, as in afterok:12:13,afterany:14"
-            raise UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
-        request.attributes.setdefault(attribute, []).extend(ids)
+        ids = [_find_id(option, word, given) for word in words]
+        if not ids or None in ids:
+            raise _refuse_condition(option, part)
+        request.attributes.setdefault(_CONDITIONS[condition], []).extend(ids)
         request.sources[DEPENDENCY_FIELD] = option
+
+
+def _refuse_condition(option: OptionValue, part: str) -> UsageError:
+    hint = "supported are afterok, afternotok, afterany, as in afterok:12:13,afterany:14"
+    return UsageError(f"{option}: {quote_value(part)} is not supported", hint=hint)
+
+
+def _find_id(option: OptionValue, word: str, given: Given) -> str | None:
+    try:
+        return given.find_id(word)
+    except JobNotFoundError as error:
+        raise UsageError(f"{option}: {error.message}", hint=error.hint) from None
 
 
 def parse_variables(words: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:

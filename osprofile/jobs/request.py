@@ -46,7 +46,7 @@ _QUOTED: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~#;'?{} -]+"
 """What a value of an option that is passed may have, alone and in quotes: PASSED of the profile linux."""
 _PASSED_OPTION: Final = re.compile(
     rf'(?P<long>--[A-Za-z][A-Za-z0-9_-]*)(?:=(?:"{_QUOTED}"|{_PLAIN}))?'
-    rf'|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?:"(?P<quoted>{_QUOTED})"|(?!-)(?P<value>{_PLAIN})))?'
+    rf'|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?:"{_QUOTED}"|(?!-){_PLAIN}))?'
 )
 _MAX_NAME_LENGTH: Final = 200
 
@@ -215,10 +215,11 @@ def _find_passed_fields(profile: Profile, option: str) -> list[str] | None:
     match = _PASSED_OPTION.fullmatch(option)
     if match is None:
         return None
-    flag, value = match["long"] or match["short"], match["value"] or match["quoted"] or ""
+    flag = match["long"] or match["short"]
+    value = option[len(flag) + 1 :].strip('"')
     passed, fields = profile.passed_options, []
     for part in value.split(","):  # perhaps resources; their names may be in capitals
-        names = (flag, f"{flag}{part.partition('=')[0].strip().lower()}")
+        names = (flag, f"{flag}{re.split('[=:/]', part)[0].strip().lower()}")
         found = [name for name in dict.fromkeys(names) if name in passed]
         if not found:
             return None

@@ -193,6 +193,13 @@ class Client:
             self._requests[record.number] = self.store.read_details(record.number).request or {}
         return self._requests[record.number].get(field, "")
 
+    def waits_for_job(self, record: JobRecord) -> bool:
+        """Return whether a job that it depends on has not ended."""
+        conditions = self.get_requested(record, "DEPENDENCY").split(",")
+        ids = [job_id for condition in conditions for job_id in condition.split(":")[1:]]
+        found = [self.store.find_job(self.settings.target, job_id) for job_id in ids]
+        return any(other is not None and not other.status.state.is_terminal for other in found)
+
     def choose_queue(self, name: str | None) -> str | None:
         """Return the queue to request: none for `default_queue`, where the target has no queues."""
         if name != self.default_queue:

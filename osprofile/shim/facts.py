@@ -126,7 +126,7 @@ class Facts:
         self.client, self._record, self.entry, self.status = client, record, entry, status
         self.system = client.system
         state = self.state_of_slurm = get_state(status)
-        is_held = status.state is JobState.HELD and state is PENDING
+        self._is_held = status.state is JobState.HELD and state is PENDING
         self.has_started = has_started(status)
         self.number, self.index, self.name = entry.number, entry.index, record.name
         self.id = f"{entry.number}" if entry.index is None else f"{entry.number}_{entry.index}"
@@ -134,8 +134,7 @@ class Facts:
         self.letter = get_letter(status, client.system)
         if self.letter in "QHRS" and any(has_started(task.status) for task in entry.tasks):
             self.letter = "B" if client.system == "pbspro" else "R"  # an array that has begun
-        self.reason = "JobHeldUser" if is_held else state.reason
-        self.priority = 0 if is_held else 1  # batch systems have no common scale
+        self.priority = 0 if self._is_held else 1  # batch systems have no common scale
         self.exit_code = format_exit_code(status)
         self.hosts = ",".join(status.hosts)
         self.batch_host = status.hosts[0] if status.hosts else None
@@ -210,6 +209,14 @@ class Facts:
         return f"{self.nodes}:ncpus={per_node * self.cpus_per_task}{processes}"
 
     # What comes of it
+
+    @cached_property
+    def reason(self) -> str:
+        """Why it waits or failed."""
+        if self._is_held:
+            return "JobHeldUser"
+        waits = self.state_of_slurm is PENDING and self.client.waits_for_job(self._record)
+        return "Dependency" if waits else self.state_of_slurm.reason
 
     comment = property(lambda self: self.status.reason or None)
     used = property(lambda self: self.elapsed if self.has_started else None)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from osprofile.job_scripts.script_request import ScriptRequest
+    from osprofile.profile.model import Profile
     from osprofile.shim.client import Client
 
 _HARMLESS_FIELDS: Final = (
@@ -76,13 +77,15 @@ class JobRequest:
             attributes.pop("notify_events", None)
         note_ignored(program, ignored)
 
+        name = self.name if _accepts_name(client.profile, self.name) else build_job_name(self.name)
+
         def make_submission(number: int, directory: str) -> Submission:
             description = JobDescription(
                 executable="/bin/sh",
                 arguments=[f"{directory}/{WRAPPER_NAME}"],
                 working_directory=directory,
                 passed_options=options,
-                **{**attributes, "name": build_job_name(self.name), "directory": self.directory},
+                **{**attributes, "name": name, "directory": self.directory},
                 fields={name: asked.fields[name] for name in ("DEPENDENCY",) if name in asked.fields},
             )
             return Submission(description, self.script.content, self.format_wrapper(number, directory))
@@ -112,6 +115,14 @@ class JobRequest:
         return select_passed_options(
             client.profile, asked, "leave it out; --help lists what is supported", passes=passes
         )
+
+
+def _accepts_name(profile: Profile, name: str) -> bool:
+    """Return whether a job of the profile may have a name."""
+    from osprofile.incarnation.field_rules import accepts_pattern
+
+    field = profile.find_field(profile.get_template("START"), "JOB_NAME")
+    return field is not None and accepts_pattern(field, name)
 
 
 def refuse_empty_array(options: CommandLine) -> None:

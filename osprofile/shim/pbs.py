@@ -302,10 +302,11 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
     if line.operands:
         raise UsageError(f"{quote_value(line.operands[0])} is not an option", hint="leave it out")
     states, name, queue = line.get("states"), line.get_text("name"), line.get_text("queue")
+    names: set[str] = set()
     if name is not None:
         from osprofile.jobs.request import build_job_name
 
-        name = build_job_name(name)
+        names = {name, build_job_name(name)}
     if states is not None and not re.fullmatch("[BCEFHMQRSTUWX]+", states.text):
         message = f"{states.flag}: {quote_value(states.text)} is not a list of states"
         raise UsageError(message, hint="letters of C E F H Q R S T W, as in QR")
@@ -315,7 +316,7 @@ def _run_qselect(client: Client, words: Sequence[str]) -> int:
         entry
         for entry in client.list_recent(MEMORY_OF_HISTORY if has_history else MEMORY_OF_ENDED_JOBS)
         if Facts(client, entry).letter in letters
-        and (name is None or entry.record.name == name)
+        and (name is None or entry.record.name in names)
         and (queue is None or client.may_be_in_queue(entry, [queue]))
     ]
     print_lines(map(format_entry_id, select_user(client, entries, line)))

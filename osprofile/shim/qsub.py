@@ -90,6 +90,9 @@ class _Request:
             user_name=client.user_name, system=client.system, find_id=lambda word: find_id(client, word)
         )
         self._request = read_qsub(options.leave_out(*_OF_WRAPPER), given)
+        queue, _, server = (self._request.attributes["queue"] or "").partition("@")
+        if server == PBS_SERVER:
+            self._request.attributes["queue"] = queue
         self._asked = dict(self._request.attributes)
         self._join = options.get_text("join") or "n"
         files = {"oe": ("stdout",), "eo": ("stderr",)}.get(self._join, ("stdout", "stderr"))
@@ -163,7 +166,7 @@ class _Request:
 
     def _list_variables(self) -> dict[str, str]:
         """Return the variables of PBS that the job gets."""
-        queue = self._options.get_text("queue") or ""
+        queue = self._asked["queue"] or ""
         nodes, processes, cpus = (int(self._asked.get(n) or 1) for n in ("nodes", "processes", "cpus"))
         return {
             **self._origin,

@@ -85,7 +85,7 @@ def filter_entries(client: Client, entries: Iterable[Entry], line: CommandLine) 
     if names is not None:
         from osprofile.jobs.request import build_job_name
 
-        plain = {build_job_name(name) for name in names.text.split(",")}
+        plain = {n for name in names.text.split(",") for n in (name, build_job_name(name))}
     queues = None if partitions is None else partitions.text.split(",")
     return [
         entry

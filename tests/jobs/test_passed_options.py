@@ -76,12 +76,16 @@ def test_an_option_does_not_evade_the_limit_of_a_site(tmp_path: Path, name: str,
     assert is_passed_option(profile, "--gpus-per-task=8") == is_passed
     assert is_passed_option(profile, "--nodelist=n1") == (name != "NODES")
     assert is_passed_option(profile, "--mem-per-gpu=8G")
+    for gpus in ("gpu:8", "gres:gpu", "tape:1,GPU:a100:8"):
+        assert is_passed_option(profile, f"--gres={gpus}") == is_passed
+    assert is_passed_option(profile, "--gres=tape:1")
 
 
 @pytest.mark.parametrize(
     "option",
     [
-        "-l walltime=99", "-l filesystems=home,walltime=99", "-l Walltime=99", '-l " walltime=99"', '-l "x=1, walltime=9"',
+        "-l walltime=99", "-l max_walltime=99",
+        "-l filesystems=home,walltime=99", "-l Walltime=99", '-l " walltime=99"', '-l "x=1, walltime=9"',
     ],
 )  # fmt: skip
 def test_a_resource_in_a_list_does_not_evade_the_limit_of_a_site(tmp_path: Path, option: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
@@ -205,10 +206,19 @@ def test_selections_and_dependencies(place: Place) -> None:
     assert (place.work / "second.o2").read_text() == "later\n"
 
 
+def test_json(place: Place) -> None:
+    """As Torque's qstat has none, programs read that of PBS: an id is the key, and resources are nested."""
+    place.ok("qsub", "-N", "demo", "-l", "nodes=1:ppn=2,walltime=60", text="exit 3\n")
+    wait_until(lambda: "job_state = C" in place.ok("qstat", "-f", "1"))
+    job = json.loads(place.ok("qstat", "-f", "-F", "json", "1"))["Jobs"]["1.osprofile"]
+    assert (job["Job_Name"], job["job_state"], job["exit_status"]) == ("demo", "C", 3)
+    assert job["Resource_List"] == {"ncpus": 2, "nodect": 1, "walltime": "00:01:00"}
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["-h"], "option -h is not supported"),
+        (["-h"], "-h: incarnate job hold holds a job"),
         (["-I"], "-I: a job has no terminal"),
         (["-W", "block=true"], "-W: incarnate job submit --wait waits for the end"),
         (["-l", "vmem=1gb"], "option '-l vmem=1gb' is not supported"),
@@ -222,7 +232,11 @@ def test_selections_and_dependencies(place: Place) -> None:
         (["-l", "nodes=2"], "option -l nodes '2': field NODES: '2' is above the Max of 1"),
         (["-j", "x"], "-j: 'x' is not supported"),
         (["-m", "x"], "-m: 'x' is not supported"),
-        (["-W", "umask=022"], "option '-W umask=022' is not supported"),
+        (["-W", "umask=022"], "-W: the script may call umask"),
+        (["-W", "group_list=g"], "-W group_list: a job has the group of its user"),
+        (["-u", "nobody"], "-u: a job is that of the user who submits it"),
+        (["-q", "@"], "-q: '@' names no queue"),
+        (["-a", "soon"], "-a: 'soon' is not a time"),
         (["-W", "depend=on:2"], "-W depend: 'on:2' is not supported"),
         (["-W", "depend=afterok:99"], "-W depend: there is no job 99"),
         (["-p", "high"], "-p: 'high' is not a number"),

@@ -238,6 +238,11 @@ def test_dependencies(place: Place) -> None:
     ended = place.run("sbatch", "-d", "afterok:99", "--wrap", "true")
     assert ended.code == 2
     assert "-d: there is no job 99" in ended.err
+    place.ok("sbatch", "--wrap", "sleep 1000")
+    place.ok("sbatch", "-d", "afterok:4", "--wrap", "true")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "4\n")
+    assert place.ok("squeue", "-h", "-t", "PD", "-o", "%i %r %R") == "5 Dependency (Dependency)\n"
+    assert "JobState=PENDING Reason=Dependency" in place.ok("scontrol", "show", "job", "5")
     for dependency in ("singleton", "after:1", "afterok:1?afterany:2", "afterok:", "afterok:x", ""):
         ended = place.run("sbatch", f"--dependency={dependency}", "--wrap", "true")
         assert ended.code == (1 if dependency == "singleton" else 2), dependency
@@ -466,6 +471,13 @@ def test_long_formats_of_squeue(place: Place) -> None:
     assert show("name,jobid:.4,name:3") == "a-name-of-23-charact   1a-n\n"
     assert show("name: ,jobid:7foo,state:4-") == "a-name-of-23-characters 1      fooRUNN-\n"
     assert place.ok("squeue", "-O", "jobid:6,timelimit:.8") == "JOBID TIME_LIM\n1     UNLIMITE\n"
+
+
+def test_a_name_with_a_slash_is_kept(place: Place) -> None:
+    """As Slurm keeps it; signac-flow asks for its jobs by such names."""
+    place.ok("sbatch", "-J", "Project/1f2/run", "-o", "/dev/null", "--wrap", "sleep 1000")
+    assert place.ok("squeue", "-h", "-o", "%j") == "Project/1f2/run\n"
+    assert place.ok("squeue", "-h", "-n", "other,Project/1f2/run", "-o", "%i") == "1\n"
 
 
 def test_json(place: Place) -> None:

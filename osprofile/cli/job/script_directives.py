@@ -114,6 +114,7 @@ def _list_given(description: JobDescription, name: str, user: str) -> Given:
         _find_count(description, "nodes"),
         _find_count(description, "processes"),
         _find_count(description, "cpus"),
+        _find_count(description, "gpus"),
         user,
         description.name or name,
     )

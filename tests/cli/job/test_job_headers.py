@@ -25,7 +25,7 @@ HEADERS = Path(__file__).parent / "headers"
 PROFILES = ("slurm", "pbs", "torque", "lsf", "sge")
 REFUSED = {
     "slurm-23.sh", "slurm-24.sh", "slurm-25.sh", "slurm-31.sh",
-    "pbs-08.sh", "pbs-10.sh", "lsf-05.sh", "sge-05.sh",
+    "pbs-08.sh", "pbs-10.sh", "sge-05.sh",
 }  # fmt: skip
 """What asks for something that has no field, or is no header of that batch system."""
 

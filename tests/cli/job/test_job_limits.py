@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import grp
 import os
+import re
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job.limits import format_limits
@@ -32,6 +33,7 @@ SITE = document(
     name="site",
     extends="slurm",
 )
+AI = ("--context", "USER_GROUPS=ai")
 LIMITS = """\
 Limits of profile site:
   --queue debug: --walltime at most 30m (10m if not given); --gpus none
@@ -132,8 +134,8 @@ def test_directives_and_passed_options_cannot_evade_a_limit(machine: Machine) ->
     assert "hint: ask for less: the script has sim.sh:3: -t 20-0\n" in err
     script.write_text("#!/bin/sh\n#SBATCH --partition=debug --gpus-per-task=4\nhostname\n")
     code, _, err = preview(machine, "sim.sh")
-    assert code == 2
-    assert "--gpus-per-task" in err
+    assert code == 1
+    assert "sim.sh:2: --gpus-per-task '4': field GPUS" in err
 
 
 def test_help_shows_the_limits_of_the_profile(machine: Machine) -> None:
@@ -197,12 +199,13 @@ def test_the_mail_and_the_name_of_a_scripts_job(machine: Machine) -> None:
 def test_an_option_that_could_exceed_a_limit_of_the_site(machine: Machine) -> None:
     for option, field in (
         ("--gpus-per-socket=2", "GPUS"),
-        ("--mem-per-gpu=9G", "MEMORY"),
+        ("--gpus-per-node=1 --cpus-per-gpu=9 --tres-per-task=cpu:1", "GPUS"),
     ):
         (machine.root / "sim.sh").write_text(f"#!/bin/sh\n#SBATCH {option}\nhostname\n")
         code, _, err = preview(machine, "--queue", "long", "sim.sh")
         assert code == 2
         assert f"profile site limits {field}, which this option could exceed" in err
+        assert "hint: give --gpus-per-node; " in err
 
 
 def test_a_limit_holds_for_what_an_option_asks_for_in_all(machine: Machine) -> None:
@@ -217,6 +220,13 @@ def test_a_limit_holds_for_what_an_option_asks_for_in_all(machine: Machine) -> N
         ),
         ("--ntasks=8 --mem-per-cpu=8G", 2, "give --nodes, or --mem"),
         ("--ntasks=8 --gpus=8", 2, "give --nodes, or --gpus-per-node"),
+        ("--nodes=2 --ntasks=6 --ntasks-per-node=4 --mem-per-cpu=8G", 0, "#SBATCH --mem=32768M\n"),
+        ("--mem-per-gpu=8G", 2, "how many GPUs a node has is not known, and profile site limits MEMORY"),
+        ("--mem-per-gpu=8G", 2, "give --gpus-per-node, or --mem"),
+        ("--gpus-per-node=1 --cpus-per-gpu=8 --mem-per-cpu=8G", 2, "how many nodes share it is not known"),
+        ("--mem=8G --mem-per-gpu=8G", 2, "exclude each other"),
+        ("--ntasks=8 --gpus-per-task=1", 2, "give --nodes, or --gpus-per-node"),
+        ("--nodes=2 --ntasks=8 --gpus-per-task=1", 1, "--gpus-per-task '1': field GPUS"),
         ("--gpus=0 --gres=gpu:0", 0, "#SBATCH --partition=long\n"),
     ):
         (machine.root / "sim.sh").write_text(f"#!/bin/sh\n#SBATCH {options}\nhostname\n")
@@ -225,6 +235,30 @@ def test_a_limit_holds_for_what_an_option_asks_for_in_all(machine: Machine) -> N
         assert ended.code == code, ended
         assert told in ended.out + ended.err
         assert "#SBATCH --mem-per-cpu" not in ended.out
+
+
+def test_gpus_of_tasks_and_memory_of_gpus(machine: Machine) -> None:
+    for options, wanted, limited in (
+        ("-N 2 -n 8 --gpus-per-task=a100:1", "", "--gpus-per-node=a100:4"),
+        ("-N 2 --ntasks-per-node=2 --gpus-per-task=2", "", "--gpus-per-node=4"),
+        ("-N 2 --gpus=8 --gpus-per-task=2", "", "--gpus-per-node=4"),
+        ("--gpus-per-node=2 --mem-per-gpu=8G", "--gpus-per-node=2", "--gpus-per-node=2 --mem=16384M"),
+        ("-N 2 -n 4 --gpus-per-task=1 --mem-per-gpu=8G", "", "--gpus-per-node=2 --mem=16384M"),
+    ):
+        (machine.root / "sim.sh").write_text(f"#!/bin/sh\n#SBATCH {options}\nhostname\n")
+        ended = machine.run("job", "submit", "-p", "slurm", "--dry-run", "sim.sh")
+        assert ended.code == 0, ended
+        for option in (o for o in options.split() if "-per-task" in o or "-per-gpu" in o):
+            assert f"#SBATCH {option}\n" in ended.out
+        assert ("--gpus-per-node=" in ended.out, "--mem=" in ended.out) == (bool(wanted), False)
+        add_site(machine)
+        ended = machine.run("job", "submit", "-p", "site", "--dry-run", "--queue", "gpu", *AI, "sim.sh")
+        assert ended.code == 0, ended
+        given = " ".join(sorted(re.findall("^#SBATCH (--(?:gpus-per|mem).*)", ended.out, re.MULTILINE)))
+        assert given == limited
+        assert ("and each task sees them all" in ended.err) == (
+            "--gpus=" not in options and "-per-task" in options
+        )
 
 
 def test_a_site_lists_options_that_are_passed(machine: Machine) -> None:
