@@ -71,6 +71,9 @@ class BatchSystem:
         """What a staged job needs in the file that `staging` names; empty if START leaves it there."""
         self._kept_removals: dict[str, asyncio.Task[None]] = {}
         """Those of jobs whose ABORT the batch system has not answered."""
+        self._usage_lock = asyncio.Lock()
+        self._measured: dict[str, JobStatus] = {}
+        """Jobs whose usage was asked for, until the client is told their ends."""
         self._is_clients_hold: dict[str, bool] = {}
         """Of the suspended jobs."""
 
@@ -118,9 +121,21 @@ class BatchSystem:
         if status is not None and is_live and native_id not in self.target.jobs:
             self.target.adopt_job(status)  # from now on it is polled together with the others
         if status is not None and status.state.is_terminal and status.cpu_time is None:
-            with contextlib.suppress(OSProfileError):  # nobody knows
-                return await self.target.query_usage(native_id)
+            return await self._add_usage(status)
         return status
+
+    async def _add_usage(self, status: JobStatus) -> JobStatus:
+        """Return the status of an ended job with what it took; one query is for all jobs that have ended by then."""
+        async with self._usage_lock:
+            if status.job_id not in self._measured:
+                ended = [s for s in self.target.jobs.list_ended() if s.cpu_time is None]
+                asked = {s.job_id: s for s in (status, *ended) if s.job_id not in self._measured}
+                self._measured |= asked  # also if nobody knows
+                try:
+                    self._measured |= {s.job_id: s for s in await self.target.add_usages([*asked.values()])}
+                except OSProfileError as error:
+                    log.warning("what ended jobs took is not known: %s", error)
+            return self._measured.get(status.job_id, status)
 
     async def cancel_job(self, native_id: str) -> None:
         """Remove a job and release its key; does nothing for a job that does not exist any more.
@@ -246,6 +261,7 @@ class BatchSystem:
         """
         self.target.store.set_key(self.target.name, native_id, None)
         self._is_clients_hold.pop(native_id, None)
+        self._measured.pop(native_id, None)
         self._remover.schedule_removal(native_id)
 
     async def close(self) -> None:
