@@ -98,6 +98,11 @@ class LiveJobs:
         """Return the id that the batch system reports for a job, or the same id if it is not known."""
         return self._full_ids.get(job_id, job_id)
 
+    def list_ended(self) -> list[JobStatus]:
+        """Return the statuses of the registered jobs that have ended, without those of tasks."""
+        jobs = [job for job in self._jobs.values() if job.array_id is None]
+        return [job.history.status for job in jobs if job.history.status.state.is_terminal]
+
     # Which jobs are followed
 
     def get(self, job_id: str) -> LiveJob | None:

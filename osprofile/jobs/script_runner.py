@@ -388,11 +388,13 @@ class ScriptRunner:
                 answers[job_ids[0]] = status
         return answers
 
-    async def _read_several(self, job_ids: Sequence[str]) -> Mapping[str, JobStatus]:
+    async def _read_several(
+        self, job_ids: Sequence[str], template: str = STATUS_TEMPLATE
+    ) -> Mapping[str, JobStatus]:
         """Return what the variation SEVERAL prints about jobs, and the tasks of arrays among them."""
-        script = self._shell.render_script(STATUS_TEMPLATE, _SEVERAL, JOB_IDS=" ".join(job_ids))
+        script = self._shell.render_script(template, _SEVERAL, JOB_IDS=" ".join(job_ids))
         script_count = math.ceil(len(job_ids) / STATUS_BATCH_SIZE)
-        result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=script_count)
+        result = await self._shell.run_to_end(template, script, script_count=script_count)
         return self._single_job_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
 
     def _find_status(self, job_id: str, statuses: Mapping[str, JobStatus]) -> JobStatus | None:
@@ -415,21 +417,23 @@ class ScriptRunner:
             answers.update(self._parse_answers(job_ids, result, array_ids.get(job_ids[0])))
         return answers
 
-    async def _run_queries(self, job_ids: Iterable[str]) -> dict[str, ProcessResult]:
+    async def _run_queries(
+        self, job_ids: Iterable[str], template: str = STATUS_TEMPLATE
+    ) -> dict[str, ProcessResult]:
         """Run the queries for single jobs, one after another in one script, and return the result of each."""
         scripts: dict[str, str] = {}
         for job_id in job_ids:
             with contextlib.suppress(IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
-                scripts[job_id] = self._shell.render_script(STATUS_TEMPLATE, JOB_ID=job_id)
+                scripts[job_id] = self._shell.render_script(template, JOB_ID=job_id)
         if not scripts:
             return {}
         mark = generate_mark()
         script = join_scripts(scripts.values(), mark)
-        result = await self._shell.run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
+        result = await self._shell.run_to_end(template, script, script_count=len(scripts))
         results = split_results(result.stdout, result.stderr, mark)
         if len(results) != len(scripts):
             raise script_output.build_output_error(
-                STATUS_TEMPLATE, "STATUS_PATTERN", result.stdout.decode("latin-1")
+                template, "STATUS_PATTERN", result.stdout.decode("latin-1")
             )
         return dict(zip(scripts, results, strict=True))
 
@@ -462,24 +466,31 @@ class ScriptRunner:
         tasks = self._find_tasks(job_id, statuses.values())
         return summarize_tasks(job_id, tasks.values()) if tasks else next(iter(statuses.values()))
 
-    async def query_usage(self, job_id: str) -> Mapping[str, JobStatus]:
-        """Return what a job took, by USAGE: a status for it, or one for each task, of which only the usage counts.
+    async def query_usages(self, job_ids: Sequence[str]) -> dict[str, Mapping[str, JobStatus]]:
+        """Return what jobs took, by USAGE: of each, a status for it, or one for each task, of which only the usage counts.
 
-        Nothing is returned if the profile has no USAGE, or nobody knows.
+        Nothing is there of a job if the profile has no USAGE, or nobody knows. With the variation SEVERAL there is one
+        query for 500 jobs, else one each, several in a script. Raises the error of a job that is queried alone.
         """
         if USAGE_TEMPLATE not in self.profile.templates:
             return {}
-        try:
-            script = self._shell.render_script(USAGE_TEMPLATE, JOB_ID=job_id)
-        except (IncarnationError, JobNotFoundError):  # the id is malformed, so unknown
-            return {}
-        try:
-            text = await self._shell.run_script(USAGE_TEMPLATE, script)
-        except ScriptFailedError as error:
-            if error.exit_status == UNKNOWN_JOB_EXIT_STATUS:
-                return {}
-            raise
-        return dict(self._single_job_reader.read_statuses(text))
+        has_several = _SEVERAL in self.profile.get_template(USAGE_TEMPLATE).invocations
+        form = self._id_form if has_several and len(job_ids) > 1 else None
+        size = STATUS_BATCH_SIZE if form is None else _MAX_SEVERAL_JOBS
+        usages: dict[str, Mapping[str, JobStatus]] = {}
+        for start in range(0, len(job_ids), size):
+            batch = job_ids[start : start + size]
+            if form is not None:
+                printed = await self._read_several(list(filter(form.accepts, batch)), USAGE_TEMPLATE)
+                usages |= {j: {s.job_id: s for s in _find_similar(j, printed)} for j in batch}
+                continue
+            for job_id, result in (await self._run_queries(batch, USAGE_TEMPLATE)).items():
+                if result.exit_code == 0:
+                    text = result.stdout.decode("utf-8", "replace")
+                    usages[job_id] = dict(self._single_job_reader.read_statuses(text))
+                elif result.exit_code != UNKNOWN_JOB_EXIT_STATUS and len(job_ids) == 1:
+                    raise build_failure_error(USAGE_TEMPLATE, USAGE_TEMPLATE, result)
+        return usages
 
     def find_task_index(self, array_id: str, job_id: str) -> int | None:
         """Return the index of a job that is a task of an array by its id, which may have a longer form."""

@@ -378,20 +378,29 @@ class TargetSystem:
         Of an array, `cpu_time` and `energy` are those of all tasks together, `max_memory` that of one task. Raises what
         `status` raises.
         """
-        status = await self.status(job_id)
+        (status,) = await self.add_usages([await self.status(job_id)])
+        return status
+
+    async def add_usages(self, statuses: Sequence[JobStatus]) -> list[JobStatus]:
+        """Return statuses of jobs with the resources that these have used so far, as `query_usage` does, by one query."""
+        job_ids = [status.job_id for status in statuses if not self._is_usage_known(status)]
+        usages = await self._scripts.query_usages(job_ids) if job_ids else {}
+        return [self._add_usage(status, usages.get(status.job_id, {})) for status in statuses]
+
+    def _is_usage_known(self, status: JobStatus) -> bool:
         took = [status.elapsed, status.cpu_time, status.max_memory]
         took += [status.energy] * tells_energy(self.profile)
-        if status.state.is_terminal and None not in took:
+        return status.state.is_terminal and None not in took
+
+    def _add_usage(self, status: JobStatus, usages: Mapping[str, JobStatus]) -> JobStatus:
+        if not usages:
             return status
-        usages = await self._scripts.query_usage(status.job_id)
         tasks = {task.status.job_id: task.status for task in self.store.list_tasks(self.name, status.job_id)}
         for known in (status, *tasks.values()):
             if known.state.is_terminal and (usage := usages.get(known.job_id)) is not None:
                 self.store.record_usage(self.name, usage)
         if (usage := usages.get(status.job_id)) is not None:
             return _merge_usage(status, usage)
-        if not usages:
-            return status
         known_tasks = tasks or dict(usages)
         merged = [_merge_usage(task, usages.get(task_id, task)) for task_id, task in known_tasks.items()]
         return status._replace(**sum_usage(merged))

@@ -19,7 +19,7 @@ from osprofile.lint import value_sets
 from osprofile.lint.quoting import classify_source, get_placeholder_values, make_context_problem
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.position import PLACEHOLDER_MARK
-from osprofile.profile.model import DIRECTIVE_ATTRIBUTE, DIRECTIVE_PREFIX, JOB_DIRECTIVES
+from osprofile.profile.model import DIRECTIVE_ATTRIBUTE, JOB_DIRECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,7 +142,7 @@ class DirectiveChecker:
 
 def check_field_directives(view: ProfileView) -> Iterator[Problem]:
     """Report each ext:directive that the batch system would not read."""
-    prefix = find_directive_prefix(view)
+    prefix = view.find_directive_prefix()
     for field in view.profile.global_fields.values():
         if field.directive is None:
             continue
@@ -174,7 +174,7 @@ def check_directive_values(view: ProfileView) -> Iterator[Problem]:
 
 def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
     """Report lines of fixed values that stand where directives do, and are none."""
-    prefix = find_directive_prefix(view)
+    prefix = view.find_directive_prefix()
     texts = [t for t in view.texts if t.template.name == JOB_DIRECTIVES] if prefix else []
     for field, value in (line for t in texts for line in view.list_fixed_lines(t, _find_command(t))):
         offset = 0
@@ -197,12 +197,6 @@ def _is_plain_comment(line: str, prefix: str) -> bool:
     """Return whether a line is a comment that nobody could have meant to be a directive."""
     is_comment = re.match(r"\s*#+(?:\s|$)", line) is not None
     return is_comment and not line.strip().lstrip("# \t").upper().startswith(prefix.lstrip("#").upper())
-
-
-def find_directive_prefix(view: ProfileView) -> str:
-    """Return the fixed value of DIRECTIVE_PREFIX; without one, the empty string."""
-    fields = (view.profile.find_field(t, DIRECTIVE_PREFIX) for t in view.list_directive_templates())
-    return next((f.value for f in fields if f is not None and f.value), "")
 
 
 def _check_value(

@@ -17,6 +17,7 @@ from osprofile.incarnation import field_rules
 from osprofile.incarnation.body import Replacement
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, JOB_SCRIPT_PARTS
 from osprofile.javaregex import parse_literal_replacement
+from osprofile.profile.model import DIRECTIVE_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -174,6 +175,11 @@ class ProfileView:
             return [template]
         others = application_templates if template.name in job_parts else {template.name}
         return [t for t in self.profile.templates.values() if t.name in job_parts | others]
+
+    def find_directive_prefix(self) -> str:
+        """Return the fixed value of DIRECTIVE_PREFIX; without one, the empty string."""
+        fields = (self.profile.find_field(t, DIRECTIVE_PREFIX) for t in self.list_directive_templates())
+        return next((f.value for f in fields if f is not None and f.value), "")
 
     def list_directive_templates(self) -> list[Template]:
         """Return the templates with the directives: JOB_DIRECTIVES, if the profile has it, and JOB_PROLOGUE."""

@@ -154,9 +154,12 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
     used_names |= {field.pattern_field for _, field in list_declared_fields(view) if field.pattern_field}
     for field in view.own_document.global_fields.values():
         if field.name not in used_names:
-            remedy = ", or give it ext:directive" if JOB_DIRECTIVES in view.profile.templates else ""
+            prefix = view.find_directive_prefix() if JOB_DIRECTIVES in view.profile.templates else ""
+            remedy = f', or give it ext:directive="{prefix} --option=$1"' if prefix else ""
             where = "no template of the resolved profile"
-            yield _make_unused_problem(field, where, inherited_names, remedy)
+            problem = _make_unused_problem(field, where, inherited_names, remedy)
+            is_sites_own = inherited_names and field.name not in inherited_names.values() and field.settable
+            yield problem._replace(severity="error") if is_sites_own else problem
 
 
 def _list_used_fields(

@@ -14,7 +14,6 @@ from osprofile.lint.directives import (
     check_directive_values,
     check_field_directives,
     check_fixed_directives,
-    find_directive_prefix,
 )
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
@@ -39,7 +38,7 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     directive_problems = [*check_field_directives(view), *check_fixed_directives(view)]
     yield from directive_problems
     yield from check_directive_values(view)
-    prefix = find_directive_prefix(view)
+    prefix = view.find_directive_prefix()
     problems_by_value: dict[Element, list[Problem]] = {}  # many scripts share a value
     for texts, is_job in view.list_script_texts():
         fixed_lines = [line for text in texts for line in view.list_fixed_lines(text)]

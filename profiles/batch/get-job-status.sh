@@ -50,25 +50,31 @@ is_to_cancel() ( # ID: in a shell of its own, as this enters the job's directory
 # [ID...]: prints the states: by the job's own record, if it has ended and left one, else by the
 # line. The batch system knows best that a limit ended the job; the job itself may have ended by any
 # signal, or by none. A removal ended it unless it ended by itself. A list may have thousands of
-# lines: awk prints those that need no look into the job's directory.
+# lines: awk prints those that need no look into the job's directory, and those of foreign jobs.
 print_states() {
-  lines=$(print_lines "$@")
-  ends=$(printf '%s\n' "$lines" | grep -vE '^(live|limit) ' | while read -r meaning id line; do
-    case $meaning in
-    removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
-    ended)
-      # C of Torque tells no end, or the signal, of a task that was removed with its array
-      case "$line " in
-      *' exit=137 '* | *' exit=143 '* | *' exit=265 '* | *' exit=271 '*) own='' ;;
-      *' signal=9 '* | *' signal=15 '*) own='' ;;
-      *' exit='* | *' signal='*) own=own ;;
-      *) own='' ;;
+  lines=$(print_lines "$@" | mark_foreign)
+  ends=$(
+    IFS=$newline # a loop with "read" takes one byte at a time
+    for line in $(printf '%s\n' "$lines" | grep -vE '^(live|limit|foreign) '); do
+      unset IFS
+      meaning=${line%% *} line=${line#* }
+      id=${line%% *} line=${line#"${line%% *}"} line=${line# }
+      case $meaning in
+      removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
+      ended)
+        # C of Torque tells no end, or the signal, of a task that was removed with its array
+        case "$line " in
+        *' exit=137 '* | *' exit=143 '* | *' exit=265 '* | *' exit=271 '*) own='' ;;
+        *' signal=9 '* | *' signal=15 '*) own='' ;;
+        *' exit='* | *' signal='*) own=own ;;
+        *) own='' ;;
+        esac
+        gpe_record "$id" $own || printf '?%s\n' "$line"
+        ;;
+      *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
       esac
-      gpe_record "$id" $own || printf '?%s\n' "$line"
-      ;;
-    *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
-    esac
-  done)
+    done
+  )
   {
     printf '%s\n' "$lines" = "$ends"
     gpe_explain "$(printf '%s\n' "$ends" | sed -n 's/^?//p')"
@@ -102,13 +108,32 @@ in_ends {
   id = ids[++n] = $2
   meaning = $1
   sub(/^[^ ]+ [^ ]+ ?/, "")
-  if (meaning ~ /^(live|limit)$/) told[id] = $0
+  if (meaning ~ /^(live|limit|foreign)$/) told[id] = $0
   else listed[id] = $0
 }
 END { for (i = 1; i <= n; i++) if (told[ids[i]] != "") print told[ids[i]] }'
 }
-# ID: of a job that the batch system has removed: did it end by itself, or for another job's end? No
-# program is started: the list may have thousands of such jobs that are not ours.
+newline='
+'
+# In lines of print_lines, the word in front becomes foreign for a job that has no link of ours, so
+# that it left nothing here: a batch system may list thousands of these.
+mark_foreign() {
+  {
+    ls -- "$gpe_jobs" 2> /dev/null
+    printf '=\n'
+    cat
+  } | awk '
+!in_lines { if ($0 == "=") in_lines = 1; else ours[$0]; next }
+{
+  array = first = whole = $2
+  sub(/[_.][0-9]+$/, "", array)
+  sub(/[_.[].*/, "", first)
+  sub(/\[[0-9]+\]/, "[]", whole)
+  if (!($2 in ours || array in ours || first in ours || whole in ours)) sub(/^[^ ]+/, "foreign")
+  print
+}'
+}
+# ID: of a job that the batch system has removed: did it end by itself, or for another job's end?
 gpe_knows_end() {
   ! gpe_ended_itself "$1" || return 0
   gpe_why=

@@ -4,22 +4,8 @@
 gpe_explain() {
   [ -n "$1" ] || return 0
   gpe_asked='^[^ ]+ [^ ]+ (exit=(137|265)|(exit=[0-9]+ )?signal=9)( |$)'
-  # only jobs that have a link left something; a batch system may list thousands of others
-  gpe_marked=$({
-    ls -- "$gpe_jobs" 2> /dev/null
-    echo
-    printf '%s\n' "$1"
-  } |
-    awk -v asked="$gpe_asked" '
-!in_lines { if ($0 == "") in_lines = 1; else ours[$0]; next }
-{
-  array = whole = $1
-  sub(/[_.[].*/, "", array)
-  sub(/\[[0-9]+\]/, "[]", whole)
-  print ($0 ~ asked && ($1 in ours || array in ours || whole in ours) ? "=" : " ") $0
-}')
-  printf '%s\n' "$gpe_marked" | sed -n 's/^ //p'
-  printf '%s\n' "$gpe_marked" | sed -n 's/^=//p' | while read -r gpe_line; do
+  printf '%s\n' "$1" | grep -vE "$gpe_asked"
+  printf '%s\n' "$1" | grep -E "$gpe_asked" | while read -r gpe_line; do
     gpe_explain_kill "$gpe_line" || printf '%s\n' "$gpe_line"
   done
 }

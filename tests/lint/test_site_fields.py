@@ -175,8 +175,9 @@ def test_a_directive_among_the_commands_of_a_site(tmp_path: Path) -> None:
 
 def test_a_field_that_nothing_uses_may_become_a_directive(tmp_path: Path) -> None:
     [problem] = find_problems(tmp_path, format_field("FEATURES", EMPTY))
-    assert problem.code == "OSP302"
-    assert "or give it ext:directive" in problem.hint
+    assert (problem.code, problem.severity) == ("OSP302", "error")  # its jobs would run without it
+    assert 'or give it ext:directive="#SBATCH --option=$1"' in problem.hint
+    assert find_problems(tmp_path, format_fixed_field("FEATURES", "1"))[0].severity == "warning"
 
 
 @pytest.mark.parametrize(
@@ -198,9 +199,9 @@ def test_a_limit_of_a_misspelt_field_is_an_error(
 
 def test_a_misspelt_field_without_a_limit_and_a_limit_of_another_field(tmp_path: Path) -> None:
     [misspelt] = find_problems(tmp_path, format_field("WALLTIM", EMPTY))
-    assert (misspelt.severity, "did you mean WALLTIME?" in misspelt.hint) == ("warning", True)
+    assert (misspelt.severity, "did you mean WALLTIME?" in misspelt.hint) == ("error", True)
     [other] = find_problems(tmp_path, format_field("FLOORS", "<idb:Max>3</idb:Max>" + EMPTY))
-    assert (other.severity, "did you mean" in other.hint) == ("warning", False)
+    assert (other.severity, "did you mean" in other.hint) == ("error", False)
 
 
 def test_a_misspelt_field_of_a_template(tmp_path: Path) -> None:

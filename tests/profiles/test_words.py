@@ -683,6 +683,20 @@ def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     assert "nor a record knows it" in slurm.fails("USAGE", JOB_ID="9")
 
 
+def test_what_several_jobs_of_slurm_took(slurm: Target, commands: Commands) -> None:
+    """Each of the commands is asked once: for a job that runs, one that the accounting knows, and one with a record alone."""
+    commands.set("squeue", "7|RUNNING|0|n1|None|debug|0:03|\n8|COMPLETED|0|n1|None|debug|0:10|\n")
+    commands.set("sstat", "7.batch|100K|00:00:01|1\n")
+    commands.set("sacct", "8|10|00:04.020|\n8.batch|10|00:04.020|200K\n80|1|00:01|\n")
+    leave(slurm, "9", exit_status="0\n", usage="elapsed=10.01 cpu=2.02 memory=209715200\n")
+    assert slurm.ok("USAGE", "SEVERAL", JOB_IDS="7 8 9 10").splitlines() == [
+        "7 usage elapsed=3 cpu=1.00 memory=102400",
+        "8 usage elapsed=10 cpu=4.02 memory=204800",
+        "9 usage elapsed=10.01 cpu=2.02 memory=209715200",
+    ]
+    assert "nor a record knows it" in slurm.fails("USAGE", "SEVERAL", JOB_IDS="10 11")
+
+
 def test_what_tasks_of_slurm_took(slurm: Target, commands: Commands) -> None:
     commands.set("squeue", "5_1|RUNNING|0|n1|None|debug|0:03|\n5_2|COMPLETED|0|n1|None|debug|0:10|\n")
     commands.set("sstat", "6.batch|100K|00:00:01|1\n")

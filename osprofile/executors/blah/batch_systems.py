@@ -70,7 +70,10 @@ class BatchSystem:
         self.job_functions = list_job_functions(target.profile)
         """What a staged job needs in the file that `staging` names; empty if START leaves it there."""
         self._kept_removals: dict[str, asyncio.Task[None]] = {}
-        """Those of jobs whose ABORT the batch system has not answered."""
+        """Those of jobs whose first ABORT the batch system has not answered."""
+        self._usage_lock = asyncio.Lock()
+        self._measured: dict[str, JobStatus] = {}
+        """Jobs whose usage was asked for, until the client is told their ends."""
         self._is_clients_hold: dict[str, bool] = {}
         """Of the suspended jobs."""
 
@@ -118,9 +121,21 @@ class BatchSystem:
         if status is not None and is_live and native_id not in self.target.jobs:
             self.target.adopt_job(status)  # from now on it is polled together with the others
         if status is not None and status.state.is_terminal and status.cpu_time is None:
-            with contextlib.suppress(OSProfileError):  # nobody knows
-                return await self.target.query_usage(native_id)
+            return await self._add_usage(status)
         return status
+
+    async def _add_usage(self, status: JobStatus) -> JobStatus:
+        """Return the status of an ended job with what it took; one query is for all jobs that have ended by then."""
+        async with self._usage_lock:
+            if status.job_id not in self._measured:
+                ended = [s for s in self.target.jobs.list_ended() if s.cpu_time is None]
+                asked = {s.job_id: s for s in (status, *ended) if s.job_id not in self._measured}
+                self._measured |= asked  # also if nobody knows
+                try:
+                    self._measured |= {s.job_id: s for s in await self.target.add_usages([*asked.values()])}
+                except OSProfileError as error:
+                    log.warning("what ended jobs took is not known: %s", error)
+            return self._measured.get(status.job_id, status)
 
     async def cancel_job(self, native_id: str) -> None:
         """Remove a job and release its key; does nothing for a job that does not exist any more.
@@ -144,11 +159,11 @@ class BatchSystem:
             async with asyncio.timeout(_QUEUE_TIMEOUT):
                 await asyncio.shield(removal)
         except TimeoutError:
-            message = f"job {native_id} is not removed yet: the batch system does not answer"
-            raise TargetError(message, hint="it is removed as soon as that answers") from None
+            message = f"job {native_id} is not removed yet: the batch system does not answer, or refuses it"
+            raise TargetError(message, hint="that is tried again until the job has ended") from None
 
     def keep_removing(self, native_id: str) -> None:
-        """Go on removing a job, until the batch system answers."""
+        """Go on removing a job, until it has ended."""
         if native_id not in self._kept_removals:
             removal = self._kept_removals[native_id] = asyncio.ensure_future(
                 self._remove_when_back(native_id)
@@ -156,19 +171,23 @@ class BatchSystem:
             removal.add_done_callback(lambda _: self._kept_removals.pop(native_id))
 
     async def _remove_when_back(self, native_id: str) -> None:
+        """Remove a job. A refusal gives nothing up, as HTCondor has forgotten the job: it may come just after a restart."""
+        said = ""
         for pause in itertools.chain(_RETRY_PAUSES, itertools.repeat(_RETRY_PAUSES[-1])):
             try:
                 await self._remove_job(native_id)
             except OSProfileError as error:
-                if not _is_away(error):
-                    log.warning("job %s is not removed: %s", native_id, error)
-                    raise
+                if not _is_away(error) and str(error) != said:
+                    said = str(error)
+                    log.warning(
+                        "job %s is not removed, which is tried until it has ended: %s", native_id, error
+                    )
             else:
                 break
             await asyncio.sleep(pause)
 
     async def wait_for_removals(self) -> None:
-        """Wait until no removal is left that the batch system has not answered."""
+        """Wait until no removal is left that has to be tried again."""
         while self._kept_removals:
             await asyncio.wait(self._kept_removals.values())
 
@@ -186,7 +205,7 @@ class BatchSystem:
             except OutcomeUnknownError:
                 raise
             except OSProfileError as error:
-                if _is_away(error):
+                if _is_away(error) or native_id in self._kept_removals:
                     raise
                 record = self.target.find_record(native_id)
                 # Without a key, the client was told meanwhile that the job has ended.
@@ -246,6 +265,7 @@ class BatchSystem:
         """
         self.target.store.set_key(self.target.name, native_id, None)
         self._is_clients_hold.pop(native_id, None)
+        self._measured.pop(native_id, None)
         self._remover.schedule_removal(native_id)
 
     async def close(self) -> None:

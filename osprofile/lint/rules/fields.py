@@ -75,8 +75,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP302", "warning", "an unused field",
-        "A value that is set for it has no effect, and is an error in strict requests. It is an error if the name is "
-        "almost that of an inherited field, and the field has a limit: then nothing is limited.",
+        "A value that is set for it has no effect, and is an error in strict requests. It is an error if a site adds "
+        "the field to the settable ones of a profile that it extends: its jobs set it, and run without it.",
         format_template("true", format_field("WHY")),
         format_template("printf '%s\\n' '<WHY/'/'\\\\''>'", format_field("WHY")),
     ),

@@ -46,7 +46,7 @@ from tests.executors.blah.conftest import write_profile
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad, quoted
 from tests.executors.blah.living import BANNER, Living
 from tests.jobs.test_event_log import EVENTS, SEG
-from tests.waiting import wait_for_file
+from tests.waiting import wait_for_file, wait_until_async
 
 if TYPE_CHECKING:
     from tests.jobs.conftest import Toy
@@ -57,6 +57,23 @@ STATUS = """<idb:Template name="GET_JOB_STATUS">
   <idb:Field name="JOB_ID"><idb:Default></idb:Default></idb:Field>
   <idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>{pattern}</idb:Value></idb:Field>
   <idb:Field name="STATE" isSettable="false"><idb:Tag name="KEPT">HELD</idb:Tag></idb:Field>
+</idb:Template>
+"""
+
+
+MEASURED = r"""
+<idb:Template name="GET_JOB_STATUS">
+  <idb:Invocation name=""><idb:Body>toystat</idb:Body></idb:Invocation>
+  <idb:Invocation name="ALL"><idb:Body>toystat</idb:Body></idb:Invocation>
+  <idb:Field name="JOB_ID"><idb:Default></idb:Default></idb:Field>
+  <idb:Field name="STATUS_PATTERN" isSettable="false">
+    <idb:Value>(?m)^job (?&lt;id>[0-9]+) is (?&lt;state>[A-Z]+)(?: (?&lt;exit>[0-9]+))?(?: cpu=(?&lt;cpu>[0-9]+))?$</idb:Value>
+  </idb:Field>
+  <idb:Field name="STATE" isSettable="false"><idb:Tag name="END">DONE</idb:Tag><idb:Tag name="GO">RUNNING</idb:Tag></idb:Field>
+</idb:Template>
+<idb:Template name="USAGE">
+  <idb:Invocation name=""><idb:Body>echo "$$" >> "$TOY/usages"; echo 'job &lt;JOB_ID> is END cpu=1&lt;JOB_ID>'</idb:Body></idb:Invocation>
+  <idb:Field name="JOB_ID"><idb:Default></idb:Default></idb:Field>
 </idb:Template>
 """
 
@@ -108,6 +125,38 @@ def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> Non
     """docs/protocols/blah.md, 7.1: two at the start were a crash. Here are more than are worked on at a time."""
     (toy.path / "stopped").touch()
     submit_first(words, toy, 70)
+
+
+async def test_a_kept_removal_that_is_refused_is_tried_again(words: list[str], toy: Toy, home: Path) -> None:
+    """The batch system is away, and then refuses: HTCondor would not ask again, and the job would run on."""
+    replace_tool(
+        toy, "toyctl",
+        'echo x >> "$TOY/removals"\nset -- "$2" $(wc -l < "$TOY/removals")\n'
+        '[ "$2" -gt 1 ] || { echo "toyctl: no answer" >&2; exit 2; }\n'
+        '[ "$2" -gt 2 ] || { echo "toyctl: not now" >&2; exit 6; }\n'
+        'kill -s KILL -- "-$(cat "$TOY/jobs/$1/pid")"; echo GONE > "$TOY/jobs/$1/state"',
+    )  # fmt: skip
+    async with GridManager(*words) as client:
+        job_id = await client.submit(job("sleep 600"))
+        pid = toy.path / "jobs" / job_id.split("/")[-1] / "pid"
+        await wait_until_async(lambda: pid.exists() and pid.read_text().strip() != "")
+        assert (await client.ask("BLAH_JOB_CANCEL", job_id))[0] == "0"
+    assert len((toy.path / "removals").read_text().split()) == 3
+    log = (home / "log").read_text()
+    assert (log.count("is tried until it has ended"), "not now" in log) == (1, True)
+
+
+async def test_what_jobs_took_is_one_query(words: list[str], toy: Toy, home: Path) -> None:
+    """One query is for all that ended together, also if the client asks for one after the other."""
+    write_profile(home / "changed", "toy", MEASURED, extends="toy", root=home / "work")
+    async with GridManager("--profiles", str(home / "changed"), *words) as client:
+        ids = [await client.submit(job()) for _ in range(8)]
+        states = [toy.path / "jobs" / job_id.split("/")[-1] / "state" for job_id in ids]
+        await wait_until_async(lambda: all(s.read_text().startswith("END") for s in states))
+        for job_id in ids:
+            assert (await client.ended(job_id))["RemoteUserCpu"] == f"1{job_id.split('/')[-1]}"
+    asked = (toy.path / "usages").read_text().split()
+    assert (len(asked), len(set(asked))) == (8, 1)
 
 
 async def test_eleven_ids_in_one_status(words: list[str]) -> None:
