@@ -12,7 +12,7 @@ from osprofile.text import format_clock, quote_shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
 
     from osprofile.incarnation.cases import ActiveCases
@@ -46,7 +46,7 @@ QUOTE = 2
 TIME = 3
 """((key, form), function): whole seconds in that of DERIVED_FORMATS; the function's result for any other value."""
 COMPUTE = 4
-"""((key, length), function): the function's result for all values; a value shorter than that remains as it is."""
+"""((key, length, other keys), function): the function's result for all values; a value shorter than that remains as it is."""
 REPLACE = 5
 """(key, (old, new)): the value with a text replaced."""
 JOIN = 6
@@ -141,6 +141,33 @@ def compute_steps(steps: Sequence[Step], values: Values) -> None:
             values[key] = first
         else:
             values[key] = choose_end_word(values[first])
+
+
+def list_inputs(step: Step) -> Sequence[str]:
+    """Return the keys of the values that a step reads."""
+    kind, _, first, second = step
+    if kind == LINE:
+        return (first, *second)
+    if kind == TIME:
+        return (first[0],)
+    if kind == COMPUTE:
+        return (first[0], *first[2])
+    if kind == JOIN:
+        return [key for _, _, keys in first for key in keys]
+    return () if kind == CONSTANT else (first,)
+
+
+def fold_text(text: Text, values: Mapping[str, str], varying: Collection[str]) -> Text:
+    """Return the text with slots for the varying keys alone: the other values become parts of the literals."""
+    literals, _, keys = text
+    folded, slots = [literals[0]], list[str]()
+    for key, literal in zip(keys, literals[2::2], strict=True):
+        if key in varying:
+            slots.append(key)
+            folded += ["", literal]
+        else:
+            folded[-1] += values[key] + literal
+    return make_text(folded, slots)
 
 
 def make_text(literals: Sequence[str], keys: Sequence[str]) -> Text:

@@ -22,7 +22,7 @@ from osprofile.incarnation.evaluate import (
     join_simple_values,
 )
 from osprofile.incarnation.lengths import check_length
-from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts
+from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts, specialise_plan
 from osprofile.incarnation.static_scripts import StaticScriptFile, hide_folder
 from osprofile.profile.model import REQUIRES_ATTRIBUTE
 from osprofile.text import quote_name, suggest_names
@@ -213,7 +213,7 @@ def incarnate(
         _validate_values(plan, request, context)
     cases = ActiveCases(plan, {*context, *request, *plan.fixed}) if plan.cases else None
     try:
-        values, text = evaluate(plan, request, context, joined, cases)
+        values, text = evaluate(specialise_plan(plan, request, context), request, context, joined, cases)
         incarnation = Incarnation(text, plan, values, request, context, cases=cases)
     except UnusualError as error:
         _explain(plan, profile, error, context)

@@ -69,6 +69,7 @@ class Plan(NamedTuple):
     - `steps`: compute further values, as `evaluate` says; `joined_texts`: those that steps join
     - `static_scripts`: all of the profile if the text runs one, each with the texts of its path and its directory
     - `script_folder`: the name of their folder; `used_scripts`: the names of those that the text runs
+    - `specialised`: the same plan for some sets of given fields (see `specialise_plan`)
     """
 
     template: Template
@@ -97,6 +98,7 @@ class Plan(NamedTuple):
     static_scripts: tuple[tuple[StaticScript, CompiledText, CompiledText], ...]
     script_folder: str
     used_scripts: frozenset[str]
+    specialised: dict[tuple[str, ...], Plan]
 
     def find_declaration(self, name: str) -> Field | None:
         """Return the declaration of a field in any of the plan's templates, used or not."""
@@ -130,6 +132,57 @@ def get_plan(profile: Profile, template: str, variation: str, application: str |
     return plan
 
 
+def specialise_plan(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) -> Plan:
+    """Return the plan for requests that give the same fields: what depends on no other field is computed already.
+
+    Of the fields and lines of START most are empty. A plan is specialised when these fields are given for the second time.
+    A small one without steps, and one with cases, stays as it is. Raises what `evaluate` raises.
+    """
+    if plan.unquoted_text is not None or plan.cases:
+        return plan
+    given = (*context, "", *request)
+    specialised = plan.specialised.get(given)
+    if specialised is None:
+        if len(plan.specialised) >= _MAX_SPECIALISED:
+            plan.specialised.clear()
+        specialised = plan.specialised[given] = plan
+    elif specialised is plan:
+        values, _ = evaluate.evaluate(plan, request, context, None)
+        specialised = plan.specialised[given] = _fold_plan(plan, {*context, *request}, values)
+    return specialised
+
+
+def _fold_plan(plan: Plan, given: set[str], values: Values) -> Plan:
+    """Return the plan without what does not depend on the given fields; `values` are those of any request that gives them."""
+    varying = {USPACE_ROOT, *given} - (plan.fixed.keys() - {USPACE_ROOT})
+    for name, condition in plan.conditions:
+        if condition in varying:
+            varying.add(name)
+    steps = list["Step"]()
+    for step in plan.steps:
+        if varying.isdisjoint(evaluate.list_inputs(step)):
+            continue
+        kind, key, first, second = step
+        if kind == evaluate.JOIN:
+            first = tuple(evaluate.fold_text(text, values, varying) for text in first)
+        varying.add(key)
+        steps.append((kind, key, first, second))
+    known = {name: value for name, value in values.items() if name not in varying}
+    known |= {name: value for name, value in {**plan.defaults, **plan.fixed}.items() if name in varying}
+    literals, _, keys = evaluate.fold_text(plan.text.text, values, varying)
+    return plan._replace(
+        text=CompiledText(literals, keys),
+        defaults=known,
+        fixed={name: known[name] for name in {USPACE_ROOT, *given} & plan.fixed.keys()},
+        required=tuple(name for name in plan.required if name in varying),
+        checked_fields=tuple(rule for rule in plan.checked_fields if rule[0] in varying),
+        tagged_fields=tuple(rule for rule in plan.tagged_fields if rule[0] in varying),
+        conditions=tuple(pair for pair in plan.conditions if pair[0] in varying),
+        steps=tuple(steps),
+    )
+
+
+_MAX_SPECIALISED = 64
 _PLANS: dict[int, dict[tuple[str, str, str | None], Plan]] = {}
 """The plans of each profile, by its `id`, until the profile is deleted: a `WeakKeyDictionary` takes 0.3 us per
 look-up, a twentieth of an incarnation. A plan must not refer to its profile: neither would ever be deleted."""
@@ -282,6 +335,7 @@ class _PlanCompiler:
             static_scripts=tuple(self.static_scripts.values()),
             script_folder=self.script_folder,
             used_scripts=frozenset(self.used_scripts),
+            specialised={},
         )
 
     def is_used_case(self, case: Field) -> bool:
@@ -392,7 +446,7 @@ class _PlanCompiler:
             self.add_step(
                 evaluate.COMPUTE,
                 name,
-                (base, 0),
+                (base, 0, (rules.EXECUTABLE,)),
                 lambda v: rules.derive_value(field, name, v[base], get_program(v)),
             )
         else:
@@ -452,7 +506,7 @@ class _PlanCompiler:
             return self.add_step(evaluate.INSERT, new_key, key, texts)
         replacer = _create_replacer(body, replacement, key)  # first: it says where Java refuses the pattern
         min_length = javaregex.compile(replacement.pattern).min_length
-        return self.add_step(evaluate.COMPUTE, new_key, (key, min_length), replacer)
+        return self.add_step(evaluate.COMPUTE, new_key, (key, min_length, ()), replacer)
 
     # What the engine supplies
 

@@ -7,16 +7,19 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from osprofile import javaregex
+from osprofile.errors import IncarnationError
 from osprofile.incarnation import evaluate
 from osprofile.incarnation.body import get_inserted_texts, parse_body
+from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 from osprofile.source import Source, SourceText
+from tests.hunting import rounds
 
 BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 WHOLE_VALUES = (r"(?s)^(.+)\z", r"(?s)^.+\z")
@@ -67,3 +70,57 @@ def test_what_surrounds_a_whole_value_is_put_there_without_an_engine(
     values = {"X": value}
     evaluate.compute_steps([(evaluate.INSERT, "result", "X", texts)], values)
     assert values["result"] == expected
+
+
+VALUES = st.sampled_from(
+    ["", "1", "600", "a", "x y", "it's", "a\nb", "\xe9", "\0", "-1", "/tmp/x", "begin,end", "2030-01-01T10:00", "1-10%2",
+     "true", "export A='b'\n", "'a b' c", "y" * 20_000, "END_OF_JOB_x", "afterok:12"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUNDLED.list_names())
+@settings(max_examples=rounds(4000, 25))
+@given(st.data())
+def test_a_specialised_plan_gives_the_same(name: str, data: st.DataObject) -> None:
+    profile = BUNDLED.load(name)
+    plan = get_plan(profile, "START", "", None)
+    names = data.draw(st.lists(st.sampled_from(sorted(plan.settable)), max_size=5, unique=True))
+    homes = st.sampled_from(["/home/a", "/home/a/", "/", "x"])
+    contexts = st.fixed_dictionaries(
+        {"WORKING_DIRECTORY": st.just("/tmp/1"), "USER_HOME": homes, "CLUSTER": VALUES}
+    )
+    requests = [
+        (data.draw(st.fixed_dictionaries(dict.fromkeys(names, VALUES))), data.draw(contexts))
+        for _ in range(4)
+    ]
+
+    def print_outcome(fields: dict[str, str], context: dict[str, str]) -> str:
+        try:
+            made = incarnate(profile, "START", fields=fields, context=context)
+        except IncarnationError as error:
+            return str(error)
+        return f"{made.text}{made.fields}{made.used_scripts}{made.job_script}"
+
+    expected = []
+    for fields, context in requests:
+        plan.specialised.clear()
+        expected.append(print_outcome(fields, context))
+    for _ in range(3):
+        assert [print_outcome(*request) for request in requests] == expected
+
+
+def test_a_plan_is_specialised_when_the_same_fields_are_given_again() -> None:
+    profile = BUNDLED.load("slurm")
+    plan = get_plan(profile, "START", "", None)
+    context = {"WORKING_DIRECTORY": "/tmp/1", "USER_HOME": "/home/a"}
+    plan.specialised.clear()
+    texts = {
+        incarnate(profile, "START", fields={"WALLTIME": w}, context=context).text for w in ("60", "90", "120")
+    }
+    assert len(texts) == 3
+    (specialised,) = plan.specialised.values()
+    assert len(specialised.steps) < len(plan.steps) / 3
+    assert len(specialised.checked_fields) == 2  # WALLTIME and WORKING_DIRECTORY
+    for number in range(200):
+        incarnate(profile, "START", context={**context, f"SITE_{number}": ""})
+    assert len(plan.specialised) <= 64
