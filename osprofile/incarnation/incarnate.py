@@ -135,8 +135,10 @@ class Incarnation:
     @property
     def trace_inputs(self) -> tuple[Plan, CompiledText, Values]:
         """The plan, the one of its two texts that was filled, and the values, for `trace`."""
-        plan, values, _request, _context, text, _cases = self._inputs
+        plan, values, request, context, text, _cases = self._inputs
         unquoted = plan.unquoted_text
+        if plan.specialised:  # that computes only what the text needs
+            values, _ = evaluate(plan, request, context, None)
         return plan, unquoted if unquoted is not None and unquoted.text is text else plan.text, values
 
     @property

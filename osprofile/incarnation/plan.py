@@ -158,15 +158,11 @@ def _fold_plan(plan: Plan, given: set[str], values: Values) -> Plan:
     for name, condition in plan.conditions:
         if condition in varying:
             varying.add(name)
-    steps = list["Step"]()
+    folded = dict[str, "Step"]()
     for step in plan.steps:
-        if varying.isdisjoint(evaluate.list_inputs(step)):
-            continue
-        kind, key, first, second = step
-        if kind == evaluate.JOIN:
-            first = tuple(evaluate.fold_text(text, values, varying) for text in first)
-        varying.add(key)
-        steps.append((kind, key, first, second))
+        if not varying.isdisjoint(evaluate.list_inputs(step)):
+            folded[step[1]] = _fold_step(step, folded, values, varying)
+            varying.add(step[1])
     known = {name: value for name, value in values.items() if name not in varying}
     known |= {name: value for name, value in {**plan.defaults, **plan.fixed}.items() if name in varying}
     literals, _, keys = evaluate.fold_text(plan.text.text, values, varying)
@@ -178,8 +174,34 @@ def _fold_plan(plan: Plan, given: set[str], values: Values) -> Plan:
         checked_fields=tuple(rule for rule in plan.checked_fields if rule[0] in varying),
         tagged_fields=tuple(rule for rule in plan.tagged_fields if rule[0] in varying),
         conditions=tuple(pair for pair in plan.conditions if pair[0] in varying),
-        steps=tuple(steps),
+        steps=_select_needed_steps(plan, folded, keys),
     )
+
+
+def _fold_step(step: Step, folded: Mapping[str, Step], values: Values, varying: set[str]) -> Step:
+    """Return a step that reads varying values, with what is known of the others."""
+    kind, key, first, second = step
+    if kind == evaluate.JOIN:
+        return kind, key, tuple(evaluate.fold_text(text, values, varying) for text in first), second
+    if kind == evaluate.LINE and not any(values[other] for other in second if other not in varying):
+        others = tuple(other for other in second if other in varying)
+        last = folded.get(first)
+        if not others and last is not None and last[0] == evaluate.INSERT:
+            _, _, field, texts = last
+            return evaluate.INSERT, key, field, (*texts[:-1], texts[-1] + evaluate.LINE_END)
+        return kind, key, first, others
+    return step
+
+
+def _select_needed_steps(plan: Plan, folded: Mapping[str, Step], keys: Iterable[str]) -> tuple[Step, ...]:
+    """Return the steps that the text with these keys needs, or what an incarnation says beside the text."""
+    needed = {*keys, rules.JOB_SCRIPT}
+    for _, path, directory in plan.static_scripts:
+        needed.update(path.text[2], directory.text[2])
+    for key, step in reversed([*folded.items()]):
+        if key in needed:
+            needed.update(evaluate.list_inputs(step))
+    return tuple(step for key, step in folded.items() if key in needed)
 
 
 _MAX_SPECIALISED = 64
