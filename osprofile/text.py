@@ -5,24 +5,23 @@ Durations are in seconds, amounts of memory in MiB, unless a function says other
 
 from __future__ import annotations
 
-import re
-import signal
-from typing import TYPE_CHECKING, Final
-
+# Type checkers take it for True. Whatever starts fast imports this module: it imports the others where it needs them.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Final
 
-_SURROGATE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])")
+_SURROGATE: Final = r"(?<!\\)((?:\\\\)*)\\udc([89a-f][0-9a-f])"
 """In a text of repr(), where a backslash of the value is doubled."""
 DURATION_HINT: Final = "use seconds, or 90m, 1h30m, 2d, 01:30:00 (hours, minutes, seconds), 2-12:00:00"
 MEMORY_HINT: Final = "as in 4G, 512M, or 4096, which is MiB; the units are K, M, G and T"
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
-_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
-_UNIT_DURATION: Final = re.compile(
+_WHOLE_NUMBER: Final = r"[0-9]{1,12}\Z"
+_UNIT_DURATION: Final = (
     r"(?=[0-9])(?:([0-9]{1,6})d)?(?:([0-9]{1,9})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,12})s)?\Z"
 )
-_CLOCK_DURATION: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])\Z")
-_MEMORY: Final = re.compile(r"([0-9]{1,12})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE | re.ASCII)
+_CLOCK_DURATION: Final = r"(?:([0-9]{1,6})-)?([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])\Z"
+_MEMORY: Final = r"(?ai)([0-9]{1,12})(?:([kmgt])(?:i?b)?)?\Z"
 _KIBIBYTES: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30}
 _TIME_UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _MEMORY_UNITS: Final = ((1024 * 1024, "TiB"), (1024, "GiB"), (1, "MiB"))
@@ -49,7 +48,11 @@ def quote_value(value: str, max_length: int = 80) -> str:
 
     A byte that is not UTF-8, which Python keeps as a surrogate, is written as `\xf6`.
     """
-    quoted = _SURROGATE.sub(r"\1\\x\2", repr(value[:max_length]))
+    quoted = repr(value[:max_length])
+    if "\\udc" in quoted:
+        import re
+
+        quoted = re.sub(_SURROGATE, r"\1\\x\2", quoted)
     return quoted if len(value) <= max_length else f"{quoted}... ({len(value)} characters)"
 
 
@@ -105,7 +108,9 @@ def parse_memory(text: str) -> int | None:
 
     `4096`, `4G`, `4GiB`, `512K`; a number alone is MiB.
     """
-    match = _MEMORY.match(text)
+    import re
+
+    match = re.match(_MEMORY, text)
     return -(-int(match[1]) * _KIBIBYTES[(match[2] or "m").lower()] // 1024) if match else None
 
 
@@ -115,9 +120,11 @@ def parse_duration(text: str) -> int | None:
     `600`, `1h30m`, `2d`, `01:30:00`, `2-12:00:00`. `10:00` is none: batch systems differ on whether it means
     hours or minutes.
     """
-    if _WHOLE_NUMBER.match(text):
+    import re
+
+    if re.match(_WHOLE_NUMBER, text):
         return int(text)
-    match = _UNIT_DURATION.match(text) or _CLOCK_DURATION.match(text)
+    match = re.match(_UNIT_DURATION, text) or re.match(_CLOCK_DURATION, text)
     if match is None:
         return None
     parts = zip(match.groups(default="0"), _TIME_UNITS, strict=True)
@@ -174,8 +181,10 @@ _FORMAT_BY_FIELD: Final = {
 
 def format_amount(field: str, value: str) -> str:
     """Return a field's value as an option takes it: `2h` for 7200 in WALLTIME, `4G` for 4096 in MEMORY, others as is."""
+    import re
+
     convert = _FORMAT_BY_FIELD.get(field)
-    return convert(int(value)) if convert is not None and _WHOLE_NUMBER.match(value) else value
+    return convert(int(value)) if convert is not None and re.match(_WHOLE_NUMBER, value) else value
 
 
 def format_amount_words(field: str, value: str) -> str:
@@ -196,6 +205,8 @@ def format_size(size: float) -> str:
 
 def format_signal_name(number: int) -> str:
     """Return a signal's name, as SIGKILL; SIG and its number if it has none."""
+    import signal
+
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 from osprofile.cli import common
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.context import add_target_fields, get_user_name
-from osprofile.incarnation.field_rules import accepts_pattern, is_integer
+from osprofile.incarnation.evaluate import is_integer
+from osprofile.incarnation.field_rules import accepts_pattern
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.shell import get_shell_command, run_script
 from osprofile.jobs.state import JobState

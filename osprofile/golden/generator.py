@@ -13,7 +13,8 @@ from osprofile.errors import IncarnationError, JavaRegexTimeoutError, NotFoundEr
 from osprofile.golden.cases import CASE_NAME, Case
 from osprofile.golden.checker import incarnate_case
 from osprofile.incarnation.context import add_directory, needs_home
-from osprofile.incarnation.field_rules import USER_HOME, FieldRule, format_number
+from osprofile.incarnation.evaluate import USER_HOME
+from osprofile.incarnation.field_rules import FieldRule, format_number
 from osprofile.incarnation.plan import PROGRAM_VARIATION, get_plan
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
+from osprofile.javaregex.replacement import parse_replacement
 from osprofile.profile.model import FIELD_NAME_PATTERN
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})([>/])")
 _FROM_AND_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
 _LINE_END: Final = re.compile(r"[\r\n]")
 _OPTIONAL_VALUE: Final = (r"(?s)^(.+)\z", "$1")
+_WHOLE_VALUES: Final = {r"(?s)^(.+)\z": 1, r"(?s)^.+\z": 0}
+"""Patterns that match each whole value, except for the empty one, and their numbers of groups."""
 _OPTIONAL: Final = re.compile(r"(?:\(\?[a-zA-Z]+\))?\^")
 
 
@@ -99,6 +102,24 @@ def get_literal_pair(replacement: Replacement) -> tuple[str, str] | None:
     if replacement.pattern is None or replacement.replacement is None:
         return None
     return javaregex.parse_literal_pair(replacement.pattern, replacement.replacement)
+
+
+def get_inserted_texts(body: TemplateBody, replacement: Replacement) -> tuple[str, ...] | None:
+    """Return the texts between which a replacement of a whole value, whatever it is, puts the value.
+
+    None for a replacement of anything else. Raises `InvalidProfileError` if Java refuses TO.
+    """
+    group_count = _WHOLE_VALUES.get(replacement.pattern or "")
+    if group_count is None:
+        return None
+    texts = [""]
+    try:
+        for part in parse_replacement(replacement.replacement or "", group_count, {}):
+            texts[len(texts) :] = [""] if isinstance(part, int) else []
+            texts[-1] += "" if isinstance(part, int) else part
+    except JavaRegexError as error:
+        raise InvalidProfileError([describe_regex_error(body, replacement, error)]) from None
+    return tuple(texts)
 
 
 def _find_replacements(text: str) -> Iterator[Replacement]:

@@ -16,7 +16,7 @@ from osprofile.profile.model import USER_FIELDS, USER_GROUPS, get_selection
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from osprofile.incarnation.compiled_text import Values
+    from osprofile.incarnation.evaluate import Values
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field
 
@@ -33,10 +33,10 @@ class ActiveCases:
 
     __slots__ = ("_given", "_plan", "_values", "cases", "choices", "defaults")
 
-    def __init__(self, plan: Plan, values: Mapping[str, str], given: Collection[str]) -> None:
-        """`values` are those without any case; `given` the fields that have theirs from elsewhere than a Default."""
+    def __init__(self, plan: Plan, given: Collection[str]) -> None:
+        """`given` are the fields that have their values from elsewhere than a Default."""
         self._plan = plan
-        self._values = dict(values)
+        self._values: Values = {}
         self._given = given
         self.cases: list[Field] = []
         self.choices: dict[str, str] = {}
@@ -47,6 +47,7 @@ class ActiveCases:
 
         Raises `ValueRefusedError` if the request fits none of the values.
         """
+        self._values = dict(values)
         # Those of the user first: a group may have a queue as its default, or a limit on the queues.
         cases = self._plan.cases
         self._add((c for c in cases if get_selection(c).field in USER_FIELDS), values)
@@ -127,7 +128,7 @@ class ActiveCases:
             return
         for value in list_selecting_values(self._plan.cases, name):
             changed = {**self._values, name: value}
-            trial = ActiveCases(self._plan, changed, {*self._given, name})
+            trial = ActiveCases(self._plan, {*self._given, name})
             trial._add(self._plan.cases, changed)
             refusal = None
             for case in trial.cases:

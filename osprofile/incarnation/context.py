@@ -6,7 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.field_rules import HOME_MARK, USER_HOME, expand_home
+from osprofile.incarnation.evaluate import HOME_MARK, USER_HOME
+from osprofile.incarnation.field_rules import expand_home
 from osprofile.profile.model import USER_GROUPS
 
 if TYPE_CHECKING:

@@ -19,8 +19,17 @@ from osprofile.errors import (
     Problem,
     ValueRefusedError,
 )
+from osprofile.incarnation.evaluate import (
+    DERIVED_FORMATS,
+    END_WORD_PREFIX,
+    MAX_SECONDS_LENGTH,
+    USER_HOME,
+    USPACE_ROOT,
+    is_integer,
+    join_home,
+)
 from osprofile.profile.model import TYPE_ATTRIBUTE, USER_FIELDS
-from osprofile.text import format_amount_words, format_clock, quote_shell_word, quote_value
+from osprofile.text import format_amount_words, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,11 +46,6 @@ DIGITS_HINT: Final = "digits only"
 
 PROFILE_NAME: Final = "PROFILE_NAME"
 """The field with the profile's name: it distinguishes jobs of two batch systems that share a home directory."""
-USPACE_ROOT: Final = "USPACE_ROOT"
-"""The field with the profile's UspaceRoot, below which working directories are created."""
-USER_HOME: Final = "USER_HOME"
-"""The field with the user's home on the target system, for which `~` stands at the start of UspaceRoot."""
-HOME_MARK: Final = "~"
 SPECIAL_FIELDS: Final = frozenset(
     {
         *USER_FIELDS,
@@ -60,8 +64,7 @@ JOB_SCRIPT: Final = "JOB_SCRIPT"
 """The field with the text of directives, prologue, application and epilogue, which the engine supplies to START."""
 JOB_SCRIPT_END: Final = "JOB_SCRIPT:END"
 """The field with a word that no line of JOB_SCRIPT equals: the delimiter of a here-document with that text."""
-_END_WORD_PREFIX: Final = "END_OF_JOB_"
-END_WORD_PATTERN: Final = rf"\b{_END_WORD_PREFIX}[0-9a-f]{{12}}\b"
+END_WORD_PATTERN: Final = rf"\b{END_WORD_PREFIX}[0-9a-f]{{12}}\b"
 """The form of the values of JOB_SCRIPT_END, which differ with each request."""
 ENGINE_FIELDS: Final = frozenset({JOB_SCRIPT, JOB_SCRIPT_END})
 """The fields that the engine supplies to START."""
@@ -83,41 +86,19 @@ def expand_home(root: str, home: str) -> str:
 
     Raises `MissingValueError` without a home, `ValueRefusedError` for one in which no jobs can work.
     """
-    if not root.startswith(HOME_MARK):
-        return root
+    path = join_home(root, home)
+    if path is not None:
+        if path != root:
+            validate_text(USER_HOME, home)
+        return path
     hint = f"give it as context ({USER_HOME}=...), or name another directory as UspaceRoot in a profile"
     if not home:
         message = f"UspaceRoot {root} begins with the user's home, and field {USER_HOME} has no value"
         raise MissingValueError(message, field=USER_HOME, hint=hint)
-    validate_text(USER_HOME, home)
-    parts = [part for part in home.split("/") if part]
-    if not home.startswith("/") or not parts:
-        message = f"the user's home is {quote_value(home)}, in which no jobs can work"
-        raise ValueRefusedError(message, field=USER_HOME, hint=hint)
-    return "".join(f"/{part}" for part in parts) + root.removeprefix(HOME_MARK)
+    message = f"the user's home is {quote_value(home)}, in which no jobs can work"
+    raise ValueRefusedError(message, field=USER_HOME, hint=hint)
 
 
-def choose_end_word(text: str) -> str:
-    """Return a word that no line of a text equals: the delimiter of a here-document that has the text.
-
-    It is made from the text's digest, so that the same text always gets the same word.
-    """
-    from hashlib import sha256
-
-    word, digest = "", text
-    while not word or re.search(rf"^\t*{word}$", text, re.MULTILINE):  # <<- removes tabs
-        digest = sha256(digest.encode()).hexdigest()
-        word = f"{_END_WORD_PREFIX}{digest[:12]}"
-    return word
-
-
-def format_minutes(seconds: int) -> str:
-    """Return a duration in minutes, rounded up."""
-    return str(-(-seconds // 60))
-
-
-DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_clock, "MINUTES": format_minutes}
-"""The derived fields `<X:HMS>` and `<X:MINUTES>` of an integer field X in seconds."""
 _ALTERNATIVES: Final = r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?"
 QUOTED: Final = "QUOTED"
 """The derived field `<X:QUOTED>` of any field X is its value as one word of a shell, or nothing without a value."""
@@ -157,7 +138,7 @@ def derive_value(field: Field, name: str, value: str, program: str = "") -> str:
         return value
     if is_quoted_form(name):
         return quote_shell_word(value)
-    if not is_integer(value) or len(value) > 19:
+    if not is_integer(value) or len(value) > MAX_SECONDS_LENGTH:
         message = f"<{name}> needs whole seconds, and field {field.name} has the value {quote_value(value)}"
         hint = f'give field {field.name} ext:type="integer"'
         raise ValueRefusedError(message, field=field.name, location=field.location, hint=hint)
@@ -185,11 +166,6 @@ def list_alternatives(pattern: str) -> tuple[str, ...]:
     if words is None or (pattern[0] == "(") != (pattern[-1] == ")"):
         return ()
     return tuple(words[1].split("|"))
-
-
-def is_integer(value: str) -> bool:
-    """Return whether a value is an integer: ASCII digits without a leading zero."""
-    return value.isascii() and value.isdigit() and (value[0] != "0" or value == "0")
 
 
 def is_number(value: str) -> bool:

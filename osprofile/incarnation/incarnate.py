@@ -13,8 +13,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, final
 from osprofile.errors import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.cases import ActiveCases
-from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
-from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts
+from osprofile.incarnation.evaluate import (
+    USER_HOME,
+    USPACE_ROOT,
+    UnusualError,
+    evaluate,
+    fill_text,
+    join_simple_values,
+)
+from osprofile.incarnation.lengths import check_length
+from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts, specialise_plan
 from osprofile.incarnation.static_scripts import StaticScriptFile, hide_folder
 from osprofile.profile.model import REQUIRES_ATTRIBUTE
 from osprofile.text import quote_name, suggest_names
@@ -23,7 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
     from typing import NoReturn
 
-    from osprofile.incarnation.compiled_text import CompiledText, FieldUse, Values
+    from osprofile.incarnation.compiled_text import CompiledText, FieldUse
+    from osprofile.incarnation.evaluate import Text, Values
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field, Profile
     from osprofile.source import Location
@@ -60,7 +69,7 @@ class Incarnation:
 
     def __init__(
         self,
-        compiled_text: CompiledText,
+        text: Text,
         plan: Plan,
         values: Values,
         request: Mapping[str, str],
@@ -68,12 +77,12 @@ class Incarnation:
         *,
         cases: ActiveCases | None,
     ) -> None:
-        """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` with the name of a missing value."""
-        self.text = compiled_text.fill_slots(values)
+        """Fill `text`, that of one of the plan's two; raise `KeyError` with the name of a missing value."""
+        self.text = fill_text(text, values)
         """The script."""
         self.warnings: tuple[str, ...] = ()
         """Sentences for the caller's log; empty unless `strict=False`, or a field has a fixed value."""
-        self._inputs = (plan, values, request, context, compiled_text, cases)
+        self._inputs = (plan, values, request, context, text, cases)
 
     def __repr__(self) -> str:
         return f"<Incarnation of {self.template}, {len(self.text)} characters>"
@@ -126,8 +135,11 @@ class Incarnation:
     @property
     def trace_inputs(self) -> tuple[Plan, CompiledText, Values]:
         """The plan, the one of its two texts that was filled, and the values, for `trace`."""
-        plan, values, _request, _context, text, _cases = self._inputs
-        return plan, text, values
+        plan, values, request, context, text, _cases = self._inputs
+        unquoted = plan.unquoted_text
+        if plan.specialised:  # that computes only what the text needs
+            values, _ = evaluate(plan, request, context, None)
+        return plan, unquoted if unquoted is not None and unquoted.text is text else plan.text, values
 
     @property
     def cases(self) -> Sequence[Field]:
@@ -198,12 +210,18 @@ def incarnate(
     if not plan.settable.issuperset(request):
         warnings = _check_request_names(plan, request, strict=strict)
         request = {name: value for name, value in request.items() if name in plan.settable}
+    joined = join_simple_values(request, context)
+    if joined is None:
+        _validate_values(plan, request, context)
+    cases = ActiveCases(plan, {*context, *request, *plan.fixed}) if plan.cases else None
     try:
-        values, text, cases = _resolve_values(plan, request, context)
+        values, text = evaluate(specialise_plan(plan, request, context), request, context, joined, cases)
         incarnation = Incarnation(text, plan, values, request, context, cases=cases)
+    except UnusualError as error:
+        _explain(plan, profile, error, context)
     except KeyError as error:
         if error.args[0] == "WORKING_DIRECTORY":  # is it the home that cannot be used?
-            rules.expand_home(profile.uspace_root, context.get(rules.USER_HOME, ""))
+            rules.expand_home(profile.uspace_root, context.get(USER_HOME, ""))
         _raise_missing_value(plan, error.args[0], context)
     if warnings:
         incarnation.warnings = warnings
@@ -233,92 +251,20 @@ def static_scripts(
     Raises what `incarnate` raises.
     """
     plan, context = plan_static_scripts(profile), dict(context) if context else _EMPTY_MAPPING
+    joined = join_simple_values(_EMPTY_MAPPING, context)
+    if joined is None:
+        _validate_values(plan, context)
     try:
-        return _render_static_scripts(plan, _resolve_values(plan, _EMPTY_MAPPING, context)[0])
+        return _render_static_scripts(plan, evaluate(plan, _EMPTY_MAPPING, context, joined)[0])
     except KeyError as error:
         _raise_missing_value(plan, error.args[0], context)
 
 
-def _resolve_values(
-    plan: Plan, request: Mapping[str, str], context: Mapping[str, str]
-) -> tuple[Values, CompiledText, ActiveCases | None]:
-    """Return the checked values by key, the text to fill, and the cases that apply.
-
-    Raises `KeyError` with the name of a required field that has no value.
-    """
-    values = {**plan.defaults, **context, **request, **plan.fixed}
-    if rules.USPACE_ROOT in plan.fixed:
-        values[rules.USPACE_ROOT] = rules.expand_home(
-            values[rules.USPACE_ROOT], context.get(rules.USER_HOME, "")
-        )
-    joined = _join_simple_values(request, context)
-    if joined is None:
-        _validate_values(plan, request, context)
-    cases = ActiveCases(plan, values, {*context, *request, *plan.fixed}) if plan.cases else None
-    if cases is not None:
-        cases.apply(values)
-    if plan.required:
-        _require_values(plan, values)
-    _apply_rules(plan, values)
-    if plan.conditions or plan.requirements:
-        _apply_links(plan, values, request, context)
-    if cases is not None:
-        cases.check(values)
-    if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
-        return values, plan.unquoted_text, cases
-    for key, name, old, new in plan.literal_replacements:
-        value = values[name]
-        values[key] = value.replace(old, new) if old in value else value
-    for step in plan.steps:
-        values[step.key] = step.compute_value(values)
-    return values, plan.text, cases
-
-
-def _apply_rules(plan: Plan, values: Values) -> None:
-    """Check the values of the fields with rules, and put those of tags in the place of their names."""
-    for name, cache, rule in plan.checked_fields:
-        if values[name] not in cache:
-            rule.resolve_value(values[name])
-    for name, cache, rule in plan.tagged_fields:
-        raw_value = values[name]
-        value = cache.get(raw_value)
-        values[name] = rule.resolve_value(raw_value) if value is None else value
-
-
-def _require_values(plan: Plan, values: Values) -> None:
-    for name in plan.required:
-        if not values[name]:
-            raise KeyError(name)
-
-
-def _apply_links(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
-    """Empty the fixed fields whose condition has no value (`ext:when`), and check `ext:requires`."""
-    for name, condition in plan.conditions:
-        if not values[condition]:
-            values[name] = ""
-    for name, other in plan.requirements:
-        if values[name] and not values[other] and (name in request or name in context):
-            _refuse_alone(plan, name, other)
-
-
-def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
-    """Return all values in one string if it is short ASCII text, else None.
-
-    Any script can contain such text, so that the values need no check of their own.
-    """
-    try:
-        joined = "".join([*request.values(), *context.values()] if context else request.values())
-    except TypeError:  # not all are strings
-        return None
-    is_short = len(joined) <= ALWAYS_SHORT_ENOUGH
-    return joined if is_short and joined.isascii() and "\0" not in joined else None
-
-
 def _validate_values(plan: Plan, *sources: Mapping[str, str]) -> None:
-    for values in sources:
-        for name in values.keys() & plan.uses.keys():
-            rules.validate_text(name, values[name])
-            check_length(name, values[name], plan.declarations.get(name))
+    names = {*plan.uses, *([USER_HOME] if USPACE_ROOT in plan.fixed else [])}
+    for name, value in (item for values in sources for item in values.items() if item[0] in names):
+        rules.validate_text(name, value)
+        check_length(name, value, plan.declarations.get(name))
 
 
 def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
@@ -360,6 +306,13 @@ def _refuse_special_field(name: str) -> NoReturn:
     if name in rules.ENGINE_FIELDS:
         hint = "it consists of JOB_DIRECTIVES, JOB_PROLOGUE, the application's template and JOB_EPILOGUE"
     raise NotSettableError(message, field=name, hint=hint)
+
+
+def _explain(plan: Plan, profile: Profile, error: UnusualError, context: Mapping[str, str]) -> NoReturn:
+    """Raise the error that says why a request cannot be evaluated."""
+    if error.args[0] == USPACE_ROOT:
+        rules.expand_home(profile.uspace_root, context.get(USER_HOME, ""))
+    _refuse_alone(plan, *error.args)
 
 
 def _refuse_alone(plan: Plan, name: str, other: str) -> NoReturn:

@@ -6,20 +6,15 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import ValueRefusedError
+from osprofile.incarnation.evaluate import ALWAYS_SHORT_ENOUGH, MAX_ARGUMENT_SIZE
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Field
 
-MAX_ARGUMENT_SIZE: Final = 128 * 1024 - 1
-"""Bytes of one argument, or of one variable with its name (MAX_ARG_STRLEN of Linux, without the NUL)."""
-
 MAX_WORDS_SIZE: Final = 960 * 1024
 """Bytes that all words of a value may take, with a pointer to each: with the usual stack of 8 MiB
 Linux passes on 2 MiB, arguments and environment together."""
-
-ALWAYS_SHORT_ENOUGH: Final = MAX_ARGUMENT_SIZE // 8
-"""Characters of a value that always fits: 8 bytes for each are enough for UTF-8 and quoting."""
 
 NO_DIRECTIVES_PATTERN: Final = r"(?![\s\S]*(?:\r\n|\n#[A-Z$]))"
 """At the beginning of a pattern: no line of the value looks like a directive of a batch system, and none

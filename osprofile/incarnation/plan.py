@@ -11,17 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 from weakref import finalize
 
+from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import body as bodies
+from osprofile.incarnation import evaluate
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.compiled_text import (
-    LINE_END,
-    CompiledText,
-    FieldUse,
-    TextSlot,
-    ValueStep,
-    create_join_step,
-)
+from osprofile.incarnation.compiled_text import CompiledText, FieldUse, TextSlot
+from osprofile.incarnation.evaluate import USPACE_ROOT
 from osprofile.incarnation.static_scripts import compute_folder_name
 from osprofile.profile.model import JOB_DIRECTIVES, USER_FIELDS, USER_GROUPS, Template, get_selection
 from osprofile.text import suggest_names
@@ -30,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from osprofile.incarnation.body import Replacement, TemplateBody
-    from osprofile.incarnation.compiled_text import Values
+    from osprofile.incarnation.evaluate import Step, Values
     from osprofile.profile.model import Application, Field, Invocation, Profile, StaticScript
     from osprofile.source import SourceText
 
@@ -60,8 +56,8 @@ class Plan(NamedTuple):
 
     - `profile_name`: of the profile; a plan must not refer to the profile itself
     - `templates`: all whose bodies are compiled, such as those that JOB_SCRIPT consists of
-    - `text`: what is filled; `unquoted_text`: the same without `literal_replacements`, which is
-      filled if no value contains `quoted_character`, the one text that all of them replace
+    - `text`: what is filled; `unquoted_text`: the same without `steps`, which is filled if no value
+      contains `quoted_character`, the one text that all of them replace
     - `uses`: the first use of each field
     - `declarations`: of those fields that have one; `global_fields`: those of the profile
     - `defaults`, `fixed`: the values of Default and Value; a fixed one has no default
@@ -70,9 +66,10 @@ class Plan(NamedTuple):
     - `limited_fields`: those with Min or Max, for which the empty value is not given (OS Profile 0.3, 2.3)
     - `cases`: the declarations that apply only for a value of another field (`ext:for`)
     - `conditions`, `requirements`: the fields with `ext:when` and `ext:requires`, each with the one that it names
-    - `literal_replacements` (key, input key, old, new) and `steps`: compute further values
+    - `steps`: compute further values, as `evaluate` says; `joined_texts`: those that steps join
     - `static_scripts`: all of the profile if the text runs one, each with the texts of its path and its directory
     - `script_folder`: the name of their folder; `used_scripts`: the names of those that the text runs
+    - `specialised`: the same plan for some sets of given fields (see `specialise_plan`)
     """
 
     template: Template
@@ -96,11 +93,12 @@ class Plan(NamedTuple):
     cases: tuple[Field, ...]
     conditions: tuple[tuple[str, str], ...]
     requirements: tuple[tuple[str, str], ...]
-    literal_replacements: tuple[tuple[str, str, str, str], ...]
-    steps: tuple[ValueStep, ...]
+    steps: tuple[Step, ...]
+    joined_texts: Mapping[str, tuple[CompiledText, ...]]
     static_scripts: tuple[tuple[StaticScript, CompiledText, CompiledText], ...]
     script_folder: str
     used_scripts: frozenset[str]
+    specialised: dict[tuple[str, ...], Plan]
 
     def find_declaration(self, name: str) -> Field | None:
         """Return the declaration of a field in any of the plan's templates, used or not."""
@@ -134,6 +132,79 @@ def get_plan(profile: Profile, template: str, variation: str, application: str |
     return plan
 
 
+def specialise_plan(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) -> Plan:
+    """Return the plan for requests that give the same fields: what depends on no other field is computed already.
+
+    Of the fields and lines of START most are empty. A plan is specialised when these fields are given for the second time.
+    A small one without steps, and one with cases, stays as it is. Raises what `evaluate` raises.
+    """
+    if plan.unquoted_text is not None or plan.cases:
+        return plan
+    given = (*context, "", *request)
+    specialised = plan.specialised.get(given)
+    if specialised is None:
+        if len(plan.specialised) >= _MAX_SPECIALISED:
+            plan.specialised.clear()
+        specialised = plan.specialised[given] = plan
+    elif specialised is plan:
+        values, _ = evaluate.evaluate(plan, request, context, None)
+        specialised = plan.specialised[given] = _fold_plan(plan, {*context, *request}, values)
+    return specialised
+
+
+def _fold_plan(plan: Plan, given: set[str], values: Values) -> Plan:
+    """Return the plan without what does not depend on the given fields; `values` are those of any request that gives them."""
+    varying = {USPACE_ROOT, *given} - (plan.fixed.keys() - {USPACE_ROOT})
+    for name, condition in plan.conditions:
+        if condition in varying:
+            varying.add(name)
+    folded = dict[str, "Step"]()
+    for step in plan.steps:
+        if not varying.isdisjoint(evaluate.list_inputs(step)):
+            folded[step[1]] = _fold_step(step, folded, values, varying)
+            varying.add(step[1])
+    known = {name: value for name, value in values.items() if name not in varying}
+    known |= {name: value for name, value in {**plan.defaults, **plan.fixed}.items() if name in varying}
+    literals, _, keys = evaluate.fold_text(plan.text.text, values, varying)
+    return plan._replace(
+        text=CompiledText(literals, keys),
+        defaults=known,
+        fixed={name: known[name] for name in {USPACE_ROOT, *given} & plan.fixed.keys()},
+        required=tuple(name for name in plan.required if name in varying),
+        checked_fields=tuple(rule for rule in plan.checked_fields if rule[0] in varying),
+        tagged_fields=tuple(rule for rule in plan.tagged_fields if rule[0] in varying),
+        conditions=tuple(pair for pair in plan.conditions if pair[0] in varying),
+        steps=_select_needed_steps(plan, folded, keys),
+    )
+
+
+def _fold_step(step: Step, folded: Mapping[str, Step], values: Values, varying: set[str]) -> Step:
+    """Return a step that reads varying values, with what is known of the others."""
+    kind, key, first, second = step
+    if kind == evaluate.JOIN:
+        return kind, key, tuple(evaluate.fold_text(text, values, varying) for text in first), second
+    if kind == evaluate.LINE and not any(values[other] for other in second if other not in varying):
+        others = tuple(other for other in second if other in varying)
+        last = folded.get(first)
+        if not others and last is not None and last[0] == evaluate.INSERT:
+            _, _, field, texts = last
+            return evaluate.INSERT, key, field, (*texts[:-1], texts[-1] + evaluate.LINE_END)
+        return kind, key, first, others
+    return step
+
+
+def _select_needed_steps(plan: Plan, folded: Mapping[str, Step], keys: Iterable[str]) -> tuple[Step, ...]:
+    """Return the steps that the text with these keys needs, or what an incarnation says beside the text."""
+    needed = {*keys, rules.JOB_SCRIPT}
+    for _, path, directory in plan.static_scripts:
+        needed.update(path.text[2], directory.text[2])
+    for key, step in reversed([*folded.items()]):
+        if key in needed:
+            needed.update(evaluate.list_inputs(step))
+    return tuple(step for key, step in folded.items() if key in needed)
+
+
+_MAX_SPECIALISED = 64
 _PLANS: dict[int, dict[tuple[str, str, str | None], Plan]] = {}
 """The plans of each profile, by its `id`, until the profile is deleted: a `WeakKeyDictionary` takes 0.3 us per
 look-up, a twentieth of an incarnation. A plan must not refer to its profile: neither would ever be deleted."""
@@ -198,8 +269,8 @@ class _PlanCompiler:
         self.linked_names: set[str] = set()
         self.declarations: dict[str, tuple[Field, Template]] = {}
         self.deriving_templates: dict[str, Template] = {}
-        self.literal_replacements: dict[str, tuple[str, str, str, str]] = {}
-        self.steps: dict[str, ValueStep] = {}
+        self.steps: dict[str, Step] = {}
+        self.joined_texts: dict[str, tuple[CompiledText, ...]] = {}
         self.static_scripts: dict[str, tuple[StaticScript, CompiledText, CompiledText]] = {}
         self.script_folder = ""
         self.used_scripts: set[str] = set()
@@ -224,24 +295,23 @@ class _PlanCompiler:
             raise InvalidProfileError([Problem("OSP304", message, first.location, hint)])
         declarations = {name: field for name, (field, _template) in self.declarations.items()}
         fixed = {name: f.value for name, f in declarations.items() if f.value is not None}
-        profile_fields = {rules.PROFILE_NAME: self.profile.name, rules.USPACE_ROOT: self.profile.uspace_root}
+        profile_fields = {rules.PROFILE_NAME: self.profile.name, USPACE_ROOT: self.profile.uspace_root}
         fixed |= {name: value for name, value in profile_fields.items() if name in self.uses}
         defaults = {
             name: f.default for name, f in declarations.items() if f.default is not None and name not in fixed
         }
         for name in self.linked_names - fixed.keys():
             defaults.setdefault(name, "")
-        # Without its seven quotings, a small script of 15 fields takes 4.9 us, not 5.4. A step (START has
+        # Without its seven quotings, a small script of 15 fields takes 4.9 us, not 5.4. Any other step (START has
         # some) may compute the character from values without it.
-        replaced_texts = {old for _key, _name, old, _new in self.literal_replacements.values()}
-        quoted_character = replaced_texts.pop() if len(replaced_texts) == 1 and not self.steps else ""
+        steps = tuple(self.steps.values())
+        replaced_texts = {second[0] if kind == evaluate.REPLACE else "" for kind, _, _, second in steps}
+        quoted_character = replaced_texts.pop() if len(replaced_texts) == 1 else ""
         unquoted_text = None
         cases = tuple(filter(self.is_used_case, self.profile.cases))
         profile_values = [*_iter_profile_values((*declarations.values(), *cases)), *profile_fields.values()]
         if quoted_character and not any(quoted_character in value for value in profile_values):
-            unquoted_text = text.replace_keys(
-                {key: name for key, name, _old, _new in self.literal_replacements.values()}
-            )
+            unquoted_text = text.replace_keys({key: name for _, key, name, _ in steps})
         field_rules = [
             (name, rules.FieldRule(f)) for name, f in declarations.items() if rules.FieldRule.is_needed(f)
         ]
@@ -282,11 +352,12 @@ class _PlanCompiler:
             cases=cases,
             conditions=tuple(_sort_conditions(declarations)),
             requirements=tuple((n, f.requires) for n, f in declarations.items() if f.requires is not None),
-            literal_replacements=tuple(self.literal_replacements.values()),
-            steps=tuple(self.steps.values()),
+            steps=steps,
+            joined_texts=self.joined_texts,
             static_scripts=tuple(self.static_scripts.values()),
             script_folder=self.script_folder,
             used_scripts=frozenset(self.used_scripts),
+            specialised={},
         )
 
     def is_used_case(self, case: Field) -> bool:
@@ -364,16 +435,12 @@ class _PlanCompiler:
 
     def add_line(self, keys: tuple[str, ...]) -> str:
         """Add the computation of the last value of a line with its line end, which an empty line lacks."""
-        others, last, line_key = keys[:-1], keys[-1], "".join(keys) + LINE_END
+        return self.add_step(evaluate.LINE, "".join(keys) + evaluate.LINE_END, keys[-1], keys[:-1])
 
-        def compute_value(values: Values) -> str:
-            value = values[last]
-            if value or (others and any([values[key] for key in others])):  # noqa: C419  # a list is faster
-                return value + LINE_END
-            return ""
-
-        self.steps.setdefault(line_key, ValueStep(line_key, compute_value))
-        return line_key
+    def add_step(self, kind: int, key: str, first: object, second: object = None) -> str:
+        """Add the step that computes the value of `key`, unless there is one; return the key."""
+        self.steps.setdefault(key, (kind, key, first, second))
+        return key
 
     def add_use(self, use: FieldUse) -> tuple[str, str]:
         """Add a use of a field; return the key of its value, and the field's name."""
@@ -386,16 +453,29 @@ class _PlanCompiler:
         else:
             declared = field
             self.deriving_templates.setdefault(name, template)
-            get_program = self.create_program_getter() if rules.is_program_form(name) else None
-            step = ValueStep(
-                name,
-                lambda v: rules.derive_value(field, name, v[base], get_program(v) if get_program else ""),
-            )
-            self.steps.setdefault(name, step)
+            self.add_derived_value(name, base, field)
         self.uses.setdefault(base or name, use)
         if declared is not None:
             self.add_declaration(declared, template)
         return name, base or name
+
+    def add_derived_value(self, name: str, base: str, field: Field) -> None:
+        """Add the step for a derived field, from its base field."""
+        if rules.is_quoted_form(name):
+            self.add_step(evaluate.QUOTE, name, base)
+        elif rules.is_program_form(name):
+            get_program = self.create_program_getter()
+            self.add_step(
+                evaluate.COMPUTE,
+                name,
+                (base, 0, (rules.EXECUTABLE,)),
+                lambda v: rules.derive_value(field, name, v[base], get_program(v)),
+            )
+        else:
+            form = name.rpartition(":")[2]
+            self.add_step(
+                evaluate.TIME, name, (base, form), lambda v: rules.derive_value(field, name, v[base])
+            )
 
     def create_program_getter(self) -> Callable[[Values], str]:
         """Return the function for the program of the job script; its application's name, if that has no EXECUTABLE."""
@@ -440,19 +520,22 @@ class _PlanCompiler:
         if replacement.pattern is None:
             return key
         new_key = f"<{key}/{replacement.pattern}/{replacement.replacement}>"
-        literal_pair = bodies.get_literal_pair(replacement)
-        if literal_pair is not None and key not in self.steps:
-            self.literal_replacements.setdefault(new_key, (new_key, key, *literal_pair))
-        elif new_key not in self.steps:
-            self.steps[new_key] = ValueStep(new_key, _create_replacer(body, replacement, key))
-        return new_key
+        if new_key in self.steps:
+            return new_key
+        if literal_pair := bodies.get_literal_pair(replacement):
+            return self.add_step(evaluate.REPLACE, new_key, key, literal_pair)
+        if texts := bodies.get_inserted_texts(body, replacement):
+            return self.add_step(evaluate.INSERT, new_key, key, texts)
+        replacer = _create_replacer(body, replacement, key)  # first: it says where Java refuses the pattern
+        min_length = javaregex.compile(replacement.pattern).min_length
+        return self.add_step(evaluate.COMPUTE, new_key, (key, min_length, ()), replacer)
 
     # What the engine supplies
 
     def add_joined_texts(self, key: str, *texts: CompiledText) -> str:
         """Add the step that joins texts to the value of `key`, and return the key."""
-        self.steps.setdefault(key, create_join_step(key, texts))
-        return key
+        self.joined_texts.setdefault(key, texts)
+        return self.add_step(evaluate.JOIN, key, tuple(text.text for text in texts))
 
     def compile_job_script(self, name: str) -> str:
         """Compile directives, prologue, application and epilogue; return the key of their text, or of its end word."""
@@ -466,8 +549,7 @@ class _PlanCompiler:
                 rules.JOB_SCRIPT, *(self.compile_invocation(t, t.get_invocation()) for t in templates)
             )
         if name == rules.JOB_SCRIPT_END:
-            end_step = ValueStep(name, lambda values: rules.choose_end_word(values[rules.JOB_SCRIPT]))
-            self.steps.setdefault(name, end_step)
+            self.add_step(evaluate.END_WORD, name, rules.JOB_SCRIPT)
         return name
 
     def compile_static_script(
@@ -514,7 +596,7 @@ class _PlanCompiler:
                 raise InvalidProfileError([Problem("OSP504", message, location, hint)])
         self.script_folder = compute_folder_name({name: s.body.text for name, s in scripts.items()})
         for name, script in scripts.items():
-            key = self.add_constant(f"FILE_NAME of {name}", f"{self.script_folder}/{name}")
+            key = self.add_step(evaluate.CONSTANT, f"FILE_NAME of {name}", f"{self.script_folder}/{name}")
             path = self.compile_bin_body("STATIC_SCRIPT", {"FILE_NAME": key})
             self.static_scripts[name] = (script, path, self.compile_bin_body("", {}))
 
@@ -532,10 +614,6 @@ class _PlanCompiler:
             message = f"the variation {variation!r} of BIN runs or names static scripts and cannot be one"
             raise InvalidProfileError([Problem("OSP502", message, invocation.location, "give it a Body")])
         return self.compile_body(template, invocation, invocation.body, engine_keys)
-
-    def add_constant(self, key: str, value: str) -> str:
-        self.steps.setdefault(key, ValueStep(key, lambda _values: value))
-        return key
 
 
 def _is_engine_field(template: Template, name: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.incarnation import body as bodies
+from osprofile.incarnation.compiled_text import locate_joined_slots
 from osprofile.incarnation.field_rules import list_checks
 from osprofile.incarnation.outline import is_directive
 from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
@@ -17,7 +18,8 @@ from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from osprofile.incarnation.compiled_text import TextSlot, Values, ValueStep
+    from osprofile.incarnation.compiled_text import TextSlot
+    from osprofile.incarnation.evaluate import Values
     from osprofile.incarnation.field_rules import FieldRule, ValueCheck
     from osprofile.incarnation.incarnate import Incarnation, ValueOrigin
     from osprofile.incarnation.plan import Plan
@@ -215,7 +217,7 @@ class _TextWalker:
         self.values: Values
         self.plan, self.compiled_text, self.values = incarnation.trace_inputs
         self.script = incarnation.text
-        self.steps = {step.key: step for step in self.plan.steps if step.parts}
+        self.joined_texts = dict(self.plan.joined_texts)
 
     def walk_all_texts(self) -> Iterator[tuple[TextSlot, UseTrace]]:
         yield from self.walk_text(
@@ -234,10 +236,13 @@ class _TextWalker:
         for slot, offset, value in located_slots:
             position = self.find_position(name, text, offset, map_offset(offset))
             yield slot, self.trace_use(slot, value, position)
-            step = self.steps.pop(slot.input_key, None)  # a text that is nested twice is walked once
-            if step is not None:
-                nested_text, nested_slots = self.values[step.key], step.locate_slots(self.values)
-                map_nested = _map_nested_offset(slot, step, self.values, offset, map_offset)
+            texts = self.joined_texts.pop(slot.input_key, None)  # a text that is nested twice is walked once
+            if texts is not None:
+                nested_text, nested_slots = (
+                    self.values[slot.input_key],
+                    locate_joined_slots(texts, self.values),
+                )
+                map_nested = _map_nested_offset(slot, nested_text, offset, map_offset)
                 yield from self.walk_text(slot.use.name, nested_text, nested_slots, map_nested)
 
     def trace_use(self, slot: TextSlot, after: str | None, position: ValuePosition) -> UseTrace:
@@ -266,14 +271,14 @@ class _TextWalker:
 
 
 def _map_nested_offset(
-    slot: TextSlot, step: ValueStep, values: Values, offset: int, map_offset: OffsetMapping
+    slot: TextSlot, nested_text: str, offset: int, map_offset: OffsetMapping
 ) -> OffsetMapping:
     """Return the function that maps an offset in a nested text to the one in the script, or None.
 
     The replacement of a single character (quoting) shifts the offsets after it; after any other
     replacement, they are unknown.
     """
-    replacement, nested_text = slot.use.replacement, values[step.key]
+    replacement = slot.use.replacement
     literal_pair = bodies.get_literal_pair(replacement)
     if replacement.pattern is None:
         return lambda at: map_offset(offset + at)

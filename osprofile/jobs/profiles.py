@@ -6,13 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError
-from osprofile.incarnation.field_rules import (
-    format_range,
-    is_integer,
-    is_number,
-    is_numeric_field,
-    is_within_limits,
-)
+from osprofile.incarnation.evaluate import is_integer
+from osprofile.incarnation.field_rules import format_range, is_number, is_numeric_field, is_within_limits
 from osprofile.incarnation.plan import get_plan
 from osprofile.profile.model import ENERGY_PRICE, SITE_CONFIRM
 from osprofile.profile.repository import Repository

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptFailedError, ValueRefusedError
 from osprofile.incarnation.context import TARGET_FIELDS
-from osprofile.incarnation.field_rules import USER_HOME
+from osprofile.incarnation.evaluate import USER_HOME
 from osprofile.jobs.request import build_request, list_differences, list_named_jobs
 from osprofile.jobs.store import JobFiles
 from osprofile.text import parse_duration, quote_name

@@ -20,7 +20,7 @@ from osprofile.errors import (
     ValueRefusedError,
 )
 from osprofile.incarnation.context import has_group_cases, needs_home
-from osprofile.incarnation.field_rules import USER_HOME
+from osprofile.incarnation.evaluate import USER_HOME
 from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script

@@ -14,7 +14,7 @@ from osprofile.errors import (
     RequestError,
 )
 from osprofile.incarnation.context import add_directory
-from osprofile.incarnation.field_rules import USER_HOME
+from osprofile.incarnation.evaluate import USER_HOME
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.text import quote_value
 

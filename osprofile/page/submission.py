@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.cases import AUTO, list_selecting_values
-from osprofile.incarnation.field_rules import (
-    DERIVED_FORMATS,
-    END_WORD_PATTERN,
-    FieldRule,
-    apply_tags,
-    format_number,
-    is_integer,
-)
+from osprofile.incarnation.evaluate import DERIVED_FORMATS, is_integer
+from osprofile.incarnation.field_rules import END_WORD_PATTERN, FieldRule, apply_tags, format_number
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.outline import find_directive_template, list_directives
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.field_rules import is_integer
+from osprofile.incarnation.evaluate import is_integer
 from osprofile.text import DURATION_FIELDS, format_duration_words, format_memory
 
 if TYPE_CHECKING:

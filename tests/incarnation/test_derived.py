@@ -87,7 +87,7 @@ def test_a_derived_field_is_not_settable() -> None:
 def test_derived_values_say_the_same(seconds: int) -> None:
     hours, minutes, rest = map(int, format_clock(seconds).split(":"))
     assert (hours * 60 + minutes) * 60 + rest == seconds
-    assert 0 <= int(rules.format_minutes(seconds)) * 60 - seconds < 60
+    assert 0 <= int(rules.DERIVED_FORMATS["MINUTES"](seconds)) * 60 - seconds < 60
 
 
 # Global fields

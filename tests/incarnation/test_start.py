@@ -27,8 +27,8 @@ from osprofile import (
     working_directory,
 )
 from osprofile.incarnation import context as contexts
-from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import plan as plans
+from osprofile.incarnation.evaluate import choose_end_word
 from tests.incarnation.parts import bin_template, job_parts
 from tests.strategies import (
     application,
@@ -77,7 +77,7 @@ SHELLS = [s for s in ("dash", "bash", "busybox", "ksh93", "mksh", "yash", "zsh")
 def test_the_job_script_in_a_here_document(shell: str, value: str) -> None:
     made = profile(template("START", DOCUMENT), PROLOGUE, EXECUTABLE, EPILOGUE, OTHERS, APPLICATIONS)
     # As if the value knew the word: that of the text with the word is another one.
-    word = rules.choose_end_word(incarnate(made, "START", fields={"EXE": value + "x"}).job_script or "")
+    word = choose_end_word(incarnate(made, "START", fields={"EXE": value + "x"}).job_script or "")
     start = incarnate(made, "START", fields={"EXE": f"{value}\n{word}\n\t{word}"})
     command = [shell, "sh", "-s"] if shell == "busybox" else [shell, "-s"]
     ended = subprocess.run(command, input=start.text.encode(), capture_output=True, check=True)
@@ -85,14 +85,14 @@ def test_the_job_script_in_a_here_document(shell: str, value: str) -> None:
 
 
 def test_the_end_word_is_no_line_of_the_text() -> None:
-    first = rules.choose_end_word("x")
-    assert first == rules.choose_end_word("x") != rules.choose_end_word("y")
+    first = choose_end_word("x")
+    assert first == choose_end_word("x") != choose_end_word("y")
     with pytest.MonkeyPatch.context() as patch:  # as if the first two digests were those of the text itself
         digests = iter([first, first, "0" * 64])
         patch.setattr("hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: next(digests)))
-        assert rules.choose_end_word(f"x\nEND_OF_JOB_{first[:12]}\ny") == f"END_OF_JOB_{'0' * 12}"
+        assert choose_end_word(f"x\nEND_OF_JOB_{first[:12]}\ny") == f"END_OF_JOB_{'0' * 12}"
         digests = iter([first, "1" * 64])
-        assert rules.choose_end_word(f"\t\tEND_OF_JOB_{first[:12]}") == f"END_OF_JOB_{'1' * 12}"
+        assert choose_end_word(f"\t\tEND_OF_JOB_{first[:12]}") == f"END_OF_JOB_{'1' * 12}"
 
 
 # JOB_PROLOGUE, the application, JOB_EPILOGUE: each its lines; a replacement applies to all of them.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import ValueRefusedError
-from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
+from osprofile.incarnation.evaluate import MAX_ARGUMENT_SIZE
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.request import build_request, format_exports, quote_shell_words
 
