@@ -127,6 +127,27 @@ def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> Non
     submit_first(words, toy, 70)
 
 
+async def test_a_kept_removal_that_is_refused_is_tried_again(words: list[str], toy: Toy, home: Path) -> None:
+    """The batch system is away, and then refuses: HTCondor would not ask again, and the job would run on."""
+    replace_tool(
+        toy, "toyctl",
+        'echo x >> "$TOY/removals"\nset -- "$2" $(wc -l < "$TOY/removals")\n'
+        '[ "$2" -gt 1 ] || { echo "toyctl: no answer" >&2; exit 2; }\n'
+        '[ "$2" -gt 2 ] || { echo "toyctl: not now" >&2; exit 6; }\n'
+        'kill -s KILL -- "-$(cat "$TOY/jobs/$1/pid")"; echo GONE > "$TOY/jobs/$1/state"',
+    )  # fmt: skip
+    async with GridManager(*words) as client:
+        job_id = await client.submit(job("sleep 600"))
+        pid = toy.path / "jobs" / job_id.split("/")[-1] / "pid"
+        await wait_until_async(lambda: pid.exists() and pid.read_text().strip() != "")
+        code, said, *_ = await client.ask("BLAH_JOB_CANCEL", job_id)
+        assert (code, "not now" in said) == ("1", True)
+        await wait_until_async(lambda: (pid.parent / "state").read_text() == "GONE\n")
+    assert len((toy.path / "removals").read_text().split()) == 3
+    log = (home / "log").read_text()
+    assert (log.count("is tried until it has ended"), "not now" in log) == (1, True)
+
+
 async def test_what_jobs_took_is_one_query(words: list[str], toy: Toy, home: Path) -> None:
     """One query is for all that ended together, also if the client asks for one after the other."""
     write_profile(home / "changed", "toy", MEASURED, extends="toy", root=home / "work")
