@@ -24,7 +24,7 @@ gpe_stage() {
   gpe_outputs=$1
   shift
   [ "$gpe_outputs" -gt 0 ] || [ -n "$gpe_back" ] || gpe_run_staged "$@"
-  [ -z "$gpe_back" ] || gpe_record_files
+  if [ -n "$gpe_back" ]; then gpe_record_files; else ls -A > "$gpe_own/old_names"; fi
   gpe_take_signals
   (shift "$((gpe_outputs * 2))" && gpe_run_staged "$@")
   gpe_keep_status
@@ -44,6 +44,7 @@ gpe_copy_back() { # [NAME TARGET]...
   if [ -n "$gpe_back" ]; then
     gpe_copy_changed "$@"
   else
+    gpe_report_others "$@" >&2
     while [ "$gpe_outputs" -gt 0 ]; do
       gpe_copy_output "$1" "$2"
       shift 2
@@ -51,6 +52,24 @@ gpe_copy_back() { # [NAME TARGET]...
     done
   fi
   gpe_copy -L
+}
+# [NAME TARGET]...: prints which new files, at the top, are none of these outputs.
+gpe_report_others() {
+  {
+    cat "$gpe_own/old_names"
+    printf '%s\n' .gpe .gpe_exit_status
+    while [ "$gpe_outputs" -gt 0 ] && [ "$#" -gt 1 ]; do
+      gpe_name=${1#./}
+      printf '%s\n' "${gpe_name%%/*}"
+      shift 2
+      gpe_outputs=$((gpe_outputs - 1))
+    done
+    printf '/\n'
+    ls -A
+  } | awk '
+$0 == "/" { listed = 1; next }
+!listed { known[$0]; next }
+!($0 in known) { print $0 " is left behind: transfer_output_files does not name it" }'
 }
 gpe_give_up() { # MESSAGE
   printf 'the job cannot go on: %s\n' "$1" >&2

@@ -74,6 +74,8 @@ class BatchSystem:
         self._usage_lock = asyncio.Lock()
         self._measured: dict[str, JobStatus] = {}
         """Jobs whose usage was asked for, until the client is told their ends."""
+        self._first_answers: dict[str, asyncio.Future[None]] = {}
+        """What the batch system says first of these removals: that the job is removed, or a refusal."""
         self._is_clients_hold: dict[str, bool] = {}
         """Of the suspended jobs."""
 
@@ -154,37 +156,44 @@ class BatchSystem:
                 self.keep_removing(native_id)
             else:
                 return
-        removal = self._kept_removals[native_id]
         try:
             async with asyncio.timeout(_QUEUE_TIMEOUT):
-                await asyncio.shield(removal)
+                await asyncio.shield(self._first_answers[native_id])
         except TimeoutError:
-            message = f"job {native_id} is not removed yet: the batch system does not answer, or refuses it"
-            raise TargetError(message, hint="that is tried again until the job has ended") from None
+            message = f"job {native_id} is not removed yet: the batch system does not answer"
+            raise TargetError(message, hint="it is removed as soon as that answers") from None
 
     def keep_removing(self, native_id: str) -> None:
         """Go on removing a job, until it has ended."""
         if native_id not in self._kept_removals:
-            removal = self._kept_removals[native_id] = asyncio.ensure_future(
-                self._remove_when_back(native_id)
-            )
-            removal.add_done_callback(lambda _: self._kept_removals.pop(native_id))
+            answer = self._first_answers[native_id] = asyncio.get_running_loop().create_future()
+            removal = asyncio.ensure_future(self._remove_when_back(native_id, answer))
+            self._kept_removals[native_id] = removal
+            removal.add_done_callback(lambda _: self._forget_removal(native_id))
 
-    async def _remove_when_back(self, native_id: str) -> None:
-        """Remove a job. A refusal gives nothing up, as HTCondor has forgotten the job: it may come just after a restart."""
-        said = ""
-        for pause in itertools.chain(_RETRY_PAUSES, itertools.repeat(_RETRY_PAUSES[-1])):
-            try:
-                await self._remove_job(native_id)
-            except OSProfileError as error:
-                if not _is_away(error) and str(error) != said:
-                    said = str(error)
-                    log.warning(
-                        "job %s is not removed, which is tried until it has ended: %s", native_id, error
-                    )
-            else:
-                break
-            await asyncio.sleep(pause)
+    def _forget_removal(self, native_id: str) -> None:
+        del self._kept_removals[native_id], self._first_answers[native_id]
+
+    async def _remove_when_back(self, native_id: str, answer: asyncio.Future[None]) -> None:
+        """Remove a job. A refusal, which may come just after a restart, gives nothing up: HTCondor forgets the job."""
+        try:
+            for pause in itertools.chain(_RETRY_PAUSES, itertools.repeat(_RETRY_PAUSES[-1])):
+                try:
+                    await self._remove_job(native_id)
+                except OSProfileError as error:
+                    if not _is_away(error) and not answer.done():
+                        log.warning(
+                            "job %s is not removed, which is tried until it has ended: %s", native_id, error
+                        )
+                        answer.set_exception(error)
+                        answer.exception()  # nobody may be waiting for it
+                else:
+                    if not answer.done():
+                        answer.set_result(None)
+                    break
+                await asyncio.sleep(pause)
+        finally:
+            answer.cancel()
 
     async def wait_for_removals(self) -> None:
         """Wait until no removal is left that has to be tried again."""

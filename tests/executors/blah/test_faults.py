@@ -140,7 +140,9 @@ async def test_a_kept_removal_that_is_refused_is_tried_again(words: list[str], t
         job_id = await client.submit(job("sleep 600"))
         pid = toy.path / "jobs" / job_id.split("/")[-1] / "pid"
         await wait_until_async(lambda: pid.exists() and pid.read_text().strip() != "")
-        assert (await client.ask("BLAH_JOB_CANCEL", job_id))[0] == "0"
+        code, said, *_ = await client.ask("BLAH_JOB_CANCEL", job_id)
+        assert (code, "not now" in said) == ("1", True)
+        await wait_until_async(lambda: (pid.parent / "state").read_text() == "GONE\n")
     assert len((toy.path / "removals").read_text().split()) == 3
     log = (home / "log").read_text()
     assert (log.count("is tried until it has ended"), "not now" in log) == (1, True)

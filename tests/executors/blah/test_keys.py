@@ -360,7 +360,7 @@ def test_a_removal_in_doubt_is_done_before_the_next_job(site: Site) -> None:
     assert (code, "not now" in words) == ("1", True)
     assert len(site.toy.submissions) == 1
     site.replace("toyctl", real)
-    check_same(site, first)  # the refused removal was answered: the job is what it was
+    check_new(site, first)  # the refused removal is still asked for
 
 
 # What HTCondor's users do

@@ -136,7 +136,8 @@ def test_outputs_that_are_named_are_all(place: Place) -> None:
     place.write(a="a")
     program = "echo x > new; echo x > a; mkdir d; echo x > d/x"
     done = place.run(program, TransferInput="a", TransferOutput="d,none")
-    assert (done.returncode, done.stderr) == (0, "there is no output file none\n")
+    left = "new is left behind: transfer_output_files does not name it\n"
+    assert (done.returncode, done.stderr) == (0, f"{left}there is no output file none\n")
     assert place.files == {"a": "a"}
     assert (place.iwd / "d" / "x").read_text() == "x\n"
 
