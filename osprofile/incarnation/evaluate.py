@@ -117,6 +117,9 @@ def compute_steps(steps: Sequence[Step], values: Values) -> None:
         if kind == INSERT:
             value = values[first]
             values[key] = value.join(second) if value else ""
+        elif kind == REPLACE:
+            value = values[first]
+            values[key] = value.replace(*second) if second[0] in value else value
         elif kind == LINE:
             value = values[first]
             # A list is faster than a generator.
@@ -132,9 +135,6 @@ def compute_steps(steps: Sequence[Step], values: Values) -> None:
         elif kind == COMPUTE:
             value = values[first[0]]
             values[key] = value if len(value) < first[1] else second(values)
-        elif kind == REPLACE:
-            value = values[first]
-            values[key] = value.replace(*second) if second[0] in value else value
         elif kind == JOIN:
             values[key] = LINE_END.join([fill_text(text, values).removesuffix(LINE_END) for text in first])
         elif kind == CONSTANT:
