@@ -34,7 +34,7 @@ MANY = {
     "SETUP": "true", "CONTAINER": "/c.sif",
 }  # fmt: skip
 # With many fields, the checks and the digest of the script, which the peer does not make, take as long as the text.
-CASES = [("slurm", True, 1.25), ("pbs", True, 1.25), ("slurm", False, 0.85), ("linux", False, 0.85)]
+CASES = [("slurm", True, 1.4), ("pbs", True, 1.4), ("slurm", False, 0.85), ("linux", False, 0.85)]
 QUOTE = ("'", "'\\''")
 
 

@@ -90,10 +90,7 @@ def evaluate(
 
 
 def _apply_rules(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
-    """Put the values of tags in the place of their names, and check values and links between fields.
-
-    A fixed field whose condition has no value is emptied (`ext:when`).
-    """
+    """Put the values of tags in the place of their names, and check values and links between fields."""
     for name in plan.required:
         if not values[name]:
             raise KeyError(name)
@@ -103,6 +100,12 @@ def _apply_rules(plan: Plan, values: Values, request: Mapping[str, str], context
     for name, cache, rule in plan.tagged_fields:
         value = cache.get(values[name])
         values[name] = rule.resolve_value(values[name]) if value is None else value
+    if plan.conditions or plan.requirements:
+        _apply_links(plan, values, request, context)
+
+
+def _apply_links(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
+    """Empty the fields whose condition has no value (`ext:when`), and check `ext:requires`."""
     for name, condition in plan.conditions:
         if not values[condition]:
             values[name] = ""
@@ -117,6 +120,10 @@ def compute_steps(steps: Sequence[Step], values: Values) -> None:
         if kind == INSERT:
             value = values[first]
             values[key] = value.join(second) if value else ""
+        elif kind == REPLACE:
+            value = values[first]
+            old, new = second
+            values[key] = value.replace(old, new) if old in value else value
         elif kind == LINE:
             value = values[first]
             # A list is faster than a generator.
@@ -132,9 +139,6 @@ def compute_steps(steps: Sequence[Step], values: Values) -> None:
         elif kind == COMPUTE:
             value = values[first[0]]
             values[key] = value if len(value) < first[1] else second(values)
-        elif kind == REPLACE:
-            value = values[first]
-            values[key] = value.replace(*second) if second[0] in value else value
         elif kind == JOIN:
             values[key] = LINE_END.join([fill_text(text, values).removesuffix(LINE_END) for text in first])
         elif kind == CONSTANT:

@@ -215,7 +215,9 @@ def incarnate(
         _validate_values(plan, request, context)
     cases = ActiveCases(plan, {*context, *request, *plan.fixed}) if plan.cases else None
     try:
-        values, text = evaluate(specialise_plan(plan, request, context), request, context, joined, cases)
+        is_special = plan.unquoted_text is None and cases is None  # a small one is as fast as it is
+        selected = specialise_plan(plan, request, context) if is_special else plan
+        values, text = evaluate(selected, request, context, joined, cases)
         incarnation = Incarnation(text, plan, values, request, context, cases=cases)
     except UnusualError as error:
         _explain(plan, profile, error, context)

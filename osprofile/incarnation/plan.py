@@ -136,10 +136,8 @@ def specialise_plan(plan: Plan, request: Mapping[str, str], context: Mapping[str
     """Return the plan for requests that give the same fields: what depends on no other field is computed already.
 
     Of the fields and lines of START most are empty. A plan is specialised when these fields are given for the second time.
-    A small one without steps, and one with cases, stays as it is. Raises what `evaluate` raises.
+    It must have no cases. Raises what `evaluate` raises.
     """
-    if plan.unquoted_text is not None or plan.cases:
-        return plan
     given = (*context, "", *request)
     specialised = plan.specialised.get(given)
     if specialised is None:
