@@ -6,7 +6,6 @@ import os
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.caller_environment import copy_environment
 from osprofile.job_scripts import quantities
 from osprofile.job_scripts.command_line import (
     CommandLine,
@@ -15,7 +14,6 @@ from osprofile.job_scripts.command_line import (
     UsageError,
     refuse_options,
     select_options,
-    split_list,
 )
 from osprofile.job_scripts.script_request import (
     ExactOption,
@@ -24,8 +22,8 @@ from osprofile.job_scripts.script_request import (
     convert_job_name,
     expand_file_name,
     leave_out_given,
-    parse_variables,
     read_dependencies,
+    read_variables,
 )
 from osprofile.text import quote_value
 
@@ -119,7 +117,7 @@ def read_qsub(merged: CommandLine, given: Given) -> ScriptRequest:
         request.attributes["priority"] = int(priority.text)
     if (after := options.get("dependency")) is not None:
         read_dependencies(request, after, after.text, given)
-    _read_variables(options, request)
+    read_variables(options, request)
     _read_files(options, request, given)
     return request
 
@@ -318,14 +316,6 @@ def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> No
         return
     events = dict.fromkeys(_MAIL_EVENTS[letter] for letter in text)
     request.attributes |= {"notify": users or given.user_name, "notify_events": ",".join(events)}
-
-
-def _read_variables(options: CommandLine, request: ScriptRequest) -> None:
-    variables = copy_environment(os.environ) if "export" in options else {}
-    for option in options.get_all("variables"):
-        variables |= parse_variables(split_list(option), os.environ)
-        request.sources["ENVIRONMENT"] = option
-    request.attributes["environment"] = variables
 
 
 def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable  # noqa: TC003  # a NamedTuple
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+from osprofile.caller_environment import copy_environment
 from osprofile.errors import JobNotFoundError
-from osprofile.job_scripts.command_line import CommandLine, OptionValue, UsageError
+from osprofile.job_scripts.command_line import CommandLine, OptionValue, UsageError, split_list
 from osprofile.jobs.fields import DEPENDENCY_FIELD, FIELDS
 from osprofile.text import quote_value
 
@@ -173,6 +174,15 @@ def parse_variables(words: Iterable[str], environment: Mapping[str, str]) -> dic
     return {
         n: value if equals else environment[n] for n, equals, value in pairs if equals or n in environment
     }
+
+
+def read_variables(options: CommandLine, request: ScriptRequest) -> None:
+    """Take the variables of qsub: all with -V, and those of each -v."""
+    variables = copy_environment(os.environ) if "export" in options else {}
+    for option in options.get_all("variables"):
+        variables |= parse_variables(split_list(option), os.environ)
+        request.sources["ENVIRONMENT"] = option
+    request.attributes["environment"] = variables
 
 
 def read_environment(

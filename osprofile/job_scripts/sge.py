@@ -6,14 +6,12 @@ import os
 import re
 from typing import Final
 
-from osprofile.caller_environment import copy_environment
 from osprofile.job_scripts import quantities
 from osprofile.job_scripts.command_line import (
     CommandLine,
     Option,
     OptionValue,
     UsageError,
-    split_list,
 )
 from osprofile.job_scripts.script_request import (
     ExactOption,
@@ -22,7 +20,7 @@ from osprofile.job_scripts.script_request import (
     convert_job_name,
     expand_file_name,
     leave_out_given,
-    parse_variables,
+    read_variables,
 )
 from osprofile.text import quote_value
 
@@ -43,7 +41,7 @@ SGE_TABLE: Final = (
     Option("notify_events", ("-m",), "bea|n"),
     Option("notify", ("-M",), "ADDRESSES"),
     Option("variables", ("-v",), "LIST"),
-    Option("all_variables", ("-V",)),
+    Option("export", ("-V",)),
     Option("here", ("-cwd",)),
     Option("directory", ("-wd",), "DIR"),
     Option("shell", ("-S",), "PATH"),
@@ -84,7 +82,7 @@ def read_sge(merged: CommandLine, given: Given) -> ScriptRequest:
     _read_slots(options, request, given)
     _read_resources(options, request, given)
     _read_mail(options, request, given)
-    _read_variables(options, request)
+    read_variables(options, request)
     _read_files(options, request, given)
     if (after := options.get("after_any")) is not None:
         _read_ids(after, request)
@@ -146,14 +144,6 @@ def _read_mail(options: CommandLine, request: ScriptRequest, given: Given) -> No
     elif events := dict.fromkeys(event for c in text if (event := _MAIL_EVENTS[c])):
         request.attributes["notify"] = given.user_name if users is None else users.text
         request.attributes["notify_events"] = ",".join(events)
-
-
-def _read_variables(options: CommandLine, request: ScriptRequest) -> None:
-    variables = copy_environment(os.environ) if "all_variables" in options else {}
-    for option in options.get_all("variables"):
-        variables |= parse_variables(split_list(option), os.environ)
-        request.sources["ENVIRONMENT"] = option
-    request.attributes["environment"] = variables
 
 
 def _read_files(options: CommandLine, request: ScriptRequest, given: Given) -> None:

@@ -21,7 +21,7 @@ from osprofile.job_scripts.command_line import (
     split_words,
 )
 from osprofile.job_scripts.qsub import QSUB_TABLE, read_qsub
-from osprofile.job_scripts.script_request import Given
+from osprofile.job_scripts.script_request import Given, parse_variables
 from osprofile.jobs.request import quote_shell_words
 from osprofile.shim.client import SCRIPT_NAME
 from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
@@ -107,14 +107,10 @@ class _Request:
         own = select_environment(os.environ)
         result = own if "export" in self._options else {}
         for option in self._options.get_all("variables"):
-            for word in split_list(option):
-                name, equals, value = word.partition("=")
-                if not name:
-                    raise UsageError(f"{option}: a variable has no name", hint="as in A=1,B")
-                if equals:
-                    result[name] = value
-                elif name in os.environ:
-                    result[name] = os.environ[name]
+            words = split_list(option)
+            if any(word[:1] in {"", "="} for word in words):
+                raise UsageError(f"{option}: a variable has no name", hint="as in A=1,B")
+            result |= parse_variables(words, os.environ)
         return result
 
     # The submission

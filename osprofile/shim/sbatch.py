@@ -21,7 +21,7 @@ from osprofile.job_scripts.command_line import (
     split_list,
 )
 from osprofile.job_scripts.sbatch import SBATCH_TABLE, SBATCH_VARIABLES, read_sbatch
-from osprofile.job_scripts.script_request import Given
+from osprofile.job_scripts.script_request import Given, parse_variables
 from osprofile.jobs.arrays import parse_array
 from osprofile.jobs.request import quote_shell_words
 from osprofile.jobs.state import JobState
@@ -124,16 +124,10 @@ class _Request:
         if words == ["NONE"]:
             return {}
         result = own if "ALL" in words else {}
-        for word in words:
-            name, equals, value = word.partition("=")
-            if not name or word in {"NONE", "NIL"}:
-                hint = "ALL, NONE, or variables as in ALL,A=1,B"
-                raise UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
-            if equals:
-                result[name] = value
-            elif word != "ALL" and word in own:
-                result[name] = own[name]
-        return result
+        if any(word[:1] in {"", "="} or word in {"NONE", "NIL"} for word in words):
+            hint = "ALL, NONE, or variables as in ALL,A=1,B"
+            raise UsageError(f"{option}: {quote_value(option.text)} is not supported", hint=hint)
+        return result | parse_variables((word for word in words if word != "ALL"), own)
 
     def _get_signal(self) -> tuple[str, int] | None:
         """Return a signal's name, and after how many seconds it is sent."""

@@ -192,7 +192,7 @@ def test_every_verb_has_its_page_and_its_table() -> None:
 
 WITHOUT_FIELD = {
     *("attributes", "resources"),  # see their examples
-    *("here", "shell", "script_arguments", "wrap", "signal"),  # what is run, and where
+    *("here", "shell", "script_arguments", "group", "wrap", "signal"),  # what is run, and where
     *("join", "open_mode"),  # how files are written
 }
 """The names of options that have neither a field nor are dropped or passed on."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from osprofile.job_scripts import bsub, qsub, sbatch, sge
+from osprofile.job_scripts import bsub, qsub, sbatch, script_request, sge
 from osprofile.job_scripts.command_line import (
     Option,
     OptionValue,
@@ -221,7 +221,7 @@ def test_scripts_that_no_shell_runs(content: bytes) -> None:
 def test_each_option_with_a_name_is_read(module: ModuleType) -> None:
     """Else it is lost without a word."""
     (table,) = (value for name, value in vars(module).items() if name.endswith("_TABLE"))
-    source = inspect.getsource(module)
+    source = inspect.getsource(module) + inspect.getsource(script_request)
     elsewhere = {"wrap", "here", "notify.begin", "notify.end", "notify.fail"}
     names = {option.name for option in table if option.name} - elsewhere
     assert [name for name in sorted(names) if source.count(f'"{name}"') < 2] == []

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from osprofile.job_scripts.command_line import Option
 
 FIELDS_BY_NAME: Final = {
-    "per_node": "PROCESSES", "export": "ENVIRONMENT", "variables": "ENVIRONMENT", "all_variables": "ENVIRONMENT",
+    "per_node": "PROCESSES", "export": "ENVIRONMENT", "variables": "ENVIRONMENT",
     "notify_events": "NOTIFY",
 }  # fmt: skip
 """The fields of options that have a name of their own, as they are read in a way of their own."""
-DROPPED_NAMES: Final = frozenset({"dropped", "parsable", "quiet", "wait"})
+DROPPED_NAMES: Final = frozenset({"dropped", "parsable", "quiet", "user", "wait"})
 
 QSUB_EXAMPLES: Final = {
     "PROCESSES": ("-l nodes=2:ppn=4", "-l select=2:mpiprocs=4:ncpus=4"),

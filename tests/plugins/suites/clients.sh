@@ -45,6 +45,10 @@ if [ -n "${SUITE_CONTROL:-}" ]; then
     ln -s "$(command -v "$command")" "$work/slurm"
   done
   run "$python" submitit dask-slurm psij-slurm parsl-slurm executorlib toil
+  # maestrowf names a queue, and reportseff needs an accounting, which that of tests/lab does not have.
+  install_and_run control \
+    "simple_slurm slurmpy clusterfutures hydra-submitit-launcher myqueue signac-flow ipyparallel FireWorks nipype" \
+    simple-slurm slurmpy clusterfutures hydra myqueue-slurm signac-slurm ipyparallel-slurm fireworks-slurm nipype-slurm
   exit
 fi
 write slurm slurm
