@@ -76,7 +76,7 @@ def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
     profile = profile or find_default_profile()
     if not profile:
         names = ", ".join(repository.list_names())
-        hint = f"use --profile NAME or set OSPROFILE_PROFILE; known profiles: {names}"
+        hint = f"use --profile NAME, as linux for this machine, or set OSPROFILE_PROFILE; known profiles: {names}"
         raise NoProfileError("no profile is given", hint=hint)
     return repository.load_file(profile) if is_profile_path(profile) else repository.load(profile)
 

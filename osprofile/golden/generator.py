@@ -6,6 +6,7 @@ values that a shell, a batch system or a careless script could misread.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import IncarnationError, JavaRegexTimeoutError, NotFoundError
@@ -38,6 +39,8 @@ TYPICAL_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 """Candidates for fields that need a value and have no default, by name."""
 FALLBACK_VALUES: Final = ("x", "1", "10", "x1", "x.example.org", "/x")
 """Candidates for all other fields."""
+_IS_CHOICE: Final = re.compile(r"[A-Za-z0-9_-]+(?:\|[A-Za-z0-9_-]+)*")
+"""A pattern that only lists words."""
 # From the most dangerous to the most harmless: a field gets the first that its rules accept.
 HOSTILE_VALUES: Final = (
     "-rf 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \n\r\t\u0085\u2028é😀\nEOF",
@@ -182,6 +185,8 @@ def _choose_fields(plan: Plan, *, hostile: bool) -> dict[str, str]:
 
 def _list_candidates(field: Field) -> Iterator[str]:
     yield from TYPICAL_VALUES.get(field.name, ())
+    if _IS_CHOICE.fullmatch(pattern := field.pattern_text or ""):
+        yield from pattern.split("|")
     yield from FALLBACK_VALUES
     yield from (tag.name for tag in field.tags)
     yield from (format_number(n) for n in (field.minimum, field.maximum) if n is not None)

@@ -77,6 +77,7 @@ _BY_OUTPUT: Final = tuple(
             r"([^\s:'\"]+)['\"]?: Permission denied",
             "{name} may not be read or run {where}: ls -l shows its mode",
         ),
+        (r"can't open file '([^']+)'", "the file {name} does not exist {where}"),
         (r"No such file or directory: '([^']+)'", "the file {name} does not exist {where}"),
         (r"([^\s:'\"]+)['\"]?: No such file or directory", "the file {name} does not exist {where}"),
     )

@@ -157,7 +157,7 @@ class JobDescription:
         Text,
         JobField(
             "ARRAY",
-            "Run the program once for each index, as in 1-100%8: at most 8 at a time.",
+            "Run the program once for each index, which it finds in GPE_ARRAY_INDEX: as in 1-100%8, at most 8 at a time.",
             "--array INDICES",
         ),
     ] = None
@@ -259,7 +259,16 @@ FIELDS: Final[Mapping[str, JobField]] = MappingProxyType(_read_table())
 `working_directory` and `passed_options` go into the context, `application` selects an application; `inputs`, `fetch` and
 `fetch_to` are for this machine alone (see `file_trees`); `fields` has all other fields.
 """
-OPTION_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
+
+
+def _group_options(groups: Mapping[str, str]) -> Mapping[str, str]:
+    """Return groups of options with those of the table that none of them names, which are resources."""
+    grouped = set(" ".join(groups.values()).split())
+    others = [row.flags[0] for row in FIELDS.values() if row.flags and row.flags[0] not in grouped]
+    return MappingProxyType({**groups, "Resources": " ".join([groups["Resources"], *others])})
+
+
+OPTION_GROUPS: Final = _group_options(
     {
         "What most jobs need": "--profile --name --walltime --queue --project --nodes --processes --cpus --memory --gpus",
         "What to run": "--env --application --container --set --ignore-directives",

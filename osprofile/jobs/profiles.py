@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field, Profile
 
+CONFIRM_FORM: Final = re.compile(r"(?:yes|no|[A-Z_]+>[0-9]{1,18})(?:\s+(?:yes|no|[A-Z_]+>[0-9]{1,18}))*")
 ENERGY_PRICE_FORM: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) (\S{1,10})")
 """A price for a kWh and its currency, as in `0.30 EUR`."""
 _JOULES_PER_KWH: Final = 3.6e6

@@ -33,6 +33,7 @@ log: Final = logging.getLogger("osprofile.jobs")
 SUBMIT_RATE_FIELD: Final = "SUBMIT_RATE"
 MAX_QUEUED_FIELD: Final = "MAX_QUEUED"
 QUEUE_FULL_FIELD: Final = "QUEUE_FULL_PATTERN"
+_WAITS: Final = "this waits, and submits the job when it can; if it is interrupted, nothing is submitted"
 SUBMIT_RATE_FORM: Final = re.compile(r"([1-9][0-9]{0,5})/min(?:, ([1-9][0-9]{0,5}) at once)?")
 MAX_QUEUED_FORM: Final = re.compile(r"[1-9][0-9]{0,8}")
 AWAY_STATUS: Final = 69
@@ -185,13 +186,11 @@ class SubmissionThrottle:
             self._pause = min(max(2 * self._pause, _MIN_PAUSE), _MAX_PAUSE)
             self._paused_until = now + self._pause
         if match is not None:
-            message = f"{self._batch_system} takes no more jobs now ({match.group(0)}): the job is submitted when it does"
+            message = f"{self._batch_system} takes no more jobs now ({match.group(0)}): {_WAITS}"
             self._tell(QUEUE_FULL_FIELD, message)
         else:
             words = error.output.strip() or error.message
-            message = (
-                f"{self._batch_system} cannot be reached now ({words}): the job is submitted when it can"
-            )
+            message = f"{self._batch_system} cannot be reached now ({words}): {_WAITS}"
             self._tell("away", message)
         return True
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
-from osprofile.jobs.profiles import ENERGY_PRICE_FORM
+from osprofile.jobs.profiles import CONFIRM_FORM, ENERGY_PRICE_FORM
 from osprofile.jobs.script_output import (
     BATCH_SYSTEM_FIELD,
     END_FILES_FIELD,
@@ -164,6 +164,7 @@ _VALUE_FORMS: Final = {
         "OSP408", SUBMIT_RATE_FORM, "a number of submissions a minute", "60/min</Value> or <Value>60/min, 10 at once",
     ),
     MAX_QUEUED_FIELD: ("OSP408", MAX_QUEUED_FORM, "a number of jobs, more than 0", "100"),
+    SITE_CONFIRM: ("OSP408", CONFIRM_FORM, "yes, no, or limits of fields", "NODES>100 WALLTIME>86400"),
     ENERGY_PRICE: ("OSP408", ENERGY_PRICE_FORM, "the price of a kWh and its currency", "0.30 EUR"),
 }  # fmt: skip
 """Fields whose fixed Value has a form: the code of the problem, the form, what it is, and an example."""

@@ -106,5 +106,5 @@ def _check_defaults(view: ProfileView) -> Iterator[Problem]:
         if has_value or not field.settable or field_rules.is_special_field(field.name):
             continue
         message = f"START needs settable field {field.name}, which has no Default"
-        hint = "give it a <Default> (it may be empty), so that START alone makes a script"
+        hint = "give it a <Default> (it may be empty), so that START alone makes a script; if each job must give it, waive this"
         yield make_problem("OSP313", message, field.location, hint)

@@ -60,7 +60,7 @@ def test_values() -> None:
     resolved = profile(
         template(
             "T",
-            "<TEXT><NUMBER><SMALL><WORD><JOB_ID><FIXED><HIDDEN><TIMED:HMS><NEEDED>",
+            "<TEXT><NUMBER><SMALL><WORD><JOB_ID><FIXED><HIDDEN><TIMED:HMS><NEEDED><PAID_BY>",
             field("TEXT", default("")),
             field("NUMBER", default("1"), 'ext:type="integer"'),
             field("SMALL", "<idb:Min>2</idb:Min><idb:Max>5</idb:Max><idb:Default>3</idb:Default>"),
@@ -70,10 +70,11 @@ def test_values() -> None:
             field("HIDDEN", default("h"), 'isSettable="false"'),
             field("TIMED", default("60"), 'ext:type="integer"'),
             field("NEEDED", "<idb:Min>70</idb:Min><idb:Max>80</idb:Max>"),
+            field("PAID_BY", attributes='ext:pattern="phys|chem"'),
         )
     )
     made = by_name(generate_cases(resolved, NONE))
-    needed = {"JOB_ID": "4711-304973-7d90afd1", "NEEDED": "70"}
+    needed = {"JOB_ID": "4711-304973-7d90afd1", "NEEDED": "70", "PAID_BY": "phys"}
     assert made["T.default"].fields == needed
     hostile = {"TEXT": HOSTILE_VALUES[0], "NUMBER": "999999", "TIMED": "999999"}
     assert made["T.hostile"].fields == needed | hostile

@@ -67,7 +67,7 @@ def test_a_new_field_is_one_row_and_one_line_of_a_profile(tmp_path: Path) -> Non
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "-L, --frobs NAMES" in run("cli.py", "job", "submit", "--help")
+    assert "-L, --frobs NAMES" in run("cli.py", "job", "submit", "--help", "all")
     run("cli.py", "job", "submit", "-p", "site", "-L", "a", "true")
     run("cli.py", "job", "submit", "-p", "site", "--from", "jobs.csv", "true")
     assert (tmp_path / "asked").read_text() == "#SBATCH --frobs=a\n#SBATCH --frobs=b:2\n"

@@ -383,6 +383,16 @@ CASES = [
         [("OSP404", 5, 64)],
     ),
     (
+        "rules of the site that cannot be read",
+        format_template(
+            "x",
+            format_fixed_field("SITE_CONFIRM", "NODES>100, WALLTIME>24h"),
+            format_fixed_field("SUBMIT_RATE", "60 a minute"),
+            name="START",
+        ),
+        [("OSP403", 1, 1), ("OSP408", 3, 3), ("OSP408", 4, 3)],
+    ),
+    (
         "a group for a back-reference",
         format_variations(
             "LIST",

@@ -15,20 +15,16 @@ import pytest
 
 from manual import batch_systems as systems
 from osprofile.errors import IncarnationError
-from osprofile.incarnation.incarnate import incarnate
 from osprofile.lint import lint_file
 from osprofile.profile.repository import Repository
 from tests.docs import pages
 from tests.profiles.conftest import PROFILES, quoted
 from tests.profiles.systems import make_system
 from tests.profiles.test_sizes import TEXT
-from tests.profiles.test_stories import tell_start_to_end
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pytest_regressions.file_regression import FileRegressionFixture
 
     from osprofile.profile.model import Profile
     from tests.profiles.conftest import Job, Target
@@ -50,7 +46,7 @@ ONE = """\
 </osp:Profile>
 """
 
-PAGES = [("new-batch-system", "tsp"), ("flux", "flux")]
+PAGES = [("new-batch-system", "tsp")]
 
 
 def make_page_profile(page: str, name: str, home: Path) -> Path:
@@ -230,12 +226,6 @@ def test_fields_of_tsp(tmp_path: Path, target_of: Callable[..., Target]) -> None
     check_fields_of_tsp(target, run)
 
 
-def test_flux_of_the_page_from_start_to_end(target_of: Callable[..., Target], tmp_path: Path) -> None:
-    system = make_system("flux", target_of, tmp_path / "commands")
-    system.target.profile = load(make_page_profile("flux", "flux", tmp_path / "profiles"))
-    tell_start_to_end(system)
-
-
 @pytest.fixture
 def flux(tmp_path: Path, target_of: Callable[..., Target]) -> Target:
     return make_system("flux", target_of, tmp_path / "commands").target
@@ -282,20 +272,6 @@ def test_flux_fields(flux: Target) -> None:
     assert (flux.path[0] / "options").read_text().splitlines() == [
         "--dependency=afterok:f112345", "--dependency=afterok:f9SEBrbSJ", "--dependency=afterany:fM7Zq9AKH",
     ]  # fmt: skip
-
-
-def test_flux_scripts(tmp_path: Path, file_regression: FileRegressionFixture) -> None:
-    """The golden file: what the profile makes of a request."""
-    folder = make_page_profile("flux", "flux", tmp_path)
-    profile = load(folder)
-    context = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/scratch/jobs/alice/1"}
-    start = incarnate(profile, "START", context=context).comparable_text
-    fields = {"JOB_ID": "f112345"}
-    rest = [
-        incarnate(profile, name, fields=fields, context=context).comparable_text
-        for name in ("HOLD", "RESUME", "ABORT")
-    ]
-    file_regression.check("\n".join([start.partition("\ncd -- ")[0], *rest]), extension=".txt")
 
 
 def test_a_job_that_cannot_ask_for_its_id_does_not_begin(

@@ -193,7 +193,8 @@ def find_interpreter(name: str, path: str) -> list[str]:
         return []
     if is_script(name, path):
         return [*read_script(path).interpreter]
-    print_warning(f"the program {quote_name(name)} is not executable", hint="chmod +x makes it so")
+    hint = "chmod +x makes it so; a script without #! in its first line needs its interpreter in front: python3 FILE"
+    print_warning(f"the program {quote_name(name)} is not executable", hint=hint)
     return []
 
 

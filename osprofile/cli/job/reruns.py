@@ -58,16 +58,25 @@ class _Rerun:
 
 @cancellable
 async def rerun_jobs(
-    selection: TargetSelection, words: Sequence[str], file: str | None, *, wait: bool, json: bool
+    selection: TargetSelection,
+    words: Sequence[str],
+    file: str | None,
+    changes: Mapping[str, str],
+    *,
+    wait: bool,
+    json: bool,
 ) -> int:
-    """Submit the requests of ended jobs again, by ids or keys, else those of a file that failed; print the new ids."""
+    """Submit the requests of ended jobs again, by ids or keys, else those of a file that failed; print the new ids.
+
+    `changes` are values of fields in place of those of the requests.
+    """
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
         if file is None:
             wanted = await _select_named(session, words, failures)
         else:
             wanted = await _select_failed(session, file, failures)
-        groups = {} if failures.exit_code else await _check_requests(session, wanted, failures)
+        groups = {} if failures.exit_code else await _check_requests(session, wanted, changes, failures)
         if failures.exit_code:
             common.print_message("incarnate: nothing was submitted")
             return common.PASS_THROUGH_ERROR if wait else failures.exit_code
@@ -229,7 +238,7 @@ def _next_key(key: str) -> str:
 
 
 async def _check_requests(
-    session: CommandSession, wanted: Sequence[_Rerun], failures: ErrorReporter
+    session: CommandSession, wanted: Sequence[_Rerun], changes: Mapping[str, str], failures: ErrorReporter
 ) -> Mapping[TargetSystem, Sequence[tuple[_Rerun, JobDescription]]]:
     """Return the requests, with their new keys, by target; report those that are refused."""
     _choose_keys(session.store, wanted)
@@ -240,7 +249,7 @@ async def _check_requests(
     errors: list[tuple[str, OSProfileError]] = []
     for rerun in sorted(wanted, key=lambda rerun: rerun.record.number):
         try:
-            target, job = _read_job(session, rerun, new_keys)
+            target, job = _read_job(session, rerun, new_keys, changes)
             groups[target].append((rerun, job))
         except OSProfileError as error:
             errors.append((rerun.name, error))
@@ -283,7 +292,10 @@ async def _submit_group(
 
 
 def _read_job(
-    session: CommandSession, rerun: _Rerun, new_keys: Mapping[tuple[str, str | None], str]
+    session: CommandSession,
+    rerun: _Rerun,
+    new_keys: Mapping[tuple[str, str | None], str],
+    changes: Mapping[str, str],
 ) -> tuple[TargetSystem, JobDescription]:
     """Return the target and the recorded request of a job."""
     record = rerun.record
@@ -291,7 +303,7 @@ def _read_job(
     if details.request is None:
         raise TargetError("its request is not recorded", hint="submit it by incarnate job submit")
     target = session.open_recorded_target(record.target, details.context)
-    fields = dict(details.request)
+    fields = {**details.request, **changes}
     if rerun.indices is not None:
         _, percent, limit = record.array.partition("%")
         fields[ARRAY_FIELD] = f"{format_indices(rerun.indices)}{percent}{limit}"

@@ -336,7 +336,12 @@ def name_option(
             f"{wanted.flags[0]} is missing: this profile has no default for it",
             None,
         )
-        error.hint = f"give {wanted.flags[0]} {wanted.metavar}: {wanted.help}"
+        wanted_option = f"give {wanted.flags[0]} {wanted.metavar}"
+        error.hint = error.hint.replace(
+            f"it has no Default: set {error.field} to something that is not empty", wanted_option
+        )
+        if error.hint == wanted_option:  # the profile has no description of it
+            error.hint += f": {wanted.help}"
     elif field is not None:
         is_unknown = isinstance(error, UnknownFieldError)
         error.message = f"{field.flags[0]}{' is not supported' if is_unknown else ''}: {error.message}"

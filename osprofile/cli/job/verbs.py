@@ -478,6 +478,16 @@ def rerun(
     wait: Annotated[
         bool, Option(("--wait",), "Wait for the jobs, as job wait does, and exit with their exit code.")
     ] = False,
+    walltime: Annotated[
+        str | None, Option(("--walltime", "-t"), "Another time limit, as in 90m or 2d.", "TIME")
+    ] = None,
+    memory: Annotated[
+        str | None, Option(("--memory",), "Another amount of memory on each node, as in 8G.", "SIZE")
+    ] = None,
+    set: Annotated[  # noqa: A002  # the option's name
+        list[str],
+        Option(("--set", "-s"), "Another value of any field; may be repeated.", "NAME=VALUE", "assignments"),
+    ] = [],
     target: RecordedTarget,
     json: JsonOption = False,
 ) -> int:
@@ -496,14 +506,20 @@ def rerun(
 
     Examples:
       incarnate job rerun 12069-304973-7d90afd1
-      incarnate job rerun --failed sweep.csv
+      incarnate job rerun --failed sweep.csv --memory 16G
       incarnate job rerun 4711_3 4711_8
     """
-    from osprofile.cli.job import reruns
+    from osprofile.cli.job import quantities, reruns
 
     common.check_option("--failed", failed is not None, excludes={"JOB": jobs})
     jobs = jobs if failed is not None else _require_jobs(jobs)
-    return reruns.rerun_jobs(target, jobs, failed, wait=wait, json=json)
+    amounts = {
+        "WALLTIME": quantities.parse_duration("--walltime", walltime),
+        "MEMORY": quantities.parse_memory("--memory", memory),
+    }
+    changes = {name: str(amount) for name, amount in amounts.items() if amount is not None}
+    changes |= common.parse_assignments(set, "--set")
+    return reruns.rerun_jobs(target, jobs, failed, changes, wait=wait, json=json)
 
 
 def forget(

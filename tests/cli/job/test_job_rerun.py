@@ -55,6 +55,16 @@ def test_the_same_request_with_a_new_key(machine: Machine) -> None:
     assert keys(machine) == ["k", "k~2", "k~3", "k~4"]
 
 
+def test_another_limit(machine: Machine) -> None:
+    job = machine.submit("--walltime", "10m", "true")
+    machine.run("job", "wait", job)
+    (second,) = rerun(machine, job, "-t", "20m", "--memory", "2G", "--set", "STDOUT=o")
+    fields = machine.run_json("show", second)[0]["fields"]
+    assert (fields["WALLTIME"], fields["MEMORY"], fields["STDOUT"]) == ("1200", "2048", "o")
+    refused = machine.run("job", "rerun", job, "-t", "soon")
+    assert (refused.code, "--walltime 'soon' is not a time" in refused.err) == (2, True)
+
+
 def test_json_and_waiting(machine: Machine) -> None:
     job = machine.submit("sh", "-c", "exit 3")
     machine.run("job", "wait", job)
