@@ -147,7 +147,7 @@ def test_the_profile_has_no_errors(site: Path) -> None:
 
 
 async def test_one_attribute_more(site: Path) -> None:
-    """A site adds an attribute by adding a field to its profile (docs/protocols/blah.md, 7.10)."""
+    """A site adds an attribute by adding a field to its profile."""
     async with GridManager("--profiles", str(site / "profiles"), "--log", f"{site}/log") as client:
         for licenses in ("solver", "slow-2"):
             await client.submit(
