@@ -19,7 +19,7 @@ from tests.executors.blah.living import Living
 from tests.waiting import PATIENCE, wait_for_file, wait_until, wait_until_async
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from pathlib import Path
 
     from tests.jobs.conftest import Toy
@@ -127,8 +127,10 @@ class Site:
 
 
 @pytest.fixture
-def site(home: Path, toy: Toy) -> Site:
-    return Site(toy, home)
+def site(home: Path, toy: Toy) -> Iterator[Site]:
+    site = Site(toy, home)
+    yield site
+    site.end_jobs()
 
 
 def check_same(site: Site, first: str) -> None:
