@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["here"]
+pytestmark = pytest.mark.alone
 SERVER = "slurmctld"
 
 
