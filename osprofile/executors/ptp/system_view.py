@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
+from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.live_job import LiveJob, apply_removal
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
 from osprofile.jobs.status_history import StatusHistory
@@ -205,7 +206,10 @@ class SystemView:
     def _add_recorded_job(self, status: JobStatus) -> None:
         """Add a job of the record that was not submitted here."""
         record = self._recorded_jobs.pop(status.job_id)
-        self.add_job(TrackedJob(status, queue=self._guess_queue(status), name=record.name))
+        request = self._target.store.read_details(record.number).request or {}
+        # that of the record may be the program's: here, a job without a name has its id
+        name = request.get(FIELD_BY_ATTRIBUTE["name"], "")
+        self.add_job(TrackedJob(status, queue=self._guess_queue(status), name=name))
         self._on_found(record)
 
     def _guess_queue(self, status: JobStatus) -> str:
