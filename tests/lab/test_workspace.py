@@ -64,7 +64,7 @@ def test_a_directory_that_the_node_does_not_see(home: Path) -> None:
     (home / ".config/osprofile/profiles/slurm").mkdir(parents=True)
     (home / ".config/osprofile/profiles/slurm/profile.xml").write_text(SITE)
     job = run(home, "job", "submit", "-p", "slurm", "true").stdout.strip()
-    assert run(home, "job", "wait", job).returncode == 137  # as of a job that was killed
+    assert run(home, "job", "wait", job).returncode == 125  # its cause is known
     shown = run(home, "job", "show", job).stdout
     assert "its node does not see the directory of the job" in shown
     assert run(home, "job", "forget", "--files", job).returncode == 0
