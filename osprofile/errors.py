@@ -177,7 +177,9 @@ class IncarnationError(OSProfileError):
 
 
 class MissingValueError(IncarnationError):
-    """A field that the script needs has no value."""
+    """A field that the script needs has no value; `description` is that of the field, None if no request may set it."""
+
+    description: str | None = None
 
 
 class NotSettableError(IncarnationError):

@@ -163,11 +163,13 @@ def list_case_names(words: list[str], profiles: list[str]) -> list[str]:
     from osprofile.golden.cases import load_cases
     from osprofile.golden.generator import add_generated_cases
 
-    suites = [
-        add_generated_cases(repository.load_file(folder), load_cases(folder))
-        for folder, repository in _collect_folders(words or ["."], profiles)
-    ]
-    return sorted({name for suite in suites for name in suite.cases})
+    names = set[str]()
+    for folder, repository in _collect_folders(words or ["."], profiles):
+        suite = load_cases(folder)
+        if suite.has_generated:  # else the profile is not loaded
+            suite = add_generated_cases(repository.load_file(folder), suite)
+        names |= suite.cases.keys()
+    return sorted(names)
 
 
 def _expand_folder(word: str, profiles: list[str], repository: "Repository") -> "Iterator[ProfileFolder]":

@@ -341,10 +341,11 @@ def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> N
     declaration = plan.declarations.get(name)
     variation = f", variation {use.invocation.name}" if use.invocation.name else ""
     message = f"field {name} has no value: template {use.template.name}{variation} uses it"
+    description = None
     if declaration is not None and declaration.settable and not rules.is_special_field(name):
         hint = f"it has no Default: set {name} to something that is not empty"
-        if declaration.description:
-            hint += f" ({declaration.description})"
+        if description := declaration.description:
+            hint += f" ({description})"
     elif name in context:
         hint = "the context gives it as the empty string, which means: not given"
     elif declaration is not None or rules.is_special_field(name):
@@ -353,7 +354,9 @@ def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> N
         known_names = {*plan.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}
         message = f"<{name}> is not declared in template {use.template.name}{variation}, nor a global field"
         hint = f"{suggest_names(name, known_names)}; a shell's input redirection is written with a blank: < {name}"
-    raise MissingValueError(message, field=name, location=use.location, hint=hint)
+    error = MissingValueError(message, field=name, location=use.location, hint=hint)
+    error.description = description
+    raise error
 
 
 def _render_static_scripts(

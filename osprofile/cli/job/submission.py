@@ -332,16 +332,11 @@ def name_option(
     field = next((f for f in given if f is _REQUESTED.get(error.field)), None)
     if isinstance(error, MissingValueError) and error.field in _REQUESTED:
         wanted = _REQUESTED[error.field]
-        error.message, error.location = (
-            f"{wanted.flags[0]} is missing: this profile has no default for it",
-            None,
-        )
-        wanted_option = f"give {wanted.flags[0]} {wanted.metavar}"
-        error.hint = error.hint.replace(
-            f"it has no Default: set {error.field} to something that is not empty", wanted_option
-        )
-        if error.hint == wanted_option:  # the profile has no description of it
-            error.hint += f": {wanted.help}"
+        error.message = f"{wanted.flags[0]} is missing: this profile has no default for it"
+        error.location = None
+        if error.description is not None:
+            about = f" ({error.description})" if error.description else f": {wanted.help}"
+            error.hint = f"give {wanted.flags[0]} {wanted.metavar}{about}"
     elif field is not None:
         is_unknown = isinstance(error, UnknownFieldError)
         error.message = f"{field.flags[0]}{' is not supported' if is_unknown else ''}: {error.message}"

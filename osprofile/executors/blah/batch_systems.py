@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 import time
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
     InvalidProfileError,
@@ -61,6 +61,14 @@ _ABORT_LATER_STATUS: Final = 2
 
 
 @final
+class _KeptRemoval(NamedTuple):
+    """A removal that goes on; `first_answer`: the batch system says first that the job is removed, or refuses it."""
+
+    task: asyncio.Task[None]
+    first_answer: asyncio.Future[None]
+
+
+@final
 class BatchSystem:
     """A batch system: `name` is its GridType, `settable_fields` the fields that a job may set."""
 
@@ -69,13 +77,11 @@ class BatchSystem:
         self.settable_fields = list_settable_fields(target.profile)
         self.job_functions = list_job_functions(target.profile)
         """What a staged job needs in the file that `staging` names; empty if START leaves it there."""
-        self._kept_removals: dict[str, asyncio.Task[None]] = {}
+        self._kept_removals: dict[str, _KeptRemoval] = {}
         """Those of jobs whose first ABORT the batch system has not answered."""
         self._usage_lock = asyncio.Lock()
         self._measured: dict[str, JobStatus] = {}
         """Jobs whose usage was asked for, until the client is told their ends."""
-        self._first_answers: dict[str, asyncio.Future[None]] = {}
-        """What the batch system says first of these removals: that the job is removed, or a refusal."""
         self._is_clients_hold: dict[str, bool] = {}
         """Of the suspended jobs."""
 
@@ -158,7 +164,7 @@ class BatchSystem:
                 return
         try:
             async with asyncio.timeout(_QUEUE_TIMEOUT):
-                await asyncio.shield(self._first_answers[native_id])
+                await asyncio.shield(self._kept_removals[native_id].first_answer)
         except TimeoutError:
             message = f"job {native_id} is not removed yet: the batch system does not answer"
             raise TargetError(message, hint="it is removed as soon as that answers") from None
@@ -166,13 +172,10 @@ class BatchSystem:
     def keep_removing(self, native_id: str) -> None:
         """Go on removing a job, until it has ended."""
         if native_id not in self._kept_removals:
-            answer = self._first_answers[native_id] = asyncio.get_running_loop().create_future()
-            removal = asyncio.ensure_future(self._remove_when_back(native_id, answer))
-            self._kept_removals[native_id] = removal
-            removal.add_done_callback(lambda _: self._forget_removal(native_id))
-
-    def _forget_removal(self, native_id: str) -> None:
-        del self._kept_removals[native_id], self._first_answers[native_id]
+            answer = asyncio.get_running_loop().create_future()
+            task = asyncio.ensure_future(self._remove_when_back(native_id, answer))
+            self._kept_removals[native_id] = _KeptRemoval(task, answer)
+            task.add_done_callback(lambda _: self._kept_removals.pop(native_id))
 
     async def _remove_when_back(self, native_id: str, answer: asyncio.Future[None]) -> None:
         """Remove a job. A refusal, which may come just after a restart, gives nothing up: HTCondor forgets the job."""
@@ -198,7 +201,7 @@ class BatchSystem:
     async def wait_for_removals(self) -> None:
         """Wait until no removal is left that has to be tried again."""
         while self._kept_removals:
-            await asyncio.wait(self._kept_removals.values())
+            await asyncio.wait([removal.task for removal in self._kept_removals.values()])
 
     async def _remove_job(self, native_id: str) -> None:
         store, target_name = self.target.store, self.target.name
@@ -279,9 +282,10 @@ class BatchSystem:
 
     async def close(self) -> None:
         """Stop removing jobs, and what ended jobs have left."""
-        for removal in self._kept_removals.values():
-            removal.cancel()
-        await asyncio.gather(*self._kept_removals.values(), return_exceptions=True)
+        tasks = [removal.task for removal in self._kept_removals.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._remover.close()
 
 
