@@ -28,13 +28,25 @@ from osprofile.errors import (
 from osprofile.incarnation.context import add_directory, generate_unique_name
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.outline import find_directive_template
-from osprofile.jobs import script_output
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
-from osprofile.jobs.job_directory import build_entering_commands
-from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
+from osprofile.jobs.files.directory import build_entering_commands
+from osprofile.jobs.record.names import format_link_directory
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
-from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
-from osprofile.jobs.shell import (
+from osprofile.jobs.shell.output import (
+    NODES_TEMPLATE,
+    QUEUES_TEMPLATE,
+    START_TEMPLATE,
+    STATUS_TEMPLATE,
+    USAGE_TEMPLATE,
+    MachineOutputReader,
+    StatusOutputReader,
+    build_output_error,
+    find_id_form,
+    get_batch_system_name,
+    get_job_id_pattern,
+    parse_job_id,
+)
+from osprofile.jobs.shell.scripts import (
     SHELL_TEMPLATE,
     build_script,
     extract_exit_status,
@@ -43,8 +55,7 @@ from osprofile.jobs.shell import (
     mark_exit_status,
     split_results,
 )
-from osprofile.jobs.target_names import format_link_directory
-from osprofile.jobs.target_shell import build_failure_error, check_result
+from osprofile.jobs.shell.target import build_failure_error, check_result
 from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
 
@@ -54,10 +65,10 @@ if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.javaregex.pattern import Pattern
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.machine import NodeStatus, QueueStatus
-    from osprofile.jobs.process import ProcessResult
+    from osprofile.jobs.shell.output import NodeStatus, QueueStatus
+    from osprofile.jobs.shell.process import ProcessResult
+    from osprofile.jobs.shell.target import TargetShell
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.target_shell import TargetShell
 
 T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.jobs")
@@ -109,17 +120,17 @@ class ScriptRunner:
         self.profile = profile = shell.profile
         self.context = shell.context
         self.metrics = shell.metrics
-        self.batch_system = script_output.get_batch_system_name(profile)
+        self.batch_system = get_batch_system_name(profile)
         """The name of the batch system in messages; empty if there is none."""
         self.has_find_template = FIND_TEMPLATE in profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
-        self._all_jobs_reader = script_output.StatusOutputReader(profile)
-        self._single_job_reader = script_output.StatusOutputReader(profile)
-        self._job_id_pattern = script_output.get_job_id_pattern(profile)
+        self._all_jobs_reader = StatusOutputReader(profile)
+        self._single_job_reader = StatusOutputReader(profile)
+        self._job_id_pattern = get_job_id_pattern(profile)
         self._id_form: Pattern | None = None
         """The form of the ids that one query can have several of; None if the profile has no such query."""
-        form = script_output.find_id_form(profile)
+        form = find_id_form(profile)
         if form is not None and _SEVERAL in profile.get_template(STATUS_TEMPLATE).invocations:
             self._id_form = javaregex.compile(form)
         self._machine_reader = MachineOutputReader(profile)
@@ -260,7 +271,7 @@ class ScriptRunner:
         text = await self._shell.run_script(
             START_TEMPLATE, f"{enter}f=./{_JOB_ID_FILE}\n{_PRINT_FILE_SCRIPT}"
         )
-        job_id = script_output.parse_job_id(self._job_id_pattern, text)
+        job_id = parse_job_id(self._job_id_pattern, text)
         if job_id is not None:
             with contextlib.suppress(OSProfileError):
                 await self.run_start_script(start_script)
@@ -273,9 +284,9 @@ class ScriptRunner:
         await self._shell.run_to_end(SHELL_TEMPLATE, script, label="taking a submission over")
 
     def _parse_job_id(self, template: str, text: str) -> str:
-        job_id = script_output.parse_job_id(self._job_id_pattern, text)
+        job_id = parse_job_id(self._job_id_pattern, text)
         if job_id is None:
-            raise script_output.build_output_error(template, "JOB_ID_PATTERN", text)
+            raise build_output_error(template, "JOB_ID_PATTERN", text)
         return job_id
 
     # Queries
@@ -432,9 +443,7 @@ class ScriptRunner:
         result = await self._shell.run_to_end(template, script, script_count=len(scripts))
         results = split_results(result.stdout, result.stderr, mark)
         if len(results) != len(scripts):
-            raise script_output.build_output_error(
-                template, "STATUS_PATTERN", result.stdout.decode("latin-1")
-            )
+            raise build_output_error(template, "STATUS_PATTERN", result.stdout.decode("latin-1"))
         return dict(zip(scripts, results, strict=True))
 
     def _parse_answers(

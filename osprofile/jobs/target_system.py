@@ -30,26 +30,21 @@ from osprofile.errors import (
 from osprofile.incarnation.context import add_target_fields, add_user_groups, get_user_name
 from osprofile.incarnation.field_rules import fit_program_name
 from osprofile.jobs.arrays import sum_usage
-from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
-from osprofile.jobs.clock import Clock
-from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
-from osprofile.jobs.job_directory import JobFile, NewFile
-from osprofile.jobs.kept_profiles import keep_profile
-from osprofile.jobs.profiles import tells_energy
-from osprofile.jobs.recorder import StatusRecorder
-from osprofile.jobs.script_output import START_TEMPLATE, get_poll_intervals
+from osprofile.jobs.files.directory import JobFile, NewFile
+from osprofile.jobs.files.transfer import TargetFiles
+from osprofile.jobs.profiles import keep_profile, tells_energy
+from osprofile.jobs.record.names import CLUSTER_FIELD, format_target_name
+from osprofile.jobs.record.store import JobFiles, Store
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
+from osprofile.jobs.shell.output import START_TEMPLATE, get_poll_intervals
+from osprofile.jobs.shell.target import TargetShell
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import JobFiles, Store
-from osprofile.jobs.submission_preparer import SubmissionPreparer
-from osprofile.jobs.submission_throttle import SubmissionThrottle
-from osprofile.jobs.submitter import JobSubmitter
-from osprofile.jobs.target_files import TargetFiles
-from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
-from osprofile.jobs.target_shell import TargetShell
-from osprofile.jobs.timing import Timing
-from osprofile.jobs.watcher import JobWatcher
+from osprofile.jobs.submit.preparer import DependencyResolver, SubmissionPreparer
+from osprofile.jobs.submit.submitter import MAX_PART_SIZE, BulkSubmitter, JobSubmitter
+from osprofile.jobs.submit.throttle import SubmissionThrottle
+from osprofile.jobs.timing import Clock, Timing
+from osprofile.jobs.watch.watcher import JobWatcher, StatusRecorder
 from osprofile.text import pluralize, quote_name, quote_value
 
 if TYPE_CHECKING:
@@ -57,11 +52,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.jobs.event_stream import EventStream
-    from osprofile.jobs.file_trees import FetchedFile
-    from osprofile.jobs.machine import NodeStatus, QueueStatus
-    from osprofile.jobs.store import JobRecord
-    from osprofile.jobs.submitter import RecoveredSubmission
+    from osprofile.jobs.files.trees import FetchedFile
+    from osprofile.jobs.record.store import JobRecord
+    from osprofile.jobs.shell.output import NodeStatus, QueueStatus
+    from osprofile.jobs.submit.submitter import RecoveredSubmission
+    from osprofile.jobs.watch.events import EventStream
     from osprofile.profile.model import Profile
 
 log: Final = logging.getLogger("osprofile.jobs")
@@ -681,7 +676,7 @@ class TargetSystem:
         """
         record = self.find_record(job_id)
         files = self.store.read_details(record.number).files if record is not None else JobFiles()
-        from osprofile.jobs.file_trees import check_patterns  # late: it imports tarfile
+        from osprofile.jobs.files.trees import check_patterns  # late: it imports tarfile
 
         patterns = check_patterns(files.fetch if patterns is None else patterns)
         if not patterns:

@@ -22,12 +22,11 @@ from osprofile.jobs.arrays import (
     parse_array,
     summarize_tasks,
 )
-from osprofile.jobs.live_job import LiveArray, LiveJob
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.script_runner import ScriptRunner
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
-from osprofile.jobs.status_history import StatusHistory
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.watch.live_jobs import LiveArray, LiveJob, StatusHistory
 from osprofile.metrics import METRICS
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission

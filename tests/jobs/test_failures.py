@@ -15,8 +15,8 @@ from osprofile.errors import (
     ScriptFailedError,
     ScriptTimeoutError,
 )
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, get_record, shell

@@ -13,7 +13,7 @@ from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.request import format_passed_options, is_passed_option
 from osprofile.jobs.script_runner import ScriptRunner
-from osprofile.jobs.target_shell import TargetShell
+from osprofile.jobs.shell.target import TargetShell
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from osprofile import load
 from osprofile.errors import OutputError, ScriptFailedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.shell import build_self_contained_script
+from osprofile.jobs.shell.scripts import build_self_contained_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository

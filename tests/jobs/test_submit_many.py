@@ -17,7 +17,7 @@ import pytest
 from osprofile.errors import OutcomeUnknownError, ScriptFailedError, SubmissionsFailedError
 from osprofile.jobs import script_runner
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.metrics import METRICS

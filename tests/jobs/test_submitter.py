@@ -21,7 +21,7 @@ from osprofile.errors import (
     SubmissionBusyError,
 )
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, get_record, shell
 from tests.records import begin_submission

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import JobNotFoundError
-from osprofile.jobs.live_job import LiveJob
-from osprofile.jobs.poll_schedule import PollSchedule
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.jobs.watch.live_jobs import LiveJob
+from osprofile.jobs.watch.schedule import PollSchedule
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
 from tests.waiting import wait_until_async

@@ -24,10 +24,11 @@ from osprofile.incarnation.evaluate import USER_HOME
 from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs import file_transfer, script_output
-from osprofile.jobs.process import run_process
-from osprofile.jobs.script_output import START_TEMPLATE
-from osprofile.jobs.shell import (
+from osprofile.jobs.files.transfer import MIN_TRANSFER_RATE
+from osprofile.jobs.record.names import format_target_name
+from osprofile.jobs.shell.output import START_TEMPLATE, get_time_limit
+from osprofile.jobs.shell.process import run_process
+from osprofile.jobs.shell.scripts import (
     SHELL_TEMPLATE,
     SSH_VARIATION,
     SUDO_VARIATION,
@@ -41,8 +42,7 @@ from osprofile.jobs.shell import (
     mark_exit_status,
     wrap_script,
 )
-from osprofile.jobs.shell_session import ShellSessionPool, find_shell
-from osprofile.jobs.target_names import format_target_name
+from osprofile.jobs.shell.session import ShellSessionPool, find_shell
 from osprofile.metrics import TargetMetrics
 from osprofile.profile.model import USER_GROUPS
 from osprofile.text import quote_name
@@ -50,8 +50,8 @@ from osprofile.text import quote_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from osprofile.jobs.file_trees import Channel
-    from osprofile.jobs.process import ProcessResult
+    from osprofile.jobs.files.trees import Channel
+    from osprofile.jobs.shell.process import ProcessResult
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
@@ -189,7 +189,7 @@ class TargetShell:
         label = label or template
         script, status_mark = self._mark_exit_status(script)
         if limit is None:
-            limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
+            limit = get_time_limit(self.profile, template, self._time_limit) * script_count
         slot = self._free_slots if needs_slot else contextlib.nullcontext()
         turn = self._start_turns if template == START_TEMPLATE else contextlib.nullcontext()
         with self.metrics.count_result("osprofile_scripts_total", template=template):
@@ -239,7 +239,7 @@ class TargetShell:
 
     async def run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:
         """Run a script that copies `size` bytes, and return its output; errors name `label`."""
-        limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
+        limit = self._time_limit + size / MIN_TRANSFER_RATE
         result = await self.run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
         return result.stdout
 
@@ -250,14 +250,14 @@ class TargetShell:
 
         It must end with `exit`. Raises the error of a file of this machine rather than that of the script which this ends.
         """
-        from osprofile.jobs import file_trees  # late: it imports tarfile
+        from osprofile.jobs.files import trees  # late: it imports tarfile
 
         script, status_mark = self._mark_exit_status(script)
         data = f"{{ :\n{script}\n}}\n".encode("utf-8", "surrogateescape")
         with self.metrics.count_result("osprofile_scripts_total", template=SHELL_TEMPLATE):
             async with self._free_slots:
                 try:
-                    result, outcome = await file_trees.exchange(
+                    result, outcome = await trees.exchange(
                         self._build_shell_command(), data, self._time_limit, transfer
                     )
                 except (ScriptError, OutputError) as error:
