@@ -24,6 +24,7 @@ from osprofile.incarnation.evaluate import USER_HOME
 from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
+from osprofile.jobs.arrays import parse_array
 from osprofile.jobs.files.transfer import MIN_TRANSFER_RATE
 from osprofile.jobs.record.names import format_target_name
 from osprofile.jobs.shell.output import START_TEMPLATE, get_time_limit
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
+TASK_ID_TEMPLATE: Final = "TASK_ID"
 NOTHING_DONE_STATUS: Final = 73
 """The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
 _MAX_ERROR_LINES: Final = 20
@@ -142,6 +144,16 @@ class TargetShell:
                 raise
             message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
             raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
+
+    def render_task_ids(self, array_id: str, array: str) -> dict[int, str]:
+        """Return the ids of an array's tasks by index; none if `array`, the value of ARRAY, is empty."""
+        indices = parse_array(array).indices if array else ()
+        return {index: self.render_task_id(array_id, str(index)) for index in indices}
+
+    def render_task_id(self, array_id: str, index: str) -> str:
+        """Return the id of an array's task. Raises what `incarnate` does."""
+        context = {**self.context, "JOB_ID": array_id, "ARRAY_INDEX": index}
+        return incarnate(self.profile, TASK_ID_TEMPLATE, context=context).text.strip()
 
     async def find_user(self) -> None:
         """Ask the target, once, for what the profile needs to know of the user, by one script.

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.record.store import JobRecord, Store, SubmissionValues
-    from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.submit.starts import StartScripts
     from osprofile.jobs.submit.throttle import SubmissionThrottle
 
 
@@ -53,12 +53,12 @@ class SubmissionPreparer:
     def __init__(
         self,
         target: str,
-        scripts: ScriptRunner,
+        starts: StartScripts,
         store: Store,
         dependencies: DependencyResolver,
         throttle: SubmissionThrottle,
     ) -> None:
-        self._target, self._scripts, self._store = target, scripts, store
+        self._target, self._starts, self._store = target, starts, store
         self._dependencies, self._throttle = dependencies, throttle
 
     async def check_jobs(
@@ -86,7 +86,7 @@ class SubmissionPreparer:
                     message, field="key", hint="give each job a key of its own"
                 )
         if new_jobs:
-            await self._scripts.find_user()
+            await self._starts.shell.find_user()
         resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
         for position, found in zip(new_jobs, resolved, strict=True):
             try:
@@ -94,9 +94,9 @@ class SubmissionPreparer:
                     build_request(new_jobs[position])  # what is wrong in the description itself comes first
                     raise found
                 # A script is not kept: those of many jobs are large. What is not Unicode raises UnicodeEncodeError.
-                directory = directory or self._scripts.new_job_directory()
+                directory = directory or self._starts.new_job_directory()
                 job = replace(found, working_directory=found.working_directory or directory)
-                prepared = self._scripts.prepare_submission(job)
+                prepared = self._starts.prepare_submission(job)
                 prepared.script.encode()
                 self._throttle.check_array(prepared.array)
                 read_files(job)
@@ -108,22 +108,22 @@ class SubmissionPreparer:
 
     async def preview(self, description: JobDescription) -> Incarnation:
         """Return START for a job; nothing is submitted."""
-        await self._scripts.find_user()
-        return self._scripts.incarnate_start(self._dependencies.replace_keys(description))[1]
+        await self._starts.shell.find_user()
+        return self._starts.incarnate_start(self._dependencies.replace_keys(description))[1]
 
     async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
         """See `TargetSystem.find_choices`."""
-        if not self._scripts.profile.cases:
+        if not self._starts.profile.cases:
             return {}
         return (await self.preview(description)).choices
 
     async def test_job(self, description: JobDescription) -> str:
         """Return what the batch system says about a job; nothing is submitted."""
-        await self._scripts.find_user()
+        await self._starts.shell.find_user()
         try:
-            return await self._scripts.test_job(self._dependencies.replace_keys(description))
+            return await self._starts.test_job(self._dependencies.replace_keys(description))
         except ScriptFailedError as error:
-            name_refusal(error, self._scripts.batch_system, "would refuse")
+            name_refusal(error, self._starts.batch_system, "would refuse")
             raise
 
     async def prepare_submission(
@@ -131,9 +131,9 @@ class SubmissionPreparer:
     ) -> tuple[str, SubmissionValues]:
         """Return the directory of a new job, and what is recorded of it."""
         request = build_request(description)
-        await self._scripts.find_user()
+        await self._starts.shell.find_user()
         description = await self._dependencies.resolve_dependencies(description)
-        prepared = self._scripts.prepare_submission(description, strict=strict)
+        prepared = self._starts.prepare_submission(description, strict=strict)
         self._throttle.check_array(prepared.array)
         return prepared.directory, {
             "script": prepared.script,
@@ -145,7 +145,7 @@ class SubmissionPreparer:
             "stderr": prepared.stderr,
             "request": request,
             "application": description.application,
-            "context": {n: v for n, v in self._scripts.context.items() if n not in _UNRECORDED_CONTEXT},
+            "context": {n: v for n, v in self._starts.shell.context.items() if n not in _UNRECORDED_CONTEXT},
             "files": read_files(description),
         }
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.files.transfer import TargetFiles
     from osprofile.jobs.record.store import JobFiles, JobRecord, Store, SubmissionValues
-    from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.submit.preparer import SubmissionPreparer
+    from osprofile.jobs.submit.starts import StartScripts
     from osprofile.jobs.submit.throttle import SubmissionThrottle
 
 
@@ -91,7 +91,7 @@ class JobSubmitter:
     def __init__(
         self,
         target: str,
-        scripts: ScriptRunner,
+        starts: StartScripts,
         store: Store,
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
         preparer: SubmissionPreparer,
@@ -102,7 +102,7 @@ class JobSubmitter:
         on_recorded: Callable[[Iterable[str]], None],
         busy_timeout: float,
     ) -> None:
-        self._target, self._scripts, self._files, self._store = target, scripts, files, store
+        self._target, self._starts, self._files, self._store = target, starts, files, store
         self._on_submitted, self._preparer, self._throttle = on_submitted, preparer, throttle
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._busy_timeout = busy_timeout
@@ -143,7 +143,7 @@ class JobSubmitter:
             interval = min(2 * interval, _MAX_BUSY_INTERVAL)
 
     async def _submit_counted(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
-        metrics = self._scripts.metrics
+        metrics = self._starts.shell.metrics
         with (
             metrics.count_result("osprofile_submissions_total"),
             metrics.time("osprofile_submission_duration_seconds"),
@@ -190,7 +190,7 @@ class JobSubmitter:
                 is_new = not is_alone and (key is None or await self._hold_new_key(key, held))
                 (new if is_new else others).append(position)
             for _ in new:
-                held.enter_context(self._scripts.metrics.time("osprofile_submission_duration_seconds"))
+                held.enter_context(self._starts.shell.metrics.time("osprofile_submission_duration_seconds"))
             others += await self._submit_new_jobs(
                 [(position, *jobs[position]) for position in new], on_result
             )
@@ -254,7 +254,7 @@ class JobSubmitter:
 
         try:
             scripts = [record.script or "" for record in begun.values()]
-            answers = dict(zip(list(begun), await self._scripts.run_start_scripts(scripts), strict=True))
+            answers = dict(zip(list(begun), await self._starts.run_start_scripts(scripts), strict=True))
             settled = [position for position, *_ in jobs if position not in alone]
             await run_together(complete(position, answers.get(position)) for position in settled)
         finally:
@@ -266,7 +266,7 @@ class JobSubmitter:
         self, outcome: JobRecord | OSProfileError, answer: str | OSProfileError | None
     ) -> str:
         """Return the id of a new job that was recorded, by the answer of its START, or raise why it has none."""
-        with self._scripts.metrics.count_result("osprofile_submissions_total"):
+        with self._starts.shell.metrics.count_result("osprofile_submissions_total"):
             if isinstance(outcome, OSProfileError):
                 raise outcome
             return await self._run_submission(outcome, answer=answer)
@@ -287,7 +287,7 @@ class JobSubmitter:
         return RecoveredSubmission(record, job_id)
 
     async def _find_submission(self, record: JobRecord) -> str | None:
-        job_id = await self._scripts.find_submitted_job(record.directory, record.script or "")
+        job_id = await self._starts.find_submitted_job(record.directory, record.script or "")
         if job_id is not None and self._store.claim_submission(record.number):
             self._record_job_id(record, job_id)
         return job_id  # if another process has the submission, that one records it
@@ -304,7 +304,7 @@ class JobSubmitter:
             raise SubmissionElsewhereError(message, hint=hint)
         if self._store.claim_submission(record.number, take_over=take_over):
             if take_over and record.other_host is not None:  # a person says that it has submitted nothing
-                await self._scripts.delete_submission_mark(record.directory)
+                await self._starts.delete_submission_mark(record.directory)
             files = self._store.read_details(record.number).files
             return await self._run_submission(record, is_repeated=True, files=files)
         current = self._store.find_by_directory(self._target, record.directory)
@@ -330,7 +330,7 @@ class JobSubmitter:
         try:
             if files is not None and files.inputs:
                 await self._stage_inputs(record, files, is_repeated=is_repeated)
-            job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template, answer=answer)
+            job_id = await self._start_job(record, may_repeat=self._starts.has_find_template, answer=answer)
             self._throttle.note_success()
             is_outcome_known = True
         except OutcomeUnknownError:
@@ -338,7 +338,7 @@ class JobSubmitter:
         except OSProfileError as error:
             # If START did nothing, or there is no FIND_JOB, an earlier START is still to be found.
             was_searched = isinstance(error, ScriptFailedError) and not _has_done_nothing(error)
-            is_outcome_known = (was_searched and self._scripts.has_find_template) or not is_repeated
+            is_outcome_known = (was_searched and self._starts.has_find_template) or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
                 is_left = isinstance(error, ScriptFailedError) and error.exit_status == AWAY_STATUS
@@ -397,19 +397,19 @@ class JobSubmitter:
         try:
             if isinstance(answer, OSProfileError):
                 raise answer
-            return answer or await self._scripts.run_start_script(script)
+            return answer or await self._starts.run_start_script(script)
         except (OutcomeUnknownError, ScriptFailedError, OutputError) as error:
             if _has_done_nothing(error):
                 raise
             try:
-                job_id = await self._scripts.find_submitted_job(record.directory, script)
+                job_id = await self._starts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
                 return await self._repeat_start(record, error, find_error, may_repeat=may_repeat)
             if job_id is not None:
                 log.warning("job %s was submitted, but: %s", job_id, error)
                 return job_id
             if isinstance(error, ScriptFailedError) and error.exit_status != _OUTCOME_UNKNOWN_STATUS:
-                name_refusal(error, self._scripts.batch_system)
+                name_refusal(error, self._starts.batch_system)
                 raise
             if not may_repeat:
                 if isinstance(error, OutcomeUnknownError):
@@ -455,7 +455,7 @@ class JobSubmitter:
     def _render_task_ids(self, record: JobRecord, job_id: str) -> dict[int, str]:
         """Return the ids of an array's tasks; none if the profile cannot tell them: the array is submitted."""
         try:
-            return self._scripts.render_task_ids(job_id, record.array)
+            return self._starts.shell.render_task_ids(job_id, record.array)
         except OSProfileError as error:
             log.error("the tasks of job %s are not known: %s", job_id, error)  # noqa: TRY400
             return {}

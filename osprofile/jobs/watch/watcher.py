@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from osprofile.jobs.record.store import JobRecord, Store
-    from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.state import MissingPeriod
+    from osprofile.jobs.submit.starts import StartScripts
     from osprofile.jobs.timing import Clock, Timing
+    from osprofile.jobs.watch.queries import JobQueries
 
 
 log: Final = logging.getLogger("osprofile.jobs")
@@ -42,30 +43,32 @@ class JobWatcher:
     def __init__(
         self,
         target: str,
-        scripts: ScriptRunner,
+        starts: StartScripts,
+        queries: JobQueries,
         store: Store,
-        recorder: StatusRecorder,
         timing: Timing,
         *,
         clock: Clock,
     ) -> None:
-        self._target, self._profile, self._store = target, scripts.profile, store
-        self._scripts, self._recorder, self._timing, self._clock = scripts, recorder, timing, clock
-        self.tracker = JobTracker(timing, recorder.find_record)
+        self._target, self._store, self._timing, self._clock = target, store, timing, clock
+        self._shell = shell = starts.shell
+        self._starts, self._queries = starts, queries
+        self.recorder = StatusRecorder(target, store)
+        self.tracker = JobTracker(timing, self.recorder.find_record)
         self.jobs = self.tracker.jobs
-        scripts.metrics.gauges["osprofile_watched_jobs"] = self.jobs.polled.__len__
+        shell.metrics.gauges["osprofile_watched_jobs"] = self.jobs.polled.__len__
         self._event_log: EventLogSource | None = None
-        if has_event_log(scripts.profile, scripts.context):
+        if has_event_log(shell.profile, shell.context):
             self._event_log = EventLogSource(
-                scripts.profile,
-                scripts.context,
+                shell.profile,
+                shell.context,
                 self.tracker.early_events,
                 self._handle_log_event,
                 store.path,
             )
         self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
         # on another host, or of another user, nothing is noticed of a job's files
-        self._end_file_names = [] if find_shell_variation(scripts.context) else get_end_files(scripts.profile)
+        self._end_file_names = [] if find_shell_variation(shell.context) else get_end_files(shell.profile)
         self._end_files: EndFileWatcher | None = None
         self._running_aborts: Counter[str] = Counter()
         """By job id, how many calls run ABORT for the job now."""
@@ -102,7 +105,7 @@ class JobWatcher:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.clear()
         self._tell_changes()
-        self._recorder.flush()
+        self.recorder.flush()
         self.on_end = None
         for stream in list(self._streams):
             stream.close()
@@ -157,7 +160,7 @@ class JobWatcher:
 
         def build_record(job_id: str) -> JobRecord:
             self.unwatch(job_id)  # the batch system may have used the id of an older job again
-            self._recorder.discard_status(job_id)
+            self.recorder.discard_status(job_id)
             # It was submitted when START began: it may run, or have ended, before START tells its id.
             status = JobStatus(job_id, JobState.UNKNOWN, submitted=record.status.submitted)
             return record._replace(status=status, accepted_at=accepted)
@@ -191,7 +194,7 @@ class JobWatcher:
         tasks = self._store.list_tasks(self._target, array_id)
         if not tasks:
             try:
-                task_ids = self._scripts.render_task_ids(array_id, array.array)
+                task_ids = self._shell.render_task_ids(array_id, array.array)
                 self._store.record_job_id(array.number, array_id, task_ids)
                 tasks = self._store.list_tasks(self._target, array_id)
             except OSProfileError as error:
@@ -223,7 +226,7 @@ class JobWatcher:
         statuses = [self.jobs.get_status(job_id) for job_id in job_ids if job_id in self.jobs]
         for status in statuses:
             if status.state is not JobState.UNKNOWN:
-                self._recorder.record_status(status)
+                self.recorder.record_status(status)
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job, or of an array and its tasks.
@@ -283,7 +286,7 @@ class JobWatcher:
 
         The answer to a query that began within the last `max_age` seconds, or after this call, is
         used again, unless an action has changed something since. Raises what
-        `ScriptRunner.query_all_jobs` does; all states then stay as they are.
+        `JobQueries.query_all_jobs` does; all states then stay as they are.
         """
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
@@ -296,19 +299,19 @@ class JobWatcher:
             return statuses
 
     async def _query_all_jobs(self) -> Mapping[str, JobStatus]:
-        metrics, asked = self._scripts.metrics, self._clock.now()
+        metrics, asked = self._shell.metrics, self._clock.now()
         try:
             with (
                 metrics.count_result("osprofile_polls_total"),
                 metrics.time("osprofile_poll_duration_seconds"),
             ):
-                statuses = await self._scripts.query_all_jobs()
+                statuses = await self._queries.query_all_jobs()
         except OSProfileError:
             self.tracker.schedule.record_failure()
             raise
         metrics.set("osprofile_listed_jobs", len(statuses))
         metrics.set("osprofile_last_poll_timestamp_seconds", asked.timestamp)
-        self._recorder.flush()
+        self.recorder.flush()
         answered = self._clock.now()
         missing_ids = self.tracker.receive_answer(statuses, asked, answered)
         self._tell_changes()
@@ -348,7 +351,7 @@ class JobWatcher:
 
     async def _query_jobs(self, job_ids: list[str]) -> dict[str, JobStatus | OSProfileError]:
         """Query jobs one by one, except that the tasks of an array share a query."""
-        return await self._scripts.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
+        return await self._queries.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
 
     def poll_immediately(self) -> None:
         """Query all jobs at once, because something has changed."""
@@ -369,11 +372,11 @@ class JobWatcher:
         but the job's end may be seen earlier. The removal of an array is that of its live tasks.
         """
         self._running_aborts[job_id] += 1
-        self._recorder.mark_aborting(job_id, is_running=True)
+        self.recorder.mark_aborting(job_id, is_running=True)
 
         def record_removal() -> None:
             now = self._clock.now()
-            self._recorder.record_removal(job_id, now.timestamp)
+            self.recorder.record_removal(job_id, now.timestamp)
             self.tracker.note_removal(job_id, now)
 
         try:
@@ -382,7 +385,7 @@ class JobWatcher:
             self._running_aborts[job_id] -= 1
             if not self._running_aborts[job_id]:
                 del self._running_aborts[job_id]
-                self._recorder.mark_aborting(job_id, is_running=False)
+                self.recorder.mark_aborting(job_id, is_running=False)
 
     # Changes
 
@@ -415,18 +418,18 @@ class JobWatcher:
         """Report and record what has changed."""
         changes = self.tracker.take_changes()
         for status in changes.statuses:
-            self._recorder.record_status(status)
+            self.recorder.record_status(status)
         for event in changes.events:
             self._tell_event(event)
         if changes.missing:
-            self._recorder.record_missing(changes.missing)
+            self.recorder.record_missing(changes.missing)
             self._restore_links([j for j, period in changes.missing.items() if period is not None])
         for status in changes.unknown_words:
             text = "job %s is in state %r, which profile %s does not know"
-            log.warning(text, status.job_id, status.native_state, self._profile.name)
+            log.warning(text, status.job_id, status.native_state, self._shell.profile.name)
 
     def _tell_event(self, event: JobEvent) -> None:
-        self._scripts.metrics.add("osprofile_job_states_total", state=event.state.value)
+        self._shell.metrics.add("osprofile_job_states_total", state=event.state.value)
         for stream in self._streams:
             stream.push_event(event)
         if event.state.is_terminal:
@@ -446,7 +449,7 @@ class JobWatcher:
 
     def _restore_links(self, job_ids: list[str]) -> None:
         """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
-        if job_ids and self._scripts.has_find_template:
+        if job_ids and self._starts.has_find_template:
             search = asyncio.get_running_loop().create_task(self._find_directories(job_ids))
             self._searches.add(search)
             search.add_done_callback(self._searches.discard)
@@ -459,7 +462,7 @@ class JobWatcher:
                 continue
             self._sought_directories.add(whole.directory)
             with contextlib.suppress(OSProfileError):  # the next query tells as much
-                await self._scripts.find_submitted_job(whole.directory, "")
+                await self._starts.find_submitted_job(whole.directory, "")
 
 
 @final
