@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from paired import Promise, compare, heading, rounds
 
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository

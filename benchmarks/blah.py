@@ -24,7 +24,7 @@ from paired import Promise, compare, deploy, heading, rounds
 
 import osprofile
 from osprofile.executors.blah.settings import Settings
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.shell.scripts import wrap_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

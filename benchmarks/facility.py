@@ -22,7 +22,7 @@ from record import JOBS, PROFILE, REQUEST, REQUESTS
 
 from osprofile.executors.facility.compute import Health, Resource
 from osprofile.executors.facility.job_states import JobFilter
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 

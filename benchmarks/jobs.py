@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 from paired import Promise, compare, deploy, heading, rounds
 
 import osprofile
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.record.store import Store
+from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
 from osprofile.jobs.timing import Timing
 
 if TYPE_CHECKING:

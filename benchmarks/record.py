@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from paired import Promise, compare, heading, process, rounds, timed
 
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -36,8 +36,8 @@ from paired import heading
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.metrics import WRITE_INTERVAL

@@ -64,17 +64,17 @@ if TYPE_CHECKING:
         StaticScriptFile as StaticScriptFile,
         deployment_script as deployment_script,
     )
-    from osprofile.jobs.array_builder import combine_into_array as combine_into_array
+    from osprofile.jobs.arrays import combine_into_array as combine_into_array
     from osprofile.jobs.fields import JobDescription as JobDescription
     from osprofile.jobs.request import build_job_name as build_job_name
-    from osprofile.jobs.event_stream import EventStream as EventStream
-    from osprofile.jobs.machine import (
+    from osprofile.jobs.watch.events import EventStream as EventStream
+    from osprofile.jobs.shell.output import (
+        FileEntry as FileEntry,
         NodeStatus as NodeStatus,
         QueueStatus as QueueStatus,
     )
-    from osprofile.jobs.file_trees import FetchedFile as FetchedFile
-    from osprofile.jobs.job_directory import JobFile as JobFile
-    from osprofile.jobs.script_output import FileEntry as FileEntry
+    from osprofile.jobs.files.trees import FetchedFile as FetchedFile
+    from osprofile.jobs.files.directory import JobFile as JobFile
     from osprofile.jobs.session import (
         Job as Job,
         JobSession as JobSession,
@@ -87,12 +87,12 @@ if TYPE_CHECKING:
         NodeState as NodeState,
         QueueState as QueueState,
     )
-    from osprofile.jobs.store import (
+    from osprofile.jobs.record.store import (
         JobRecord as JobRecord,
         Store as Store,
     )
-    from osprofile.jobs.submitter import RecoveredSubmission as RecoveredSubmission
-    from osprofile.jobs.target_files import TargetFiles as TargetFiles
+    from osprofile.jobs.submit.submitter import RecoveredSubmission as RecoveredSubmission
+    from osprofile.jobs.files.transfer import TargetFiles as TargetFiles
     from osprofile.jobs.target_system import TargetSystem as TargetSystem
     from osprofile.jobs.timing import Timing as Timing
     from osprofile.profile.model import Profile as Profile
@@ -115,19 +115,18 @@ _NAMES_BY_MODULE = {
     "incarnation.context": "new_context working_directory",
     "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",
     "incarnation.static_scripts": "StaticScriptFile deployment_script",
-    "jobs.array_builder": "combine_into_array",
+    "jobs.arrays": "combine_into_array",
     "jobs.fields": "JobDescription",
-    "jobs.file_trees": "FetchedFile",
-    "jobs.job_directory": "JobFile",
+    "jobs.files.trees": "FetchedFile",
+    "jobs.files.directory": "JobFile",
     "jobs.request": "build_job_name",
-    "jobs.event_stream": "EventStream",
-    "jobs.machine": "NodeStatus QueueStatus",
-    "jobs.script_output": "FileEntry",
+    "jobs.watch.events": "EventStream",
+    "jobs.shell.output": "FileEntry NodeStatus QueueStatus",
     "jobs.session": "Job JobSession",
     "jobs.state": "EndCause JobEvent JobState JobStatus NodeState QueueState",
-    "jobs.store": "JobRecord Store",
-    "jobs.submitter": "RecoveredSubmission",
-    "jobs.target_files": "TargetFiles",
+    "jobs.record.store": "JobRecord Store",
+    "jobs.submit.submitter": "RecoveredSubmission",
+    "jobs.files.transfer": "TargetFiles",
     "jobs.target_system": "TargetSystem",
     "jobs.timing": "Timing",
     "profile.model": "Profile",

@@ -9,7 +9,7 @@ from osprofile.errors import StoreError
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from osprofile.jobs.store import JobRecord, Store, SubmissionValues
+    from osprofile.jobs.record.store import JobRecord, Store, SubmissionValues
 
 
 def begin_submission(

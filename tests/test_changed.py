@@ -22,8 +22,8 @@ def test_each_module_has_tests() -> None:
 @pytest.mark.parametrize(
     ("path", "test"),
     [
-        ("osprofile/jobs/store.py", "tests/jobs/test_store.py"),
-        ("osprofile/jobs/clock.py", "tests/jobs/test_clock.py"),
+        ("osprofile/jobs/record/store.py", "tests/jobs/test_store.py"),
+        ("osprofile/jobs/timing.py", "tests/jobs/test_clock.py"),
         ("osprofile/errors.py", "tests/test_errors.py"),
         ("osprofile/jobs/fields.py", "tests/jobs/test_fields.py"),
         ("osprofile/jobs/fields.py", "tests/cli/test_outputs.py"),

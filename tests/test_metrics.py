@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from osprofile.errors import ScriptFailedError, SettingError, StoreError
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.metrics import METRICS, Destination, Metrics, TargetMetrics, export_metrics, parse_destination
 from osprofile.profile.repository import Repository

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.incarnation.plan import Plan
-    from osprofile.jobs.store import JobRecord, Store
+    from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.profile.model import Profile
 
 Suggestion = tuple[str, str]
@@ -89,7 +89,7 @@ def _suggest_listed_jobs(
     import os.path
     import re
 
-    from osprofile.jobs.store import Store, default_store_path
+    from osprofile.jobs.record.store import Store, default_store_path
 
     path = params.get("store") or default_store_path()
     if not os.path.exists(path):

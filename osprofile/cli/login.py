@@ -30,8 +30,8 @@ def login(
       incarnate login me@login.example.org
       incarnate login me@login.example.org --check
     """
-    from osprofile.jobs import shell
-    from osprofile.jobs.target_names import parse_host_context
+    from osprofile.jobs.record.names import parse_host_context
+    from osprofile.jobs.shell import scripts as shell
 
     resolved = common.open_profile(profile or "linux", profiles)
     values = common.build_context(resolved, context) | parse_host_context(host)

@@ -16,9 +16,9 @@ from osprofile.incarnation.context import add_target_fields, get_user_name
 from osprofile.incarnation.evaluate import is_integer
 from osprofile.incarnation.field_rules import accepts_pattern
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.shell import get_shell_command, run_script
+from osprofile.jobs.record.names import parse_host_context
+from osprofile.jobs.shell.scripts import get_shell_command, run_script
 from osprofile.jobs.state import JobState
-from osprofile.jobs.target_names import parse_host_context
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.model import USER_GROUPS, Selection, Tag
 from osprofile.profile.repository import get_config_directory
@@ -28,7 +28,7 @@ from osprofile.text import quote_path
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from osprofile.jobs.machine import QueueLimit, QueueStatus
+    from osprofile.jobs.shell.output import QueueLimit, QueueStatus
     from osprofile.profile.model import Field, Profile
 
 _QUEUE: Final = "QUEUE"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.jobs.process import ProcessResult
+    from osprofile.jobs.shell.process import ProcessResult
     from osprofile.profile.model import Profile
 
 
@@ -128,7 +128,7 @@ def render(
     if json:
         common.print_json(_encode_incarnation(resolved.name, incarnation))
     elif self_contained:
-        from osprofile.jobs import shell
+        from osprofile.jobs.shell import scripts as shell
 
         common.print_result(shell.build_self_contained_script(incarnation))
     else:
@@ -141,7 +141,7 @@ def render(
 def _run_script(
     profile: "Profile", special: "Mapping[str, str]", incarnation: "Incarnation", *, json: bool
 ) -> int:
-    from osprofile.jobs import shell
+    from osprofile.jobs.shell import scripts as shell
 
     words = shell.get_shell_command(profile, special)
     finished = shell.run_script(words, shell.build_self_contained_script(incarnation), capture=json)
@@ -160,7 +160,7 @@ def _deploy_static_scripts(
     script = deployment_script(scripts, prune=prune)
     code = 0
     if run and scripts:
-        from osprofile.jobs import shell
+        from osprofile.jobs.shell import scripts as shell
 
         code = shell.run_script(shell.get_shell_command(profile, special), script).exit_code
     if json:

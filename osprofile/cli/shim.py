@@ -46,7 +46,7 @@ def shim(
     from json import dumps
 
     from osprofile.files import atomic_write
-    from osprofile.jobs.target_names import format_target_name
+    from osprofile.jobs.record.names import format_target_name
     from osprofile.shim.programs import MODULES, SYNONYMS
 
     system = SYNONYMS.get(system or "", system)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import NotFoundError, OutputError, ScriptError, ScriptFailedError
 from osprofile.incarnation.context import new_context
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.jobs.script_output import (
+from osprofile.jobs.shell.output import (
     STATUS_COMMANDS_FIELD,
     STATUS_TEMPLATE,
     StatusOutputReader,
     get_status_commands,
 )
-from osprofile.jobs.shell import build_self_contained_script, wrap_script
+from osprofile.jobs.shell.scripts import build_self_contained_script, wrap_script
 from osprofile.text import escape_unprintable
 
 if TYPE_CHECKING:

@@ -1,26 +1,25 @@
 """Jobs on a target system: submit them, watch them, and keep a record of them.
 
-For executors and the command line, which import no other module of this package:
+What programs open, executors and the command line too:
 
-- `session`: `JobSession`, the same for programs that are not asynchronous
+- `client`: `JobClient`, one record and the target systems of its jobs
+- `session`: `JobSession`, one target system for programs that are not asynchronous
 - `target_system`: `TargetSystem`, the interface to the jobs of one target system
+
+What they say:
+
 - `fields`: `JobDescription`, the table of what a job is; `request`: the profile's fields that it becomes
 - `state`: `JobState`, `EndCause`, `JobStatus`, `JobEvent`, and the states of nodes and queues
-- `machine`, `script_output`: the types of what a target system lists: nodes, queues, files
-- `store`: `Store`, the record of jobs, and its `JobRecord`
-- `profiles`: profiles by name, and the fields that a request may set
-- `timing`: the times that a site may set
-- `target_names`: the names of target systems in the record
-- `live_job`: the rules for a job that is missing or was removed
-- `shell`, `process`: run one script, without a target system
+- `arrays`: arrays and their tasks; `diagnosis`: what a person can do about a failure
+- `profiles`: profiles by name, the fields that a request may set, and the profiles that are kept for jobs
+- `timing`: the times that a site may set, and the clocks
+- `monitor`: `JobMonitor`, jobs followed by a stream of events alone
 
-Internal:
+The rooms behind them, in the order of a job's life:
 
-- `script_runner`, `file_transfer`: run the templates' scripts
-- `submitter`, `submission_owner`: submit a job once
-- `tracker`, `live_jobs`, `poll_schedule`, `status_history`, `early_events`: what is known of live jobs, without input and output
-- `watcher`, `event_log`, `listener`, `monitor`, `event_stream`: follow the states of jobs
-- `recorder`, `mounts`: write the record
-- `loop_thread`: the event loop of sessions
-- `clock`: time for timestamps and for intervals
+- `submit`: check a job, wait while the site allows no more, record and start it once
+- `files`: copy files to a job and back, within its own directory
+- `shell`: run scripts in the target's shell, and read what they print
+- `watch`: ask and listen, decide what has changed, tell it
+- `record`: the record of jobs
 """

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError
 from osprofile.incarnation.context import add_target_fields
-from osprofile.jobs.store import Store, default_store_path
+from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
     from osprofile.profile.model import Profile
 

@@ -7,14 +7,14 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError, ScriptFailedError
+from osprofile.jobs.record.names import parse_target_name
 from osprofile.jobs.state import EndCause
-from osprofile.jobs.target_names import parse_target_name
 from osprofile.text import format_signal_name, quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from osprofile.jobs.job_directory import JobFile
+    from osprofile.jobs.files.directory import JobFile
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
 

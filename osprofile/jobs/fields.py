@@ -257,7 +257,7 @@ FIELDS: Final[Mapping[str, JobField]] = MappingProxyType(_read_table())
 """The table, by the attributes of JobDescription.
 
 `working_directory` and `passed_options` go into the context, `application` selects an application; `inputs`, `fetch` and
-`fetch_to` are for this machine alone (see `file_trees`); `fields` has all other fields.
+`fetch_to` are for this machine alone (see `files.trees`); `fields` has all other fields.
 """
 
 

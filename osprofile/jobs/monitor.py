@@ -10,10 +10,9 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
-from osprofile.jobs.early_events import EARLY_EVENT_LIFETIME, EarlyEvents
-from osprofile.jobs.listener import EventListener
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.status_history import StatusHistory
+from osprofile.jobs.watch.events import EventListener
+from osprofile.jobs.watch.live_jobs import EARLY_EVENT_LIFETIME, EarlyEvents, StatusHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -23,11 +23,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, Type
 from osprofile.errors import JobNotFoundError, OSProfileError, SubmissionsFailedError
 from osprofile.jobs.client import require_id
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.kept_profiles import load_for_jobs
-from osprofile.jobs.loop_thread import LoopThread, format_timeout, get_loop_thread
-from osprofile.jobs.profiles import list_settable_fields
-from osprofile.jobs.store import Store, default_store_path
-from osprofile.jobs.target_names import parse_host_context
+from osprofile.jobs.profiles import list_settable_fields, load_for_jobs
+from osprofile.jobs.record.names import parse_host_context
+from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.model import Profile
 from osprofile.text import quote_name
@@ -36,10 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
-    from osprofile.jobs.file_trees import FetchedFile
+    from osprofile.jobs.files.trees import FetchedFile
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobEvent, JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
+
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -634,3 +633,120 @@ def _close_sessions() -> None:
     _is_exiting.set()
     for session in list(_open_sessions):
         session.close()
+
+
+_CANCEL_TIMEOUT: Final = 10.0
+"""Seconds to wait for an operation that was cancelled; it ends the scripts that it runs."""
+
+
+@final
+class LoopThread:
+    """An event loop that runs in a daemon thread until the process ends."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="osprofile", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def run(self, operation: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+        """Run a coroutine in the loop and return its result, from any other thread.
+
+        Raises `TimeoutError` after `timeout` seconds. Then, and when the caller is interrupted, the
+        coroutine is cancelled first.
+        """
+        if threading.current_thread() is self._thread:
+            operation.close()
+            message = "a blocking call inside osprofile's event loop would wait for itself"
+            raise RuntimeError(message)
+        if timeout is not None:
+            operation = _run_with_limit(operation, timeout)
+        future = asyncio.run_coroutine_threadsafe(operation, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            if not future.done():
+                self._cancel(future)
+            raise
+
+    def pause(self) -> threading.Event:
+        """Let the loop do nothing until the event that is returned is set; wait until it begins to."""
+        paused, resume = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            paused.set()
+            resume.wait()
+
+        if threading.current_thread() is not self._thread:
+            self.loop.call_soon_threadsafe(wait)
+            paused.wait()
+        return resume
+
+    def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
+        """Cancel a coroutine, and wait until it has ended its scripts."""
+        future.cancel()  # done at once; the task itself ends later
+        ended = asyncio.run_coroutine_threadsafe(_wait_for_cancelled_tasks(), self.loop)
+        try:
+            ended.result(_CANCEL_TIMEOUT)
+        except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            return
+
+
+async def _run_with_limit(operation: Coroutine[Any, Any, T], limit: float) -> T:
+    try:
+        return await asyncio.wait_for(operation, limit)
+    except TimeoutError as error:
+        if str(error):  # of the operation itself
+            raise
+        raise TimeoutError(format_timeout(limit)) from None
+
+
+def format_timeout(timeout: float) -> str:
+    """Return the text of the `TimeoutError` after `timeout` seconds."""
+    return f"not done after {timeout:g} s; the jobs go on"
+
+
+async def _wait_for_cancelled_tasks() -> None:
+    """Wait until all tasks that were cancelled have ended."""
+    await asyncio.sleep(0)  # the cancellation itself is a callback of the loop
+    own = asyncio.current_task()
+    cancelled = [task for task in asyncio.all_tasks() if task is not own and task.cancelling()]
+    if cancelled:
+        await asyncio.wait(cancelled)
+
+
+_lock = threading.Lock()
+_current: LoopThread | None = None
+
+
+def get_loop_thread() -> LoopThread:
+    """Return this process's loop thread, which is started at the first call."""
+    global _current  # noqa: PLW0603  # one for each process
+    with _lock:
+        if _current is None:
+            _current = LoopThread()
+        return _current
+
+
+_forking: Final = threading.local()
+
+
+def _pause_loop() -> None:
+    """Pause the loop during a fork: a lock that it holds then, such as SQLite's, stays locked in the child."""
+    _forking.resume = _current.pause() if _current is not None else threading.Event()
+
+
+def _resume_loop() -> None:
+    _forking.resume.set()
+
+
+def _forget_loop_thread() -> None:
+    """Forget the loop in a child process: it has no other thread than the one that forked."""
+    global _current, _lock
+    _current, _lock = None, threading.Lock()
+
+
+os.register_at_fork(before=_pause_loop, after_in_parent=_resume_loop, after_in_child=_forget_loop_thread)

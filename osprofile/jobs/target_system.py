@@ -30,26 +30,28 @@ from osprofile.errors import (
 from osprofile.incarnation.context import add_target_fields, add_user_groups, get_user_name
 from osprofile.incarnation.field_rules import fit_program_name
 from osprofile.jobs.arrays import sum_usage
-from osprofile.jobs.bulk_submitter import MAX_PART_SIZE, BulkSubmitter
-from osprofile.jobs.clock import Clock
-from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
-from osprofile.jobs.job_directory import JobFile, NewFile
-from osprofile.jobs.kept_profiles import keep_profile
-from osprofile.jobs.profiles import tells_energy
-from osprofile.jobs.recorder import StatusRecorder
-from osprofile.jobs.script_output import START_TEMPLATE, get_poll_intervals
-from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
+from osprofile.jobs.files.directory import JobFile, NewFile
+from osprofile.jobs.files.transfer import TargetFiles
+from osprofile.jobs.profiles import keep_profile, tells_energy
+from osprofile.jobs.record.names import CLUSTER_FIELD, format_target_name
+from osprofile.jobs.record.store import JobFiles, Store
+from osprofile.jobs.shell.output import (
+    NODES_TEMPLATE,
+    QUEUES_TEMPLATE,
+    START_TEMPLATE,
+    MachineOutputReader,
+    get_poll_intervals,
+)
+from osprofile.jobs.shell.target import TargetShell
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import JobFiles, Store
-from osprofile.jobs.submission_preparer import SubmissionPreparer
-from osprofile.jobs.submission_throttle import SubmissionThrottle
-from osprofile.jobs.submitter import JobSubmitter
-from osprofile.jobs.target_files import TargetFiles
-from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
-from osprofile.jobs.target_shell import TargetShell
-from osprofile.jobs.timing import Timing
-from osprofile.jobs.watcher import JobWatcher
+from osprofile.jobs.submit.preparer import DependencyResolver, SubmissionPreparer
+from osprofile.jobs.submit.starts import StartScripts
+from osprofile.jobs.submit.submitter import MAX_PART_SIZE, BulkSubmitter, JobSubmitter
+from osprofile.jobs.submit.throttle import SubmissionThrottle
+from osprofile.jobs.timing import Clock, Timing
+from osprofile.jobs.watch.queries import UNKNOWN_JOB_EXIT_STATUS, JobQueries
+from osprofile.jobs.watch.watcher import JobWatcher
 from osprofile.text import pluralize, quote_name, quote_value
 
 if TYPE_CHECKING:
@@ -57,11 +59,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.jobs.event_stream import EventStream
-    from osprofile.jobs.file_trees import FetchedFile
-    from osprofile.jobs.machine import NodeStatus, QueueStatus
-    from osprofile.jobs.store import JobRecord
-    from osprofile.jobs.submitter import RecoveredSubmission
+    from osprofile.jobs.files.trees import FetchedFile
+    from osprofile.jobs.record.store import JobRecord
+    from osprofile.jobs.shell.output import NodeStatus, QueueStatus
+    from osprofile.jobs.submit.submitter import RecoveredSubmission
+    from osprofile.jobs.watch.events import EventStream
     from osprofile.profile.model import Profile
 
 log: Final = logging.getLogger("osprofile.jobs")
@@ -117,24 +119,25 @@ class TargetSystem:
         self._owns_store = store is None
         self._is_profile_kept = False
         self._clock = clock or Clock()
-        self._recorder = StatusRecorder(self.name, self.store)
         self._shell = TargetShell(
             profile, context, time_limit=self.timing.script_timeout, max_parallel_scripts=max_parallel_scripts
         )
         self.files = TargetFiles(self._shell)
         """The files of the target system: copied, listed, read in parts and deleted."""
-        self._scripts = ScriptRunner(self._shell)
+        self._starts, self._queries = StartScripts(self._shell), JobQueries(self._shell)
+        self._machine_reader = MachineOutputReader(profile)
         self._watcher = JobWatcher(
-            self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
+            self.name, self._starts, self._queries, self.store, self.timing, clock=self._clock
         )
+        self._recorder = self._watcher.recorder
         self.jobs = self._watcher.jobs
         """What is known of the watched jobs, for executors."""
         throttle = SubmissionThrottle(self.name, profile, self.store, self._refresh_jobs, self.timing)
-        resolver = DependencyResolver(self.name, self.store, self._scripts.query_jobs, self._refresh_jobs)
-        self._preparer = SubmissionPreparer(self.name, self._scripts, self.store, resolver, throttle)
+        resolver = DependencyResolver(self.name, self.store, self._queries.query_jobs, self._refresh_jobs)
+        self._preparer = SubmissionPreparer(self.name, self._starts, self.store, resolver, throttle)
         self._submitter = JobSubmitter(
             self.name,
-            self._scripts,
+            self._starts,
             self.store,
             self._watcher.watch_submitted_job,
             self._preparer,
@@ -150,7 +153,7 @@ class TargetSystem:
             self._watcher.watch_recorded_job,  # for a job of a key, submitted earlier
             max_parallel_scripts=max_parallel_scripts,
             # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
-            max_part_size=min(MAX_PART_SIZE, throttle.max_at_once) if self._scripts.has_find_template else 1,
+            max_part_size=min(MAX_PART_SIZE, throttle.max_at_once) if self._starts.has_find_template else 1,
         )
 
     async def __aenter__(self) -> Self:
@@ -309,13 +312,13 @@ class TargetSystem:
 
     async def render_start_script(self, description: JobDescription, *, strict: bool = True) -> str:
         """Return the script that would submit a job."""
-        await self._scripts.find_user()
-        return self._scripts.prepare_submission(description, strict=strict).script
+        await self._shell.find_user()
+        return self._starts.prepare_submission(description, strict=strict).script
 
     async def new_job_directory(self) -> str:
         """Return a path for the working directory of a new job. The directory is not created."""
-        await self._scripts.find_user()
-        return self._scripts.new_job_directory()
+        await self._shell.find_user()
+        return self._starts.new_job_directory()
 
     # Queries
 
@@ -384,7 +387,7 @@ class TargetSystem:
     async def add_usages(self, statuses: Sequence[JobStatus]) -> list[JobStatus]:
         """Return statuses of jobs with the resources that these have used so far, as `query_usage` does, by one query."""
         job_ids = [status.job_id for status in statuses if not self._is_usage_known(status)]
-        usages = await self._scripts.query_usages(job_ids) if job_ids else {}
+        usages = await self._queries.query_usages(job_ids) if job_ids else {}
         return [self._add_usage(status, usages.get(status.job_id, {})) for status in statuses]
 
     def _is_usage_known(self, status: JobStatus) -> bool:
@@ -448,7 +451,7 @@ class TargetSystem:
 
         What is no array, and what the batch system does not tell, is left out.
         """
-        return await self._scripts.query_tasks(job_ids)
+        return await self._queries.query_tasks(job_ids)
 
     async def _refresh_jobs(self, job_ids: Iterable[str] | None = None) -> None:
         """Query recorded jobs, or all live ones, so that the record has those that have ended; ignore a query that fails."""
@@ -460,7 +463,7 @@ class TargetSystem:
         """Return the batch system's status of a job; None for a recorded job that it does not know."""
         message = f"job {quote_name(job_id)} is not known to the batch system"
         try:
-            status = await self._scripts.query_job(job_id)
+            status = await self._queries.query_job(job_id)
         except ScriptFailedError as error:
             status, message = (await self._watcher.poll()).get(job_id), error.message
             if status is None and error.exit_status != UNKNOWN_JOB_EXIT_STATUS:
@@ -500,7 +503,7 @@ class TargetSystem:
         if any(status is None or not status.state.is_terminal for status in recorded.values()):
             listed = await self._watcher.poll(max_age)
             unrecorded = [job_id for job_id, status in recorded.items() if status is None]
-            answers = await self._scripts.query_jobs([j for j in unrecorded if j not in listed])
+            answers = await self._queries.query_jobs([j for j in unrecorded if j not in listed])
             for job_id in unrecorded:
                 answer = result[job_id] = listed.get(job_id) or answers.get(job_id)
                 if isinstance(answer, JobStatus) and answer.job_id != job_id:
@@ -526,11 +529,13 @@ class TargetSystem:
 
     async def list_nodes(self) -> Sequence[NodeStatus]:
         """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""
-        return await self._scripts.list_nodes()
+        text = await self._shell.run_script(NODES_TEMPLATE, self._shell.render_script(NODES_TEMPLATE))
+        return self._machine_reader.read_nodes(text)
 
     async def list_queues(self) -> Sequence[QueueStatus]:
         """Return the machine's queues. Raises `TemplateNotFoundError` without LIST_QUEUES."""
-        return await self._scripts.list_queues()
+        text = await self._shell.run_script(QUEUES_TEMPLATE, self._shell.render_script(QUEUES_TEMPLATE))
+        return self._machine_reader.read_queues(text)
 
     async def wait(self, job_id: str) -> JobStatus:
         """Wait until a job ends, and return its last status."""
@@ -650,7 +655,8 @@ class TargetSystem:
 
     async def _control_job(self, template: str, job_id: str, **fields: str) -> None:
         try:
-            await self._scripts.control_job(template, job_id, **fields)
+            script = self._shell.render_script(template, JOB_ID=job_id, **fields)
+            await self._shell.run_script(template, script)
         except ScriptFailedError as error:
             if self.find_record(job_id) is None and await self._is_unknown(job_id):
                 raise JobNotFoundError(error.output or error.message) from None
@@ -681,7 +687,7 @@ class TargetSystem:
         """
         record = self.find_record(job_id)
         files = self.store.read_details(record.number).files if record is not None else JobFiles()
-        from osprofile.jobs.file_trees import check_patterns  # late: it imports tarfile
+        from osprofile.jobs.files.trees import check_patterns  # late: it imports tarfile
 
         patterns = check_patterns(files.fetch if patterns is None else patterns)
         if not patterns:
@@ -707,7 +713,7 @@ class TargetSystem:
             record = self.store.find_whole_job(record)
         if record is not None and record.directory.startswith("/"):
             return record.directory
-        directory = await self._scripts.find_job_directory(job_id)
+        directory = await self._starts.find_job_directory(job_id)
         if not directory:
             message = f"job {quote_name(job_id)} has left no working directory"
             raise JobNotFoundError(message, hint="it was not started by osprofile, or is deleted")
@@ -750,7 +756,7 @@ class TargetSystem:
     @property
     def query_count(self) -> int:
         """The number of queries for all jobs so far."""
-        return self._scripts.query_count
+        return self._queries.query_count
 
 
 def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:

@@ -14,7 +14,7 @@ from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
 from osprofile.jobs.profiles import CONFIRM_FORM, ENERGY_PRICE_FORM
-from osprofile.jobs.script_output import (
+from osprofile.jobs.shell.output import (
     BATCH_SYSTEM_FIELD,
     END_FILES_FIELD,
     MAX_POLL_INTERVAL_FIELD,
@@ -31,7 +31,7 @@ from osprofile.jobs.state import (
     OTHER_WORD_TAG,
     QUEUE_STATE_TAGS,
 )
-from osprofile.jobs.submission_throttle import (
+from osprofile.jobs.submit.throttle import (
     MAX_QUEUED_FIELD,
     MAX_QUEUED_FORM,
     QUEUE_FULL_FIELD,

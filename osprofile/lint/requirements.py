@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION
-from osprofile.jobs.script_output import STATUS_END_FIELD, STATUS_TEMPLATE
+from osprofile.jobs.shell.output import STATUS_END_FIELD, STATUS_TEMPLATE
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import JOB_DIRECTIVES
 

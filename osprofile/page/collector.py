@@ -15,7 +15,7 @@ from osprofile.incarnation.plan import (
     find_application,
     get_plan,
 )
-from osprofile.jobs.script_output import get_batch_system_name
+from osprofile.jobs.shell.output import get_batch_system_name
 from osprofile.page import model
 from osprofile.page.labels import DocumentLabels, build_labels
 from osprofile.page.levels import build_levels, find_replaced_fields

@@ -15,19 +15,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
 from osprofile.errors import JobNotFoundError, OutcomeUnknownError, StoreError
+from osprofile.jobs.record.names import parse_target_name
+from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store, default_store_path
-from osprofile.jobs.target_names import parse_target_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from osprofile.jobs.fields import JobDescription
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.session import JobSession
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
-    from osprofile.jobs.submitter import RecoveredSubmission
+    from osprofile.jobs.submit.submitter import RecoveredSubmission
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
 
@@ -154,7 +154,7 @@ class Client:
     @cached_property
     def profile(self) -> Profile:
         """The profile; no file stays open, as standard input may be closed, and have its number."""
-        from osprofile.jobs.kept_profiles import load_for_jobs
+        from osprofile.jobs.profiles import load_for_jobs
 
         name, record = parse_target_name(self.settings.target)[0], self.settings.get_store_path()
         return load_for_jobs(self.settings.load_profile, name, record)
@@ -229,7 +229,7 @@ class Client:
 
         What the profile refuses is raised before anything is written to the target system.
         """
-        from osprofile.jobs.job_directory import NewFile
+        from osprofile.jobs.files.directory import NewFile
 
         session = self.session
         number = self._allocate_number()

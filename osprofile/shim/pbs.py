@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.job_scripts.command_line import CommandLine
-    from osprofile.jobs.machine import NodeStatus
+    from osprofile.jobs.shell.output import NodeStatus
     from osprofile.shim.client import Client, Entry
 
 UNKNOWN_JOB_CODE: Final = 153

@@ -33,7 +33,7 @@ from osprofile.text import quote_name, quote_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from osprofile.jobs.machine import NodeStatus
+    from osprofile.jobs.shell.output import NodeStatus
     from osprofile.shim.client import Client, Entry
 
 _TABLE: Final = (

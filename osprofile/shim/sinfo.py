@@ -17,7 +17,7 @@ from osprofile.shim.slurm import refuse_operands
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from osprofile.jobs.machine import NodeStatus
+    from osprofile.jobs.shell.output import NodeStatus
     from osprofile.shim.client import Client
 
 _TABLE: Final = (

@@ -27,7 +27,7 @@ from tests.waiting import PATIENCE, wait_for_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from osprofile.jobs.store import JobRecord, Store
+    from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.profile.model import Profile
 
 TOYSUB = r"""#!/bin/sh

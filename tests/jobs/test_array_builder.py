@@ -13,7 +13,7 @@ import pytest
 
 from osprofile import JobDescription, ValueRefusedError
 from osprofile.incarnation.lengths import MAX_WORDS_SIZE
-from osprofile.jobs.array_builder import combine_into_array
+from osprofile.jobs.arrays import combine_into_array
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.profiles.test_hostile_values import CARRIED

@@ -22,12 +22,11 @@ from osprofile.jobs.arrays import (
     parse_array,
     summarize_tasks,
 )
-from osprofile.jobs.live_job import LiveArray, LiveJob
-from osprofile.jobs.script_runner import ScriptRunner
+from osprofile.jobs.record.store import Store
+from osprofile.jobs.shell.target import TargetShell
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
-from osprofile.jobs.status_history import StatusHistory
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.watch.live_jobs import LiveArray, LiveJob, StatusHistory
 from osprofile.metrics import METRICS
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
@@ -642,7 +641,7 @@ async def test_an_array_whose_tasks_have_no_ids_is_not_lost(
     def refuse(*_: object) -> str:
         raise ValueRefusedError("refused", field="JOB_ID")
 
-    monkeypatch.setattr(ScriptRunner, "_render_task_id", refuse)
+    monkeypatch.setattr(TargetShell, "render_task_id", refuse)
     async with TargetSystem(toy.profile, timing=QUICK) as target:
         array = await target.submit(shell("true", array="1-2"), key="k")
         assert await target.submit(shell("true", array="1-2"), key="k") == array

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import ScriptFailedError
-from osprofile.jobs import record_file, submission_owner
-from osprofile.jobs.clock import Clock
-from osprofile.jobs.live_job import UNKNOWN_JOB_REASON
+from osprofile.jobs.record import file as record_file
+from osprofile.jobs.record import names
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.jobs.timing import Timing
+from osprofile.jobs.timing import Clock, Timing
+from osprofile.jobs.watch.live_jobs import UNKNOWN_JOB_REASON
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import Toy, get_record, shell
 from tests.waiting import wait_until_async
@@ -167,7 +167,7 @@ async def test_a_reboot_begins_the_grace_period_anew(
     forget_job(machine.toy, job)
     async with machine.target() as target:
         assert await query_state(target, job, how) is JobState.QUEUED
-    monkeypatch.setattr(submission_owner, "get_host_and_boot", lambda: "host another-boot")
+    monkeypatch.setattr(names, "get_host_and_boot", lambda: "host another-boot")
     machine.time.wall += HOUR
     machine.time.monotonic = 12.0
     for seconds, state in ((1, QUEUED), (30, QUEUED), (29, QUEUED), (1, LOST)):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import UnknownFieldError
-from osprofile.jobs.store import Store
-from osprofile.jobs.target_names import format_link_directory
+from osprofile.jobs.record.names import format_link_directory
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 

@@ -14,8 +14,8 @@ import pytest
 
 import osprofile.jobs
 from osprofile.errors import OutcomeUnknownError
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, get_record, shell
@@ -58,7 +58,7 @@ def kill_at(call: int) -> Callable[..., Any]:
         nonlocal remaining, has_begun
         code = frame.f_code
         has_begun = has_begun or (code.co_name == "begin_submissions" and code.co_filename.startswith(OURS))
-        counts = has_begun or code.co_filename.endswith("record_file.py")
+        counts = has_begun or code.co_filename.endswith("record/file.py")
         if counts and event == "c_call" and is_outside(function):
             remaining -= 1
             if remaining <= 0:
@@ -205,7 +205,7 @@ async def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
         (found,) = await target.recover_submissions(resubmit=False)
         assert found.job_id == await target.submit(JOB, key="k") == "1"
-        assert await target._scripts.find_job_directory("1") == found.record.directory
+        assert await target._starts.find_job_directory("1") == found.record.directory
     assert toy.submissions == [found.record.directory]
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, ValueRefusedError
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 from tests.records import begin_submission

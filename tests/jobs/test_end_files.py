@@ -6,11 +6,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import osprofile
-from osprofile.jobs.end_files import EndFileWatcher
-from osprofile.jobs.poll_schedule import PollSchedule
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.jobs.watch.events import EndFileWatcher
+from osprofile.jobs.watch.schedule import PollSchedule
 from tests.jobs.conftest import shell
 
 if TYPE_CHECKING:

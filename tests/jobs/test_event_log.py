@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import InvalidProfileError
-from osprofile.jobs import event_log as module
-from osprofile.jobs import live_job
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.jobs.watch import events as module
+from osprofile.jobs.watch import live_jobs
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import Toy, shell
 from tests.waiting import wait_until_async
@@ -60,9 +60,7 @@ class Log:
 
 @pytest.fixture
 def make_log(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Log]:
-    from osprofile.jobs import listener
-
-    monkeypatch.setattr(listener, "_STARTUP_TIME", 0.3)
+    monkeypatch.setattr(module, "_STARTUP_TIME", 0.3)
     (toy.path / "stopped").touch()
 
     def make(command: str = f"{SEG} --log-path {toy.path}/log", fields: str = "") -> Log:
@@ -145,7 +143,7 @@ async def test_an_end_that_the_batch_system_cannot_be_asked_for(
     toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often its query fails, the log's word is not taken before the batch system answers."""
-    monkeypatch.setattr(live_job, "_END_QUERY_INTERVAL", 0.05)
+    monkeypatch.setattr(live_jobs, "_END_QUERY_INTERVAL", 0.05)
     log = make_log()
     async with TargetSystem(log.profile, timing=SELDOM) as target:
         await wait_until_reliable(target)
@@ -164,7 +162,7 @@ async def test_the_end_of_a_run_after_which_a_job_runs_again(
     toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slurm, for one, writes down such ends as it does a job's own."""
-    monkeypatch.setattr(live_job, "_END_QUERY_INTERVAL", 0.05)
+    monkeypatch.setattr(live_jobs, "_END_QUERY_INTERVAL", 0.05)
     log = make_log()
     async with TargetSystem(log.profile, timing=SELDOM) as target:
         await wait_until_reliable(target)

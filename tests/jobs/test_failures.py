@@ -15,8 +15,8 @@ from osprofile.errors import (
     ScriptFailedError,
     ScriptTimeoutError,
 )
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, get_record, shell
@@ -108,10 +108,10 @@ async def test_one_job_s_garbage_is_told_of_that_job_alone(toy: Toy, target: Tar
     )
     (toy.path / "bin/grep").chmod(0o755)
     jobs = await submit(toy, target, 3)
-    found = await target._scripts.query_jobs(jobs)
+    found = await target._queries.query_jobs(jobs)
     assert str(found.pop("2")).startswith("GET_JOB_STATUS printed 'what is this'")
     assert {job: str(found[job]) for job in found} == {
-        job: str(await target._scripts.query_job(job)) for job in ("1", "3")
+        job: str(await target._queries.query_job(job)) for job in ("1", "3")
     }
 
 
@@ -124,7 +124,7 @@ async def test_more_jobs_than_one_script_asks_for(toy: Toy, target: TargetSystem
             fail_queries(toy, job)
         else:
             toy.state(job, None)
-    found = await target._scripts.query_jobs(jobs)
+    found = await target._queries.query_jobs(jobs)
     codes = [getattr(found.get(j), "exit_code", "unknown") for j in jobs]
     assert codes == [
         n if n % 3 == 0 else ScriptFailedError.exit_code if n % 3 == 1 else "unknown" for n in range(30)

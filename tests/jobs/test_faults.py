@@ -29,13 +29,14 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs import process, record_file
-from osprofile.jobs.live_job import UNKNOWN_JOB_REASON
-from osprofile.jobs.shell import get_shell_command, run_script
+from osprofile.jobs.record import file as record_file
+from osprofile.jobs.record.store import Store
+from osprofile.jobs.shell import process
+from osprofile.jobs.shell.scripts import get_shell_command, run_script
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.jobs.watch.live_jobs import UNKNOWN_JOB_REASON
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import get_record, shell
 from tests.profiles.test_pbs import OPENPBS

@@ -14,8 +14,8 @@ import pytest
 
 import osprofile
 from osprofile.errors import JobNotFoundError, ScriptFailedError
-from osprofile.jobs import file_transfer
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.files import transfer
+from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
@@ -52,12 +52,12 @@ async def wait_for_output(directory: str, words: str) -> None:
         await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("part", [file_transfer.TRANSFER_CHUNK_SIZE, 1000, len(BYTES)])
+@pytest.mark.parametrize("part", [transfer.TRANSFER_CHUNK_SIZE, 1000, len(BYTES)])
 @pytest.mark.parametrize("data", [b"", b"a", BYTES])
 async def test_there_and_back(
     target: TargetSystem, tmp_path: Path, data: bytes, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_transfer, "TRANSFER_CHUNK_SIZE", part)
+    monkeypatch.setattr(transfer, "TRANSFER_CHUNK_SIZE", part)
     path = tmp_path / "new" / "it"
     await target.files.upload_file(io.BytesIO(data), str(path), 0o640)
     assert path.read_bytes() == data
@@ -167,12 +167,12 @@ def test_the_parts_of_a_growing_file(shell: str, tmp_path: Path, monkeypatch: py
     path = tmp_path / "it's  *\t$HOME"
 
     def read(
-        position: file_transfer.FilePosition | None = None, last_lines: int | None = None
-    ) -> file_transfer.FilePart | None:
-        script = wrap_script(file_transfer.build_part_script(str(path), position, last_lines))
+        position: transfer.FilePosition | None = None, last_lines: int | None = None
+    ) -> transfer.FilePart | None:
+        script = wrap_script(transfer.build_part_script(str(path), position, last_lines))
         ended = subprocess.run(command, input=script, capture_output=True, check=True)
         assert ended.stderr == b""
-        return file_transfer.parse_part(ended.stdout, position)
+        return transfer.parse_part(ended.stdout, position)
 
     assert read() is None
     lines = [b"line %d\n" % number for number in range(100_000)]
@@ -192,7 +192,7 @@ def test_the_parts_of_a_growing_file(shell: str, tmp_path: Path, monkeypatch: py
     assert read(added.position) == (b"new", (added.position.inode, 3), True)
     path.rename(tmp_path / "old")
     path.write_bytes(b"other")
-    other = read(file_transfer.FilePosition(added.position.inode, 3))
+    other = read(transfer.FilePosition(added.position.inode, 3))
     assert other is not None
     assert (other.data, other.is_restarted) == (b"other", True)
 
@@ -200,7 +200,7 @@ def test_the_parts_of_a_growing_file(shell: str, tmp_path: Path, monkeypatch: py
 async def test_a_part_is_limited(
     target: TargetSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_transfer, "OUTPUT_PART_SIZE", 1000)
+    monkeypatch.setattr(transfer, "OUTPUT_PART_SIZE", 1000)
     (tmp_path / "file").write_bytes(BYTES[:20_000])
     data, position = b"", None
     while (part := await target.files.read_file_part(str(tmp_path / "file"), position)) and part.data:
@@ -215,4 +215,4 @@ async def test_a_part_is_limited(
 def test_what_is_no_part() -> None:
     for output in (b"", b"1", b"x 1\n", b"1 2 3\n", b"-1 0\n"):
         with pytest.raises(ValueError, match="is not the inode"):
-            file_transfer.parse_part(output, None)
+            transfer.parse_part(output, None)

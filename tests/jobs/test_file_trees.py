@@ -22,9 +22,9 @@ from osprofile.errors import (
     TargetError,
     ValueRefusedError,
 )
-from osprofile.jobs import file_trees
-from osprofile.jobs.file_trees import Channel, measure, receive_archives
-from osprofile.jobs.store import Store
+from osprofile.jobs.files import trees
+from osprofile.jobs.files.trees import Channel, measure, receive_archives
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 from tests.profiles.test_hostile_values import VALUES
@@ -244,16 +244,16 @@ async def test_an_input_that_cannot_be_read_leaves_nothing(target: TargetSystem,
     Path("large").write_text("y")
     directory = tmp_path / "20260101-000000-0123456789abcdef"  # a name that no person chose
     job = shell("true", inputs=["small", "large"], working_directory=str(directory))
-    measured = file_trees.measure
+    measured = trees.measure
 
-    def measure_and_remove(path: str) -> file_trees.TreeSize:
+    def measure_and_remove(path: str) -> trees.TreeSize:
         size = measured(path)
         if path.endswith("large"):
             os.remove(path)
         return size
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(file_trees, "measure", measure_and_remove)
+        patch.setattr(trees, "measure", measure_and_remove)
         with pytest.raises(TargetError, match=r"large': No such file or directory") as caught:
             await target.submit(job, key="k")
     assert not isinstance(caught.value, OutcomeUnknownError)
@@ -280,26 +280,26 @@ def far(tmp_path: Path, load: Callable[[str], Profile]) -> Callable[[], TargetSy
 async def test_an_interrupted_copy_is_repeated(
     far: Callable[[], TargetSystem], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_trees, "_GROUP_SIZE", 1000)
+    monkeypatch.setattr(trees, "_GROUP_SIZE", 1000)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     Path("small").write_text("small")
     Path("large").write_bytes(bytes(range(256)) * 4000)
     job = shell("cat small; wc -c < large; mkdir sub; echo > sub/x", inputs=["small", "large"])
 
-    sent = file_trees.send_archive
+    sent = trees.send_archive
 
     def cut_second(channel: Channel, mark: str, items: dict[str, str]) -> None:
         if "large" in items:
             Path("cut").touch()
         sent(channel, mark, items)
 
-    monkeypatch.setattr(file_trees, "send_archive", cut_second)
+    monkeypatch.setattr(trees, "send_archive", cut_second)
     async with far() as target:
         with pytest.raises(OutcomeUnknownError, match=r"copying the inputs to .*: .*nothing was submitted"):
             await target.submit(job, key="k")
         (record,) = target.store.list_interrupted_submissions(target.name)
-    monkeypatch.setattr(file_trees, "send_archive", sent)
+    monkeypatch.setattr(trees, "send_archive", sent)
     directory = Path(record.directory)
     assert (directory / "small").read_text() == "small"
     assert not (directory / "large").exists()  # no half of it

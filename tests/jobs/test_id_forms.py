@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK
 from tests.jobs.test_script_output import ID_FORMS

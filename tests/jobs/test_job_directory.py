@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import ScriptFailedError
-from osprofile.jobs import file_transfer, file_trees
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.job_directory import JobFile, NewFile, write_new_files
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.files import transfer, trees
+from osprofile.jobs.files.directory import JobFile, NewFile, write_new_files
+from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.target_system import TargetSystem
 
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ UNSAFE = [
     pytest.param(make_foreign, "belongs to another user", id="of somebody else", marks=AS_ROOT),
 ]
 SCRIPTS: dict[str, Callable[[str], str]] = {
-    "download": lambda d: file_transfer.build_download_script(JobFile(d, "in/file")),
-    "output": lambda d: file_transfer.build_output_script(JobFile(d, "in/file")),
-    "part": lambda d: file_transfer.build_part_script(JobFile(d, "in/file")),
-    "upload": lambda d: next(
-        file_transfer.build_upload_scripts(io.BytesIO(b"x"), JobFile(d, "in/new"), 0o600)
-    ),
-    "fetch": lambda d: file_trees.build_sending_script(d, ["in/*"], "mark"),
-    "inputs": file_trees.build_state_script,
-    "stage": lambda d: file_trees.build_staging_script(d, ":", {}, []),
+    "download": lambda d: transfer.build_download_script(JobFile(d, "in/file")),
+    "output": lambda d: transfer.build_output_script(JobFile(d, "in/file")),
+    "part": lambda d: transfer.build_part_script(JobFile(d, "in/file")),
+    "upload": lambda d: next(transfer.build_upload_scripts(io.BytesIO(b"x"), JobFile(d, "in/new"), 0o600)),
+    "fetch": lambda d: trees.build_sending_script(d, ["in/*"], "mark"),
+    "inputs": trees.build_state_script,
+    "stage": lambda d: trees.build_staging_script(d, ":", {}, []),
 }
 
 
@@ -112,7 +110,7 @@ def test_what_is_safe(tmp_path: Path) -> None:
         file._replace(name="none").open()
     assert not file._replace(directory=f"{tmp_path}/none").is_here()
     elsewhere = JobFile("/no/directory", f"{tmp_path}/scratch/it's/in/file")
-    script = wrap_script(file_transfer.build_output_script(elsewhere))
+    script = wrap_script(transfer.build_output_script(elsewhere))
     assert subprocess.check_output(["sh", "-s"], input=script) == b"text"
 
 

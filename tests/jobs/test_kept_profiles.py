@@ -12,7 +12,7 @@ import pytest
 import osprofile
 from osprofile.errors import InvalidProfileError, OSProfileError
 from osprofile.incarnation.incarnate import static_scripts
-from osprofile.jobs.kept_profiles import keep_profile, load_for_jobs
+from osprofile.jobs.profiles import keep_profile, load_for_jobs
 from osprofile.profile.repository import Repository
 from osprofile.profile.writer import profile_to_xml
 

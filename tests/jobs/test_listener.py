@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
-from osprofile.jobs import listener as module
-from osprofile.jobs.listener import EventListener, parse_event
 from osprofile.jobs.monitor import JobMonitor
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.jobs.watch import events as module
+from osprofile.jobs.watch.events import EventListener, parse_event
 from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:

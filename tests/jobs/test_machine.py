@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import InvalidProfileError, OutputError, ScriptFailedError, TemplateNotFoundError
-from osprofile.jobs.machine import MachineOutputReader, NodeStatus, QueueStatus
+from osprofile.jobs.shell.output import MachineOutputReader, NodeStatus, QueueStatus
 from osprofile.jobs.state import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell

@@ -12,8 +12,8 @@ from osprofile.errors import ValueRefusedError
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.request import format_passed_options, is_passed_option
-from osprofile.jobs.script_runner import ScriptRunner
-from osprofile.jobs.target_shell import TargetShell
+from osprofile.jobs.shell.target import TargetShell
+from osprofile.jobs.submit.starts import StartScripts
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-def make_runner(profile: Profile, **context: str) -> ScriptRunner:
+def make_runner(profile: Profile, **context: str) -> StartScripts:
     context |= {"USER_NAME": "alice", "USER_HOME": "/home/alice"}
-    return ScriptRunner(TargetShell(profile, context, time_limit=1, max_parallel_scripts=1))
+    return StartScripts(TargetShell(profile, context, time_limit=1, max_parallel_scripts=1))
 
 
 def render(profile: Profile, *options: str) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
-from osprofile.jobs import process
-from osprofile.jobs.process import run_process
+from osprofile.jobs.shell import process
+from osprofile.jobs.shell.process import run_process
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import osprofile
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, OutputError, ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.jobs import script_output
+from osprofile.jobs.shell import output as script_output
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import InvalidProfileError, OutputError, ScriptError, ValueRefusedError
-from osprofile.jobs import process, shell
-from osprofile.jobs.target_shell import TargetShell
+from osprofile.jobs.shell import process
+from osprofile.jobs.shell import scripts as shell
+from osprofile.jobs.shell.target import TargetShell
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 from tests.waiting import PATIENCE

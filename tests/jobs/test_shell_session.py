@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
-from osprofile.jobs import process, shell_session
-from osprofile.jobs.process import ProcessResult
-from osprofile.jobs.shell import wrap_script
-from osprofile.jobs.shell_session import ShellSession, ShellSessionPool, build_request, find_shell
+from osprofile.jobs.shell import process
+from osprofile.jobs.shell import session as shell_session
+from osprofile.jobs.shell.process import ProcessResult
+from osprofile.jobs.shell.scripts import wrap_script
+from osprofile.jobs.shell.session import ShellSession, ShellSessionPool, build_request, find_shell
 from tests.hunting import rounds
 from tests.waiting import wait_until, wait_until_async
 

@@ -14,7 +14,7 @@ from osprofile import load
 from osprofile.errors import OutputError, ScriptFailedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.shell import build_self_contained_script
+from osprofile.jobs.shell.scripts import build_self_contained_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
@@ -145,7 +145,7 @@ async def test_a_status_program_that_is_cut_is_installed_again(
         job_id = await target.submit(JobDescription(executable="sleep", arguments=["60"]))
         (program,) = (tmp_path / ".gpe/bin").glob("*/get-job-status.sh")
         program.write_text(program.read_text().partition("\n")[0] + "\n")
-        statuses = await target._scripts.query_all_jobs()
+        statuses = await target._queries.query_all_jobs()
         assert statuses[job_id].state is JobState.RUNNING
         await target.abort(job_id)
 
@@ -160,10 +160,10 @@ async def test_a_list_without_its_end_is_no_answer(tmp_path: Path) -> None:
         file.write_text(text.replace("|| :</idb", f"|| :; echo {printed}</idb"))
         async with TargetSystem(Repository([str(file.parents[1])]).load("programs"), timing=QUICK) as target:
             if is_whole:
-                assert await target._scripts.query_all_jobs() == {}
+                assert await target._queries.query_all_jobs() == {}
             else:
                 with pytest.raises(OutputError, match="STATUS_END"):
-                    await target._scripts.query_all_jobs()
+                    await target._queries.query_all_jobs()
         file.write_text(text.replace(end, ""))
 
 
@@ -180,9 +180,9 @@ def test_a_self_contained_script_does_nothing_where_it_cannot_be_deployed(progra
 async def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) -> None:
     """START's script of another version, which the record has, names a file that this version does not have."""
     async with TargetSystem(programs, timing=QUICK) as target:
-        prepared = target._scripts.prepare_submission(JobDescription(executable="true"))
+        prepared = target._starts.prepare_submission(JobDescription(executable="true"))
         with pytest.raises(ScriptFailedError, match=r"0000/submit\.sh is not deployed"):
-            await target._scripts.run_start_script(
+            await target._starts.run_start_script(
                 prepared.script.replace(prepared.script.split("/submit.sh")[0][-16:], "0000")
             )
     assert not toy.submissions

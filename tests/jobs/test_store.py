@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import StoreError, SubmissionBusyError
-from osprofile.jobs import record_file, submission_owner
-from osprofile.jobs import store as module
-from osprofile.jobs.mounts import is_on_network_mount
-from osprofile.jobs.record_file import SCHEMA_VERSION
+from osprofile.jobs.record import file as record_file
+from osprofile.jobs.record import names
+from osprofile.jobs.record import store as module
+from osprofile.jobs.record.file import SCHEMA_VERSION, is_on_network_mount
+from osprofile.jobs.record.store import JobDetails, Store, default_store_path
 from osprofile.jobs.state import EndCause, JobState, JobStatus, MissingPeriod
-from osprofile.jobs.store import JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, get_record, shell
@@ -29,12 +29,12 @@ from tests.records import begin_submission
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord
     from tests.jobs.conftest import Toy
 
 OWNER = """
 import sys
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 (record,) = Store(sys.argv[1]).begin_submissions("t", [("/d", {"script": "s"})])
 print(record.number, flush=True)
 sys.stdin.read()
@@ -161,9 +161,7 @@ def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -
     store.mark_aborting("t", "1", is_running=True)
     assert store.list_all_jobs()[0].has_live_owner
     with monkeypatch.context() as other:
-        other.setattr(
-            submission_owner, "get_current_owner", lambda: f"{submission_owner.get_host_and_boot()} 1 other"
-        )
+        other.setattr(names, "get_current_owner", lambda: f"{names.get_host_and_boot()} 1 other")
         store.mark_aborting("t", "1", is_running=False)
         assert store.list_all_jobs()[0].has_live_owner  # not that one's to say
         store.mark_aborting("t", "1", is_running=True)
@@ -208,10 +206,10 @@ def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None
 def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     with monkeypatch.context() as patched:
-        patched.setattr(submission_owner, "get_host_and_boot", lambda: "elsewhere boot")
+        patched.setattr(names, "get_host_and_boot", lambda: "elsewhere boot")
         begin_submission(store, "t", "/d", script="")
     assert store.list_interrupted_submissions("t") == []
-    later = time.time() + submission_owner.REMOTE_OWNER_TIMEOUT + 1
+    later = time.time() + names.REMOTE_OWNER_TIMEOUT + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert len(store.list_interrupted_submissions("t")) == 1
 
@@ -402,7 +400,7 @@ async def test_what_ended_long_ago_is_forgotten(toy: Toy, tmp_path: Path) -> Non
 
 OTHER_PROGRAM = """
 import sys
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 store = Store(sys.argv[1])
 print([record.key for record in store.list_all_jobs()])
 store.close()
@@ -432,7 +430,7 @@ def test_a_second_record_of_the_process_leaves_the_locks_of_the_first(tmp_path: 
 
 MANY = """
 import sys
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 for number in range(15):
     one, two = Store(sys.argv[1]), Store(sys.argv[1])
     values = {"script": "x" * 3000, "key": f"{sys.argv[2]}-{number}"}
@@ -602,7 +600,7 @@ def test_old_jobs_go_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 MANY_SUBMISSIONS = """
 import asyncio, os, sys, traceback
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from osprofile.errors import ScriptFailedError, SubmissionsFailedError, TargetError, ValueRefusedError
-from osprofile.jobs import submission_throttle
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
-from osprofile.jobs.submission_throttle import SubmissionLimits, read_submission_limits
+from osprofile.jobs.submit import throttle
+from osprofile.jobs.submit.throttle import SubmissionLimits, read_submission_limits
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, TOYSUB, Toy, get_record, shell
@@ -184,8 +184,8 @@ def test_max_queued_is_kept_by_all_processes_of_a_record(toy: Toy, tmp_path: Pat
 async def test_a_job_waits_while_the_queue_is_full(
     toy: Toy, count: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(submission_throttle, "_MIN_PAUSE", 0.1)
-    monkeypatch.setattr(submission_throttle, "_MAX_PAUSE", 0.2)
+    monkeypatch.setattr(throttle, "_MIN_PAUSE", 0.1)
+    monkeypatch.setattr(throttle, "_MAX_PAUSE", 0.2)
     toy = limit(toy, QUEUE_FULL_PATTERN="too many jobs", BATCH_SYSTEM="Toy")
     (toy.path / "stopped").touch()
     replace_command(toy, "toysub", TOYSUB_WITH_LIMIT)
@@ -214,8 +214,8 @@ async def test_a_job_waits_while_the_batch_system_is_away(
     toy: Toy, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """START exits with 69: nothing was taken, and nothing is left of the tries."""
-    monkeypatch.setattr(submission_throttle, "_MIN_PAUSE", 0.1)
-    monkeypatch.setattr(submission_throttle, "_MAX_PAUSE", 0.2)
+    monkeypatch.setattr(throttle, "_MIN_PAUSE", 0.1)
+    monkeypatch.setattr(throttle, "_MAX_PAUSE", 0.2)
     toy = limit(toy, BATCH_SYSTEM="Toy")
     away = toy.path / "away"
     away.touch()

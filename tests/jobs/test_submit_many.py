@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OutcomeUnknownError, ScriptFailedError, SubmissionsFailedError
-from osprofile.jobs import script_runner
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
+from osprofile.jobs.submit import starts
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.metrics import METRICS
@@ -119,7 +119,7 @@ async def test_large_scripts_go_into_several(
 ) -> None:
     (toy.path / "stopped").touch()
     size = len(await here.render_start_script(JOBS[0]))
-    monkeypatch.setattr(script_runner, "_MAX_JOINED_SIZE", 3 * size + 20)
+    monkeypatch.setattr(starts, "_MAX_JOINED_SIZE", 3 * size + 20)
     before = count_scripts("START")
     large = shell(f"true {'x' * 4 * size}")
     assert len(set(await here.submit_many([*JOBS, large, *JOBS]))) == 2 * COUNT + 1

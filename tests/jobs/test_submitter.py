@@ -21,7 +21,7 @@ from osprofile.errors import (
     SubmissionBusyError,
 )
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, get_record, shell
 from tests.records import begin_submission
@@ -62,7 +62,7 @@ async def check_key(toy: Toy, target: TargetSystem) -> None:
     assert list_cut_keys(target) == []
     (record,) = target.store.list_all_jobs()
     assert await target.find_job_directory("1") == record.directory
-    assert await target._scripts.find_job_directory("1") == record.directory
+    assert await target._starts.find_job_directory("1") == record.directory
     assert toy.submissions == [record.directory]
 
 
@@ -280,13 +280,13 @@ async def test_a_record_that_cannot_be_written(
 ) -> None:
     """FIND_JOB's id comes back all the same, and an error is the first one."""
     strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
-    run = target._scripts.run_start_script
+    run = target._starts.run_start_script
 
     async def lose_record(script: str) -> str:
         target.store._db.execute("ALTER TABLE job RENAME TO away")
         return await run(script)
 
-    target._scripts.run_start_script = lose_record  # type: ignore[method-assign]
+    target._starts.run_start_script = lose_record  # type: ignore[method-assign]
     assert await target.submit(JOB, key="k") == "1"
     target.store._db.execute("ALTER TABLE away RENAME TO job")
     await check_key(toy, target)

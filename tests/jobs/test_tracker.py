@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from osprofile.errors import OSProfileError
 from osprofile.jobs.arrays import summarize_tasks
-from osprofile.jobs.clock import Moment
+from osprofile.jobs.record.names import get_current_owner
+from osprofile.jobs.record.store import JobRecord
 from osprofile.jobs.state import EndCause, JobEvent, JobState, JobStatus
-from osprofile.jobs.store import JobRecord
-from osprofile.jobs.submission_owner import get_current_owner
-from osprofile.jobs.timing import Timing
-from osprofile.jobs.tracker import JobTracker
+from osprofile.jobs.timing import Moment, Timing
+from osprofile.jobs.watch.tracker import JobTracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

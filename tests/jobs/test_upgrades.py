@@ -22,9 +22,9 @@ import pytest
 
 from osprofile import __version__
 from osprofile.errors import StoreError
-from osprofile.jobs.record_file import SCHEMA_VERSION
+from osprofile.jobs.record.file import SCHEMA_VERSION
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from tests.fork_server import run_incarnate
 from tests.hunting import rounds
 from tests.records import begin_submission
@@ -210,9 +210,7 @@ def test_a_new_record_and_a_migrated_one_have_the_same_schema(tmp_path: Path) ->
 @pytest.mark.parametrize("version", OLDER)
 def test_many_processes_open_an_older_record_at_the_same_time(tmp_path: Path, version: str) -> None:
     path = write_record(version, tmp_path)
-    program = (
-        "import sys; from osprofile.jobs.store import Store; print(len(Store(sys.argv[1]).list_all_jobs()))"
-    )
+    program = "import sys; from osprofile.jobs.record.store import Store; print(len(Store(sys.argv[1]).list_all_jobs()))"
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -425,9 +423,7 @@ def test_a_process_that_is_killed_as_it_migrates_a_record_changes_all_or_nothing
     """It is killed before each of its statements in turn."""
     first = write_record(version, tmp_path)
     before, migrated = dump(first), list[bool]()
-    mount = (
-        f"from osprofile.jobs import record_file; record_file.is_on_network_mount = lambda _: {on_network}"
-    )
+    mount = f"from osprofile.jobs.record import file; file.is_on_network_mount = lambda _: {on_network}"
     for count in range(1, 99, rounds(1, 5)):
         path = tmp_path / str(count) / "jobs.db"
         path.parent.mkdir()
@@ -446,9 +442,7 @@ def test_a_process_that_is_killed_as_it_migrates_a_record_changes_all_or_nothing
 
 def try_to_open(path: Path, prepare: str) -> str:
     """Open a record in a process that has prepared itself; return what it printed."""
-    program = (
-        f"import os, resource, sys\n{prepare}\nfrom osprofile.jobs.store import Store\nStore(sys.argv[1])"
-    )
+    program = f"import os, resource, sys\n{prepare}\nfrom osprofile.jobs.record.store import Store\nStore(sys.argv[1])"
     ended = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)
     return ended.stderr
 

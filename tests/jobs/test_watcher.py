@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import JobNotFoundError
-from osprofile.jobs.live_job import LiveJob
-from osprofile.jobs.poll_schedule import PollSchedule
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from osprofile.jobs.watch.live_jobs import LiveJob
+from osprofile.jobs.watch.schedule import PollSchedule
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
 from tests.waiting import wait_until_async
@@ -199,14 +199,14 @@ async def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, t
     async with TargetSystem(
         toy.profile, store=Store(path), timing=Timing(min_poll_interval=600, max_poll_interval=600)
     ) as target:
-        run, answer = target._scripts.query_all_jobs, asyncio.Event()
+        run, answer = target._queries.query_all_jobs, asyncio.Event()
 
         async def query() -> Mapping[str, JobStatus]:
             statuses = await run()
             await answer.wait()
             return statuses
 
-        target._scripts.query_all_jobs = query  # type: ignore[method-assign]  # the answer comes late
+        target._queries.query_all_jobs = query  # type: ignore[method-assign]  # the answer comes late
         poll = asyncio.ensure_future(target.poll())
         await asyncio.sleep(0.3)
         record = get_record(target.store, target.name, job_id)
@@ -232,7 +232,7 @@ async def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_ol
             await answer.wait()
             return {"7": JobStatus("7", JobState.DONE, exit_code=3)}
 
-        target._scripts.query_all_jobs = query  # type: ignore[method-assign]
+        target._queries.query_all_jobs = query  # type: ignore[method-assign]
         poll = asyncio.ensure_future(target.poll())
         await began.wait()
         store.record_job_id(record.number, "7")

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs.script_output import StatusOutputReader
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.shell.output import StatusOutputReader
+from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import Target, find_tag

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
-from osprofile.jobs.array_builder import combine_into_array
+from osprofile.jobs.arrays import combine_into_array
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem

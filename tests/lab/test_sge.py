@@ -16,7 +16,7 @@ import pytest
 from osprofile import JobDescription, JobSession
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.jobs import submission_throttle
+from osprofile.jobs.submit import throttle
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import ENDED, PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
@@ -384,8 +384,8 @@ def run_qconf(*words: str) -> str:
 def test_jobs_wait_while_the_queue_is_full(
     sge: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(submission_throttle, "_MIN_PAUSE", 0.5)
-    monkeypatch.setattr(submission_throttle, "_MAX_PAUSE", 1.0)
+    monkeypatch.setattr(throttle, "_MIN_PAUSE", 0.5)
+    monkeypatch.setattr(throttle, "_MAX_PAUSE", 1.0)
     profile = Repository([str(sge.site), PROFILES]).load("sge")
     with JobSession(profile, {"USER_NAME": USER}, store=":memory:") as session:
         jobs = session.submit_many([JobDescription(executable="/bin/sleep", arguments=["1"])] * 6)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from tests.lab.conftest import INCARNATE, PROFILES, SHARED, STARTED, USER
 from tests.lab.test_sge import commands
 from tests.shim.test_slurm import NEXTFLOW

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from tests.lab.conftest import INCARNATE, PROFILES, STARTED, USER
 from tests.waiting import PATIENCE
 

@@ -33,8 +33,8 @@ from osprofile.errors import (
     ValueRefusedError,
 )
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.jobs.shell.output import StatusOutputReader
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import SHARED, SHELLS, USER, User, is_pbs_up
 from tests.profiles.conftest import ENDED, PROFILES, find_tag

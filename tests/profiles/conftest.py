@@ -14,8 +14,8 @@ import pytest
 
 from osprofile import javaregex
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern, parse_job_id
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.shell.output import StatusOutputReader, get_job_id_pattern, parse_job_id
+from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 from tests.programs import write_programs

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile import Repository, incarnate
-from osprofile.jobs.shell import build_self_contained_script
+from osprofile.jobs.shell.scripts import build_self_contained_script
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.shell.scripts import wrap_script
 from tests.hunting import rounds
 from tests.profiles.conftest import DASH, quoted
 from tests.profiles.test_pbs import OPENPBS, Server

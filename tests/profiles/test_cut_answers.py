@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OutputError
-from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.jobs.shell.output import StatusOutputReader
 from tests.hunting import rounds
 from tests.profiles.conftest import DASH, ENDED, find_tag
 from tests.profiles.systems import SYSTEMS, StandIn, make_stand_in

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import OutputError
-from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.jobs.shell.output import StatusOutputReader
 from tests.profiles.conftest import DASH, ENDED, find_tag
 from tests.profiles.systems import SYSTEMS, StandIn
 from tests.profiles.test_stories import STORIES, UNTIL_GO, make, start

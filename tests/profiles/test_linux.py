@@ -18,8 +18,8 @@ import pytest
 
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate, storage_path
-from osprofile.jobs.script_output import StatusOutputReader
-from osprofile.jobs.shell import get_shell_command
+from osprofile.jobs.shell.output import StatusOutputReader
+from osprofile.jobs.shell.scripts import get_shell_command
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import DASH, ENDED, PROFILES, Job, exports, quoted
 from tests.waiting import wait_for_file, wait_until

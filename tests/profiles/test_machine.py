@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.machine import MachineOutputReader
+from osprofile.jobs.shell.output import MachineOutputReader
 from tests.profiles.test_words import Commands
 
 if TYPE_CHECKING:

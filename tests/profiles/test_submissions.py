@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
-from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
 

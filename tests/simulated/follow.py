@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from osprofile.errors import OSProfileError
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
-    from osprofile.jobs.event_stream import EventStream
+    from osprofile.jobs.watch.events import EventStream
     from tests.simulated.clock import Participant
 
 HOUR = 3600.0

@@ -27,7 +27,7 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from osprofile.jobs.loop_thread import get_loop_thread
+from osprofile.jobs.session import get_loop_thread
 from osprofile.jobs.state import JobState
 from tests.simulated.follow import HOUR, TIMING
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from tests.hunting import rounds
 from tests.simulated.blah_client import BlahClient, convert_end
 from tests.simulated.site import list_keys, run_site

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from osprofile.jobs.script_output import interpret_exit
+from osprofile.jobs.shell.output import interpret_exit
 from osprofile.jobs.state import EndCause, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from osprofile.jobs.record.store import Store
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import Store
 
 End = tuple[JobState, int | None, int | None, EndCause | None]
 

@@ -23,7 +23,7 @@ from osprofile.incarnation.field_rules import END_WORD_PATTERN, is_special_field
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.fields import FIELDS
-from osprofile.jobs.shell import build_self_contained_script
+from osprofile.jobs.shell.scripts import build_self_contained_script
 from osprofile.profile.model import EXPERIMENTAL
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from osprofile.cli.job.submission import (
     submit_job,
 )
 from osprofile.errors import IncarnationError, OSProfileError, SubmissionsFailedError, format_message
-from osprofile.jobs.array_builder import combine_into_array, format_task
+from osprofile.jobs.arrays import combine_into_array, format_task
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.text import pluralize, quote_name

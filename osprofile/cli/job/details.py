@@ -32,12 +32,12 @@ from osprofile.errors import (
 from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.diagnosis import Diagnosis, diagnose
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
-from osprofile.jobs.job_directory import JobFile
-from osprofile.jobs.process import end_at_once_on_signal
+from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import format_energy, tells_energy
+from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
+from osprofile.jobs.record.store import JobDetails
+from osprofile.jobs.shell.process import end_at_once_on_signal
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import JobDetails
-from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 from osprofile.text import escape_unprintable, format_signal_name, format_size, pluralize, quote_name
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.client import JobReference
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
 _SCRIPT_FILE: Final = ".gpe/script"

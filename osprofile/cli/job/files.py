@@ -11,7 +11,7 @@ from osprofile.cli.job.program import find_interpreter
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.errors import OSProfileError, OutcomeUnknownError, TargetError, format_message
 from osprofile.jobs.client import JobReference, gather_results
-from osprofile.jobs.file_trees import measure, read_job_files
+from osprofile.jobs.files.trees import measure, read_job_files
 from osprofile.text import (
     format_size,
     pluralize,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.file_trees import FetchedFile
+    from osprofile.jobs.files.trees import FetchedFile
     from osprofile.jobs.target_system import TargetSystem
 
 _SYSTEM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/")

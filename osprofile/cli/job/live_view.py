@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.event_stream import EventStream
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
+    from osprofile.jobs.watch.events import EventStream
 
 FOLD_DELAY: Final = 10.0
 """Seconds after which an ended job is only counted."""

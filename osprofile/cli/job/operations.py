@@ -26,7 +26,7 @@ from osprofile.errors import (
     ScriptFailedError,
 )
 from osprofile.jobs.client import JobReference, gather_results, query_jobs
-from osprofile.jobs.process import end_at_once_on_signal
+from osprofile.jobs.shell.process import end_at_once_on_signal
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.text import pluralize
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord, Store
 
 _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "cancel": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0

@@ -54,7 +54,7 @@ def _declare_target(profile_option: Any) -> OptionGroup:
         ] = None,
     ) -> "TargetSelection":
         from osprofile.cli.job.session import TargetSelection
-        from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
+        from osprofile.jobs.record.names import CLUSTER_FIELD, parse_host_context
 
         special = common.parse_assignments(context, "--context")
         if host is not None:

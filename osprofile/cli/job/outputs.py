@@ -16,15 +16,15 @@ from osprofile.cli.job.rows import replace_controls
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable
 from osprofile.errors import OSProfileError, ScriptError, ScriptFailedError, TargetError, format_message
 from osprofile.jobs.client import JobReference, gather_results
-from osprofile.jobs.file_transfer import OUTPUT_PART_SIZE
+from osprofile.jobs.files.transfer import OUTPUT_PART_SIZE
 from osprofile.text import escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.file_transfer import FilePart, FilePosition
-    from osprofile.jobs.job_directory import JobFile
+    from osprofile.jobs.files.directory import JobFile
+    from osprofile.jobs.files.transfer import FilePart, FilePosition
     from osprofile.jobs.state import JobStatus
 
 MAX_FOLLOWED: Final = 100

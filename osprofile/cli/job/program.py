@@ -14,7 +14,7 @@ from osprofile.cli.common import UsageError
 from osprofile.cli.job.session import print_warning
 from osprofile.incarnation.plan import get_plan
 from osprofile.job_scripts.command_line import read_script
-from osprofile.jobs.shell import get_shell_command
+from osprofile.jobs.shell.scripts import get_shell_command
 from osprofile.profile.data_directories import is_bundled
 from osprofile.shim.command import get_submit_directory
 from osprofile.text import escape_unprintable, quote_name

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord
 
 
 async def forget_jobs(

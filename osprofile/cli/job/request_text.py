@@ -13,7 +13,7 @@ from osprofile.text import escape_unprintable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from osprofile.jobs.store import JobDetails
+    from osprofile.jobs.record.store import JobDetails
 
 
 def format_request(details: JobDetails) -> Iterator[str]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord, Store
     from osprofile.jobs.target_system import TargetSystem
 
 _RUN_KEY: Final = re.compile(r"(.*)~([1-9][0-9]{0,8})", re.DOTALL)

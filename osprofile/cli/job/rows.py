@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
 from osprofile.jobs.arrays import count_tasks, format_counts
+from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
 from osprofile.jobs.state import EndCause, JobState
-from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 from osprofile.text import (
     format_clock,
     format_signal_name,
@@ -29,8 +29,8 @@ from osprofile.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
 
 INTERRUPTED: Final = "INTERRUPTED"
 SUBMITTING: Final = "SUBMITTING"

@@ -17,9 +17,9 @@ from osprofile.cli import common
 from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options, name_jobs
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
 from osprofile.jobs.client import JobClient, JobReference, require_id
-from osprofile.jobs.kept_profiles import load_for_jobs
-from osprofile.jobs.process import cancel_on_signal
-from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
+from osprofile.jobs.profiles import load_for_jobs
+from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
+from osprofile.jobs.shell.process import cancel_on_signal
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from osprofile.job_scripts.command_line import OptionValue
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from osprofile.cli.job.session import TargetSelection
     from osprofile.job_scripts.command_line import OptionValue
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
 Combine: TypeAlias = (

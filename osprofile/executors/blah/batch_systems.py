@@ -26,12 +26,17 @@ from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.removal import JobRemover
 from osprofile.executors.blah.results import join_lines
 from osprofile.jobs.client import JobClient
-from osprofile.jobs.job_directory import JobFile
-from osprofile.jobs.kept_profiles import load_for_jobs
-from osprofile.jobs.profiles import list_job_functions, list_profile_names, list_settable_fields, load_profile
+from osprofile.jobs.files.directory import JobFile
+from osprofile.jobs.profiles import (
+    list_job_functions,
+    list_profile_names,
+    list_settable_fields,
+    load_for_jobs,
+    load_profile,
+)
+from osprofile.jobs.record.names import parse_target_name
+from osprofile.jobs.record.store import default_store_path
 from osprofile.jobs.state import JobState
-from osprofile.jobs.store import default_store_path
-from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.text import quote_name, quote_value, suggest_names
 
@@ -40,9 +45,9 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.settings import Settings
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.job_directory import NewFile
+    from osprofile.jobs.files.directory import NewFile
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.blah")

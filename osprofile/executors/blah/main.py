@@ -76,7 +76,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
     from osprofile.errors import SettingError
     from osprofile.executors.blah.settings import CONFIG_FILE, Settings, read_settings
     from osprofile.executors.settings_files import list_config_files
-    from osprofile.jobs.store import put_user_name
+    from osprofile.jobs.record.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
     parser = argparse.ArgumentParser(

@@ -11,7 +11,7 @@ from osprofile.errors import OSProfileError, ScriptFailedError
 from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME
 
 if TYPE_CHECKING:
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.blah")

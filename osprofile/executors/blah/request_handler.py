@@ -48,7 +48,7 @@ from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError, JobIdError
 from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
-from osprofile.jobs.job_directory import JobFile, NewFile
+from osprofile.jobs.files.directory import JobFile, NewFile
 from osprofile.jobs.request import build_request
 from osprofile.jobs.state import JobState
 from osprofile.text import quote_name

@@ -42,8 +42,8 @@ from osprofile.jobs.state import JobState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.facility")

@@ -20,9 +20,8 @@ from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.tasks import TaskList
 from osprofile.jobs.client import JobClient
-from osprofile.jobs.kept_profiles import keep_profile, load_for_jobs
-from osprofile.jobs.profiles import describe_job_fields, load_profile
-from osprofile.jobs.store import default_store_path, put_user_name
+from osprofile.jobs.profiles import describe_job_fields, keep_profile, load_for_jobs, load_profile
+from osprofile.jobs.record.store import default_store_path, put_user_name
 from osprofile.jobs.timing import Timing
 from osprofile.text import suggest_names
 

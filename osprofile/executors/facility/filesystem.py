@@ -23,7 +23,7 @@ from osprofile.text import quote_path
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from osprofile.jobs.script_output import FileEntry
+    from osprofile.jobs.shell.output import FileEntry
     from osprofile.jobs.target_system import TargetSystem
 
 MAX_SIZE: Final = 5 << 20

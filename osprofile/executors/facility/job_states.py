@@ -23,8 +23,8 @@ from osprofile.text import quote_value, suggest_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord
 
 STATES: Final = ("new", "queued", "held", "active", "completed", "failed", "canceled")
 _STATE_NAMES: Final = {

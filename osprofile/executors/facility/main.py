@@ -43,7 +43,7 @@ def run_program(name: str, description: str, run: Callable[[Settings], None]) ->
 def _run(settings: Settings) -> None:
     from osprofile.executors.facility.settings import require_extra
     from osprofile.executors.facility.tokens import TokenFile
-    from osprofile.jobs.store import default_store_path, put_user_name
+    from osprofile.jobs.record.store import default_store_path, put_user_name
     from osprofile.metrics import export_metrics, parse_destination
 
     with require_extra("facility"):
@@ -71,7 +71,7 @@ def read_configuration(arguments: Sequence[str], program: str, description: str)
     from osprofile import __version__
     from osprofile.executors.facility.settings import CONFIG_FILE, Settings, read_settings
     from osprofile.executors.settings_files import list_config_files
-    from osprofile.jobs.store import put_user_name
+    from osprofile.jobs.record.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
     parser = argparse.ArgumentParser(

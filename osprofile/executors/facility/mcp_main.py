@@ -25,7 +25,7 @@ def main() -> NoReturn:
 def _run(settings: Settings) -> None:
     from osprofile.executors.facility.facility import Facility
     from osprofile.executors.facility.settings import require_extra
-    from osprofile.jobs.store import put_user_name
+    from osprofile.jobs.record.store import put_user_name
 
     # Of many users' settings, those of the resources count: here is only the user who starts it.
     settings = replace(settings, issuer="", store="" if "{user}" in settings.store else settings.store)

@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 
 from osprofile.errors import SettingError
 from osprofile.executors.settings_files import read_table
-from osprofile.jobs.store import put_user_name
-from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
+from osprofile.jobs.record.names import CLUSTER_FIELD, parse_host_context
+from osprofile.jobs.record.store import put_user_name
 from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from osprofile.errors import (
 )
 from osprofile.executors.failures import format_error, make_refusal
 from osprofile.executors.ninfg.attributes import attributes_for_field, auth_number_path, staged_path
-from osprofile.jobs.job_directory import JobFile
+from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing

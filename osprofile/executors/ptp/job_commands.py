@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from osprofile.executors.ptp.form import Submission, SubmissionForm
     from osprofile.executors.ptp.job_output import OutputFollower
     from osprofile.executors.ptp.system_view import SystemView
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptTimeoutError
-from osprofile.jobs.job_directory import JobFile
+from osprofile.jobs.files.directory import JobFile
 
 if TYPE_CHECKING:
     from _hashlib import HASH

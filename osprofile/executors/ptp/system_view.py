@@ -21,16 +21,15 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
-from osprofile.jobs.live_job import LiveJob, apply_removal
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
-from osprofile.jobs.status_history import StatusHistory
+from osprofile.jobs.watch.live_jobs import LiveJob, StatusHistory, apply_removal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from osprofile.executors.ptp.elements import Job
-    from osprofile.jobs.machine import NodeStatus, QueueStatus
-    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord
+    from osprofile.jobs.shell.output import NodeStatus, QueueStatus
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")

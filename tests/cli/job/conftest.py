@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.jobs.store import Store, default_store_path
+from osprofile.jobs.record.store import Store, default_store_path
 from tests.cli.conftest import Ended
 from tests.fork_server import COMMAND, run_incarnate
 from tests.programs import install_programs

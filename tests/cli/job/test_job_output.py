@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.jobs.record.store import default_store_path
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import default_store_path
 from tests.cli.job.conftest import COMMAND, adopt
 from tests.waiting import PATIENCE
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile
+from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import adopt, template
 from tests.waiting import PATIENCE
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import COMMAND, adopt, template
 from tests.cli.job.test_job_runs import FIELDS, KEYS, SAYS
 from tests.records import begin_submission

@@ -17,9 +17,9 @@ from osprofile.cli import common, main, options
 from osprofile.cli.job import quantities, rows
 from osprofile.cli.job.waiter import combine_exit_codes, get_exit_code
 from osprofile.errors import OSProfileError
-from osprofile.jobs import target_names
+from osprofile.jobs.record import names
+from osprofile.jobs.record.store import JobRecord, Store
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.jobs.store import JobRecord, Store
 from tests.cli.conftest import completions
 from tests.records import begin_submission
 
@@ -162,13 +162,13 @@ PORTS = st.integers(1, 65535).map(str)
 def test_a_target_s_name_tells_its_context(host: str | None, port: str | None, cluster: str | None) -> None:
     values = {"SSH:HOST": host, "SSH:PORT": port if host else None, "CLUSTER": cluster}
     context = {name: value for name, value in values.items() if value}
-    name = target_names.format_target_name(osprofile.load("linux"), {**context, "USER_NAME": "u"})
-    assert target_names.parse_target_name(name) == ("linux", context)
+    name = names.format_target_name(osprofile.load("linux"), {**context, "USER_NAME": "u"})
+    assert names.parse_target_name(name) == ("linux", context)
 
 
 def test_a_local_target_s_name() -> None:
-    assert target_names.format_target_name(osprofile.load("pbs"), {"SSH:PORT": "22"}) == "pbs"
-    assert target_names.parse_target_name("pbs") == ("pbs", {})
+    assert names.format_target_name(osprofile.load("pbs"), {"SSH:PORT": "22"}) == "pbs"
+    assert names.parse_target_name("pbs") == ("pbs", {})
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_a_local_target_s_name() -> None:
 )  # fmt: skip
 def test_hosts(place: str, host: str, port: str | None) -> None:
     expected = {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
-    assert target_names.parse_host_context(place) == expected
+    assert names.parse_host_context(place) == expected
 
 
 def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.executors.facility.compute import Health, Resource
-from osprofile.jobs.store import Store
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, toy

@@ -19,8 +19,8 @@ import pytest
 from osprofile.executors.ptp.events import AttributeDefinitions
 from osprofile.executors.ptp.form import SubmissionForm
 from osprofile.executors.ptp.wire import encode_frame
+from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Store
 from osprofile.profile.repository import Repository
 from tests.executors.ptp.client import FILTER, JOB, MACHINE, NODE, QUEUE, RESUME, SUBMIT, SUSPEND, TERMINATE
 from tests.strategies import read_with_texts

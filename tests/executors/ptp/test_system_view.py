@@ -13,8 +13,8 @@ import pytest
 
 from osprofile.errors import ScriptFailedError, TemplateNotFoundError
 from osprofile.executors.ptp.system_view import SystemView
+from osprofile.jobs.record.store import JobRecord, Store
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import JobRecord, Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, make_toy, shell

@@ -18,24 +18,24 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError
 from osprofile.jobs.arrays import get_outcome
-from osprofile.jobs.clock import Moment
-from osprofile.jobs.early_events import EarlyEvents
-from osprofile.jobs.live_job import (
+from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.jobs.timing import Moment
+from osprofile.jobs.watch.live_jobs import (
     WAITING_STATES,
+    EarlyEvents,
     LiveArray,
     LiveJob,
+    LiveJobs,
     LoggedEnd,
     apply_removal,
 )
-from osprofile.jobs.live_jobs import LiveJobs
-from osprofile.jobs.poll_schedule import PollSchedule
-from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.jobs.watch.schedule import PollSchedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import MissingPeriod
-    from osprofile.jobs.store import JobRecord
     from osprofile.jobs.timing import Timing
 
 _QUERIES_PER_GRACE_PERIOD: Final = 4

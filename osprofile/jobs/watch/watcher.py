@@ -13,24 +13,23 @@ import logging
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import OSProfileError
-from osprofile.jobs.event_log import EventLogSource, has_event_log
-from osprofile.jobs.event_stream import EventStream
-from osprofile.jobs.live_job import apply_removal
-from osprofile.jobs.script_output import get_end_files
-from osprofile.jobs.shell import find_shell_variation
+from osprofile.errors import OSProfileError, StoreError
+from osprofile.jobs.shell.output import get_end_files
+from osprofile.jobs.shell.scripts import find_shell_variation
 from osprofile.jobs.state import REUSED_ID_REASON, JobEvent, JobState, JobStatus
-from osprofile.jobs.tracker import JobTracker
+from osprofile.jobs.watch.events import EndFileWatcher, EventLogSource, EventStream, has_event_log
+from osprofile.jobs.watch.live_jobs import apply_removal
+from osprofile.jobs.watch.tracker import JobTracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from osprofile.jobs.clock import Clock
-    from osprofile.jobs.end_files import EndFileWatcher
-    from osprofile.jobs.recorder import StatusRecorder
-    from osprofile.jobs.script_runner import ScriptRunner
-    from osprofile.jobs.store import JobRecord, Store
-    from osprofile.jobs.timing import Timing
+    from osprofile.jobs.record.store import JobRecord, Store
+    from osprofile.jobs.state import MissingPeriod
+    from osprofile.jobs.submit.starts import StartScripts
+    from osprofile.jobs.timing import Clock, Timing
+    from osprofile.jobs.watch.queries import JobQueries
+
 
 log: Final = logging.getLogger("osprofile.jobs")
 _MAX_AWAITED_JOBS: Final = 10
@@ -44,30 +43,32 @@ class JobWatcher:
     def __init__(
         self,
         target: str,
-        scripts: ScriptRunner,
+        starts: StartScripts,
+        queries: JobQueries,
         store: Store,
-        recorder: StatusRecorder,
         timing: Timing,
         *,
         clock: Clock,
     ) -> None:
-        self._target, self._profile, self._store = target, scripts.profile, store
-        self._scripts, self._recorder, self._timing, self._clock = scripts, recorder, timing, clock
-        self.tracker = JobTracker(timing, recorder.find_record)
+        self._target, self._store, self._timing, self._clock = target, store, timing, clock
+        self._shell = shell = starts.shell
+        self._starts, self._queries = starts, queries
+        self.recorder = StatusRecorder(target, store)
+        self.tracker = JobTracker(timing, self.recorder.find_record)
         self.jobs = self.tracker.jobs
-        scripts.metrics.gauges["osprofile_watched_jobs"] = self.jobs.polled.__len__
+        shell.metrics.gauges["osprofile_watched_jobs"] = self.jobs.polled.__len__
         self._event_log: EventLogSource | None = None
-        if has_event_log(scripts.profile, scripts.context):
+        if has_event_log(shell.profile, shell.context):
             self._event_log = EventLogSource(
-                scripts.profile,
-                scripts.context,
+                shell.profile,
+                shell.context,
                 self.tracker.early_events,
                 self._handle_log_event,
                 store.path,
             )
         self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
         # on another host, or of another user, nothing is noticed of a job's files
-        self._end_file_names = [] if find_shell_variation(scripts.context) else get_end_files(scripts.profile)
+        self._end_file_names = [] if find_shell_variation(shell.context) else get_end_files(shell.profile)
         self._end_files: EndFileWatcher | None = None
         self._running_aborts: Counter[str] = Counter()
         """By job id, how many calls run ABORT for the job now."""
@@ -104,7 +105,7 @@ class JobWatcher:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.clear()
         self._tell_changes()
-        self._recorder.flush()
+        self.recorder.flush()
         self.on_end = None
         for stream in list(self._streams):
             stream.close()
@@ -159,7 +160,7 @@ class JobWatcher:
 
         def build_record(job_id: str) -> JobRecord:
             self.unwatch(job_id)  # the batch system may have used the id of an older job again
-            self._recorder.discard_status(job_id)
+            self.recorder.discard_status(job_id)
             # It was submitted when START began: it may run, or have ended, before START tells its id.
             status = JobStatus(job_id, JobState.UNKNOWN, submitted=record.status.submitted)
             return record._replace(status=status, accepted_at=accepted)
@@ -193,7 +194,7 @@ class JobWatcher:
         tasks = self._store.list_tasks(self._target, array_id)
         if not tasks:
             try:
-                task_ids = self._scripts.render_task_ids(array_id, array.array)
+                task_ids = self._shell.render_task_ids(array_id, array.array)
                 self._store.record_job_id(array.number, array_id, task_ids)
                 tasks = self._store.list_tasks(self._target, array_id)
             except OSProfileError as error:
@@ -202,9 +203,6 @@ class JobWatcher:
 
     def _open_end_files(self) -> EndFileWatcher:
         if self._end_files is None:
-            # imported here: only profiles with END_FILES need ctypes, which takes 2 ms
-            from osprofile.jobs.end_files import EndFileWatcher
-
             loop = asyncio.get_running_loop()
             self._end_files = EndFileWatcher(self._end_file_names, self._notice_end, loop)
         return self._end_files
@@ -228,7 +226,7 @@ class JobWatcher:
         statuses = [self.jobs.get_status(job_id) for job_id in job_ids if job_id in self.jobs]
         for status in statuses:
             if status.state is not JobState.UNKNOWN:
-                self._recorder.record_status(status)
+                self.recorder.record_status(status)
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job, or of an array and its tasks.
@@ -288,7 +286,7 @@ class JobWatcher:
 
         The answer to a query that began within the last `max_age` seconds, or after this call, is
         used again, unless an action has changed something since. Raises what
-        `ScriptRunner.query_all_jobs` does; all states then stay as they are.
+        `JobQueries.query_all_jobs` does; all states then stay as they are.
         """
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
@@ -301,19 +299,19 @@ class JobWatcher:
             return statuses
 
     async def _query_all_jobs(self) -> Mapping[str, JobStatus]:
-        metrics, asked = self._scripts.metrics, self._clock.now()
+        metrics, asked = self._shell.metrics, self._clock.now()
         try:
             with (
                 metrics.count_result("osprofile_polls_total"),
                 metrics.time("osprofile_poll_duration_seconds"),
             ):
-                statuses = await self._scripts.query_all_jobs()
+                statuses = await self._queries.query_all_jobs()
         except OSProfileError:
             self.tracker.schedule.record_failure()
             raise
         metrics.set("osprofile_listed_jobs", len(statuses))
         metrics.set("osprofile_last_poll_timestamp_seconds", asked.timestamp)
-        self._recorder.flush()
+        self.recorder.flush()
         answered = self._clock.now()
         missing_ids = self.tracker.receive_answer(statuses, asked, answered)
         self._tell_changes()
@@ -353,7 +351,7 @@ class JobWatcher:
 
     async def _query_jobs(self, job_ids: list[str]) -> dict[str, JobStatus | OSProfileError]:
         """Query jobs one by one, except that the tasks of an array share a query."""
-        return await self._scripts.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
+        return await self._queries.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
 
     def poll_immediately(self) -> None:
         """Query all jobs at once, because something has changed."""
@@ -374,11 +372,11 @@ class JobWatcher:
         but the job's end may be seen earlier. The removal of an array is that of its live tasks.
         """
         self._running_aborts[job_id] += 1
-        self._recorder.mark_aborting(job_id, is_running=True)
+        self.recorder.mark_aborting(job_id, is_running=True)
 
         def record_removal() -> None:
             now = self._clock.now()
-            self._recorder.record_removal(job_id, now.timestamp)
+            self.recorder.record_removal(job_id, now.timestamp)
             self.tracker.note_removal(job_id, now)
 
         try:
@@ -387,7 +385,7 @@ class JobWatcher:
             self._running_aborts[job_id] -= 1
             if not self._running_aborts[job_id]:
                 del self._running_aborts[job_id]
-                self._recorder.mark_aborting(job_id, is_running=False)
+                self.recorder.mark_aborting(job_id, is_running=False)
 
     # Changes
 
@@ -420,18 +418,18 @@ class JobWatcher:
         """Report and record what has changed."""
         changes = self.tracker.take_changes()
         for status in changes.statuses:
-            self._recorder.record_status(status)
+            self.recorder.record_status(status)
         for event in changes.events:
             self._tell_event(event)
         if changes.missing:
-            self._recorder.record_missing(changes.missing)
+            self.recorder.record_missing(changes.missing)
             self._restore_links([j for j, period in changes.missing.items() if period is not None])
         for status in changes.unknown_words:
             text = "job %s is in state %r, which profile %s does not know"
-            log.warning(text, status.job_id, status.native_state, self._profile.name)
+            log.warning(text, status.job_id, status.native_state, self._shell.profile.name)
 
     def _tell_event(self, event: JobEvent) -> None:
-        self._scripts.metrics.add("osprofile_job_states_total", state=event.state.value)
+        self._shell.metrics.add("osprofile_job_states_total", state=event.state.value)
         for stream in self._streams:
             stream.push_event(event)
         if event.state.is_terminal:
@@ -451,7 +449,7 @@ class JobWatcher:
 
     def _restore_links(self, job_ids: list[str]) -> None:
         """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
-        if job_ids and self._scripts.has_find_template:
+        if job_ids and self._starts.has_find_template:
             search = asyncio.get_running_loop().create_task(self._find_directories(job_ids))
             self._searches.add(search)
             search.add_done_callback(self._searches.discard)
@@ -464,4 +462,64 @@ class JobWatcher:
                 continue
             self._sought_directories.add(whole.directory)
             with contextlib.suppress(OSProfileError):  # the next query tells as much
-                await self._scripts.find_submitted_job(whole.directory, "")
+                await self._starts.find_submitted_job(whole.directory, "")
+
+
+@final
+class StatusRecorder:
+    """Keeps the record of one target's jobs up to date. To be used within one event loop."""
+
+    def __init__(self, target: str, store: Store) -> None:
+        self._target, self._store = target, store
+        self._unwritten: dict[str, JobStatus] = {}
+        self._flush_handle: asyncio.Handle | None = None
+
+    def record_status(self, status: JobStatus) -> None:
+        """Record a state soon, in one transaction with the others of this turn of the event loop."""
+        if self._flush_handle is None:
+            self._flush_handle = asyncio.get_running_loop().call_soon(self.flush)
+        self._unwritten[status.job_id] = status
+
+    def flush(self) -> None:
+        """Record what is waiting. If that fails, the ends of jobs are kept for the next time."""
+        unwritten, self._unwritten, self._flush_handle = self._unwritten, {}, None
+        try:
+            if unwritten:
+                self._store.update_statuses(self._target, unwritten.values())
+        except StoreError as error:
+            log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)  # noqa: TRY400
+            self._unwritten = {j: s for j, s in unwritten.items() if s.state.is_terminal}
+
+    def discard_status(self, job_id: str) -> None:
+        """Drop the waiting state of a job whose id now belongs to another job."""
+        self._unwritten.pop(job_id, None)
+
+    def find_record(self, job_id: str) -> JobRecord | None:
+        """Return a job's record; None if there is none or it cannot be read."""
+        record = None
+        with _log_store_errors(f"the record of job {job_id} cannot be read"):
+            record = self._store.find_job(self._target, job_id)
+        return record  # noqa: RET504  # None after an error
+
+    def record_missing(self, jobs: Mapping[str, MissingPeriod | None]) -> None:
+        """Record since when jobs are missing; None for those that are known again."""
+        with _log_store_errors(f"which of {len(jobs)} jobs are missing is not recorded"):
+            self._store.record_missing(self._target, jobs)
+
+    def mark_aborting(self, job_id: str, *, is_running: bool) -> None:
+        """Record that this process runs ABORT for a job, or that its ABORT has ended."""
+        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
+            self._store.mark_aborting(self._target, job_id, is_running=is_running)
+
+    def record_removal(self, job_id: str, removed_at: float) -> None:
+        """Record when the batch system accepted a job's removal."""
+        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
+            self._store.record_removal(self._target, job_id, removed_at)
+
+
+@contextlib.contextmanager
+def _log_store_errors(consequence: str) -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        log.error("%s: %s", consequence, error)  # noqa: TRY400

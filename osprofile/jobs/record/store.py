@@ -22,8 +22,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, Required, TypedDict, final
 
 from osprofile.errors import StoreError, SubmissionBusyError
-from osprofile.jobs import submission_owner
-from osprofile.jobs.record_file import COLUMNS, END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
+from osprofile.jobs.record import names
+from osprofile.jobs.record.file import COLUMNS, END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
 from osprofile.jobs.state import REUSED_ID_REASON, EndCause, JobState, JobStatus, MissingPeriod
 
 if TYPE_CHECKING:
@@ -137,9 +137,9 @@ class JobRecord(NamedTuple):
         START submits once for a directory. Here it would make another one, and submit a second time. On a target
         that is reached by ssh, the directory is not this machine's business.
         """
-        from osprofile.jobs.target_names import parse_target_name
+        from osprofile.jobs.record.names import parse_target_name
 
-        host = None if self.is_submitted else submission_owner.find_other_host(self.owner)
+        host = None if self.is_submitted else names.find_other_host(self.owner)
         if host is None or "SSH:HOST" in parse_target_name(self.target)[1] or os.path.isdir(self.directory):
             return None
         return host
@@ -147,7 +147,7 @@ class JobRecord(NamedTuple):
     @property
     def has_live_owner(self) -> bool:
         """Whether the process that submits or aborts the job still exists."""
-        return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
+        return names.is_owner_alive(self.owner, self.status.submitted or 0.0)
 
 
 class SubmissionValues(TypedDict, total=False):
@@ -258,7 +258,7 @@ class Store:
         """
         from osprofile.jobs.arrays import count_indices
 
-        owner = submission_owner.get_current_owner()
+        owner = names.get_current_owner()
         begun: list[JobRecord | StoreError] = []
         with self._file.write():
             places = math.inf if max_live is None else max_live - self.count_live_jobs(target)
@@ -357,7 +357,7 @@ class Store:
 
     def release_submission(self, number: int) -> None:
         """Record that this process stopped submitting: any process may complete the submission."""
-        released = submission_owner.get_released_owner()
+        released = names.get_released_owner()
         self._execute_change("UPDATE job SET owner = ? WHERE number = ?", (released, number))
 
     def claim_submission(self, number: int, *, take_over: bool = False) -> bool:
@@ -372,9 +372,7 @@ class Store:
             is_dead = take_over and records[0].other_host is not None
             if records[0].has_live_owner and not is_dead:
                 return False
-            self._db.execute(
-                "UPDATE job SET owner = ? WHERE number = ?", (submission_owner.get_current_owner(), number)
-            )
+            self._db.execute("UPDATE job SET owner = ? WHERE number = ?", (names.get_current_owner(), number))
             return True
 
     def delete_record(self, number: int) -> None:
@@ -485,7 +483,7 @@ class Store:
 
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
         """Record that this process runs ABORT for a job and its tasks, or that its ABORT has ended."""
-        owner = submission_owner.get_current_owner()
+        owner = names.get_current_owner()
         self._execute_change(
             f"UPDATE job SET owner = CASE WHEN ? THEN ? END WHERE {_BY_ID_OR_ARRAY} AND (? OR owner = ?)",  # noqa: S608  # constants
             (is_running, owner, target, job_id, target, job_id, is_running, owner),
@@ -523,7 +521,7 @@ class Store:
         """Record since when jobs are missing; None for those that are known again."""
         if self._file.is_newer:
             return
-        boot = submission_owner.get_host_and_boot()
+        boot = names.get_host_and_boot()
         with self._file.write():
             self._db.executemany(
                 "UPDATE job SET missing_since = ?, missing_last = ?, missing_boot = ?"
@@ -724,7 +722,7 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
 def _build_missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:
     if since is None:
         return None
-    if boot != submission_owner.get_host_and_boot():
+    if boot != names.get_host_and_boot():
         return MissingPeriod(math.inf, math.inf)
     return MissingPeriod(since, since if last is None else last)
 

@@ -21,17 +21,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
 from osprofile.errors import OSProfileError, OutputError, TargetError, ValueRefusedError
-from osprofile.jobs.job_directory import build_entering_commands
-from osprofile.jobs.process import build_timeout_error, run_process
+from osprofile.jobs.files.directory import build_entering_commands
+from osprofile.jobs.record.store import JobFiles
 from osprofile.jobs.request import OWN_FILES
-from osprofile.jobs.store import JobFiles
+from osprofile.jobs.shell.process import build_timeout_error, run_process
 from osprofile.text import quote_path, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.process import ProcessResult
+    from osprofile.jobs.shell.process import ProcessResult
 
 T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.jobs")

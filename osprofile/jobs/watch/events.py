@@ -1,4 +1,8 @@
-"""Run a scheduler event generator, read its events, and restart it when it ends.
+"""What tells of jobs sooner than a query: the scheduler's log, by a generator of events, and the files that ended jobs leave.
+
+The log is that of a profile with the template EVENTS. Its text is a command that prints events as `osprofile-seg` does;
+`-t TIMESTAMP` is appended to it. The variation SSH is for another host. The optional fixed field EVENT_ID_PATTERN is a
+Java regular expression: ids of the log that it does not match are ignored, and its group id is the job's id.
 
     command = ["sudo", "-u", "pbs", "osprofile-seg", "-s", "pbs"]
     await EventListener(command, monitor.feed_event, checkpoint_path=path).run()
@@ -6,6 +10,9 @@
 The checkpoint is the timestamp from which events are needed after a restart; it is kept in a file.
 A generator that is started again reads the events of a second once more; those that were passed on are
 left out. After a restart of this process they come twice. See docs/protocols/seg.md, 2.
+
+END_FILES of GET_JOB_STATUS names the files that a job's end writes in its working directory. This is only a
+reason to query sooner: where nothing is noticed, as on a network file system, polls find the end.
 """
 
 from __future__ import annotations
@@ -16,18 +23,26 @@ import logging
 import math
 import os
 import re
+import struct
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, Self, final
 
 from osprofile.events import emit
 from osprofile.events.tail import open_regular_file
 from osprofile.files import atomic_write
+from osprofile.jobs.record.names import format_target_name
+from osprofile.jobs.shell.output import get_output_pattern
+from osprofile.jobs.shell.scripts import find_shell_variation, get_template_command
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from osprofile.jobs.watch.live_jobs import EarlyEvents
+    from osprofile.profile.model import Profile
+
 
 log: Final = logging.getLogger("osprofile.events")
 
@@ -245,3 +260,176 @@ async def _stop_generator(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, 9)
         await process.wait()
+
+
+EVENTS_TEMPLATE: Final = "EVENTS"
+EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
+_EXPIRY_INTERVAL: Final = 60.0
+"""Seconds between two removals of old early events."""
+
+
+def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:
+    """Return whether a profile has EVENTS for this context: for this host, or for another host or user."""
+    template = profile.templates.get(EVENTS_TEMPLATE)
+    return template is not None and find_shell_variation(context) in template.invocations
+
+
+@final
+class EventLogSource:
+    """Calls `on_event` with the events of a target's log, while `run` runs."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        context: Mapping[str, str],
+        early_events: EarlyEvents,
+        on_event: Callable[[JobEvent], object],
+        store_path: str,
+    ) -> None:
+        """Raise what `incarnate` raises, and `InvalidProfileError`.
+
+        `store_path` is the file of the jobs' record; the checkpoint of the log is kept beside it.
+        """
+        words = get_template_command(profile, EVENTS_TEMPLATE, context)
+        self._pattern = None
+        if profile.find_field(profile.get_template(EVENTS_TEMPLATE), EVENT_ID_FIELD) is not None:
+            self._pattern = get_output_pattern(profile, EVENTS_TEMPLATE, EVENT_ID_FIELD, ("id",))
+        self._early_events, self._on_event = early_events, on_event
+        host_context = {name: value for name, value in context.items() if name != "SSH:PORT"}
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", format_target_name(profile, host_context))
+        checkpoint_path = None if store_path == ":memory:" else f"{store_path}.{name}.since"
+        self._listener = EventListener(
+            words,
+            self._handle_event,
+            checkpoint_path=checkpoint_path,
+            get_oldest_early_timestamp=lambda: early_events.find_oldest_timestamp(time.time()),
+        )
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the log reports all jobs now; see `EventListener.is_reliable`."""
+        return self._listener.is_reliable
+
+    async def run(self) -> None:
+        """Read the log until cancelled."""
+        expiry_task = asyncio.ensure_future(self._expire_early_events())
+        try:
+            await self._listener.run()
+        finally:
+            expiry_task.cancel()
+
+    async def _expire_early_events(self) -> None:
+        while True:
+            await asyncio.sleep(_EXPIRY_INTERVAL)
+            self._early_events.expire(time.time())
+
+    def _handle_event(self, event: JobEvent) -> None:
+        if self._pattern is not None:
+            match = self._pattern.matches(event.job_id) if event.job_id.isprintable() else None
+            job_id = match.group("id") if match else None
+            if not job_id:
+                return
+            event = JobEvent(event.timestamp, event.status._replace(job_id=job_id))
+        self._on_event(event)
+
+
+@final
+class EventStream:
+    """A stream of job events: `async for event in target.events()`. `close` ends it.
+
+    Events that are not read are kept without a limit.
+    """
+
+    def __init__(self, on_close: Callable[[EventStream], object]) -> None:
+        self._on_close = on_close
+        self._queue: asyncio.Queue[JobEvent | None] = asyncio.Queue()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> JobEvent:
+        event = await self._queue.get()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    def push_event(self, event: JobEvent) -> None:
+        """Add an event to the stream."""
+        self._queue.put_nowait(event)
+
+    def close(self) -> None:
+        """End the stream after the events that it has."""
+        self._on_close(self)
+        self._queue.put_nowait(None)
+
+
+_WRITTEN: Final = 0x8
+_MOVED_TO: Final = 0x80
+_QUEUE_OVERFLOW: Final = 0x4000
+_ONLY_DIRECTORY: Final = 0x01000000
+_EVENT: Final = struct.Struct("iIII")
+"""Watch, mask, cookie and the size of the name that follows, see inotify(7)."""
+_READ_SIZE: Final = 64 * 1024
+
+
+@final
+class EndFileWatcher:
+    """Calls `on_end` when a file with one of the names is written in one of the directories, by inotify(7).
+
+    On a system without inotify, and beyond its limits, nothing is noticed.
+    """
+
+    def __init__(
+        self, file_names: Iterable[str], on_end: Callable[[], None], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self._file_names = frozenset(map(os.fsencode, file_names))
+        self._on_end, self._loop = on_end, loop
+        self._watches: dict[str, int] = {}
+        """The watches by job id."""
+        import ctypes  # late: it takes 2 ms, and only profiles with END_FILES need it
+
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        try:
+            self._descriptor = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+        except AttributeError:  # not Linux
+            self._descriptor = -1
+        if self._descriptor >= 0:
+            loop.add_reader(self._descriptor, self._read_events)
+
+    def watch(self, job_id: str, directory: str) -> None:
+        """Watch the working directory of a job. If the job has ended already, `on_end` is called at once."""
+        if self._descriptor < 0 or job_id in self._watches:
+            return
+        path, mask = os.fsencode(directory), _MOVED_TO | _WRITTEN | _ONLY_DIRECTORY
+        watch = self._libc.inotify_add_watch(self._descriptor, path, mask)
+        if watch >= 0:
+            self._watches[job_id] = watch
+            if any(os.path.exists(os.path.join(path, name)) for name in self._file_names):
+                self._on_end()
+
+    def unwatch(self, job_id: str) -> None:
+        """Forget a job."""
+        if (watch := self._watches.pop(job_id, None)) is not None:
+            self._libc.inotify_rm_watch(self._descriptor, watch)
+
+    def _read_events(self) -> None:
+        try:
+            data = os.read(self._descriptor, _READ_SIZE)
+        except BlockingIOError:
+            return
+        position, has_ended = 0, False
+        while position < len(data):
+            _, mask, _, size = _EVENT.unpack_from(data, position)
+            position += _EVENT.size + size
+            name = data[position - size : position].rstrip(b"\0")
+            has_ended = has_ended or name in self._file_names or bool(mask & _QUEUE_OVERFLOW)
+        if has_ended:
+            self._on_end()
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        if self._descriptor >= 0:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._watches.clear()

@@ -1,284 +1,72 @@
-"""Run a profile's templates about jobs and machines: one method for each operation."""
+"""Ask the batch system for jobs: for all by one query, for several that it does not list, and for one."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import itertools
-import logging
 import math
-import posixpath
 import re
 from collections import defaultdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import (
     IncarnationError,
     JobNotFoundError,
     OSProfileError,
-    OutcomeUnknownError,
     OutputError,
-    ScriptError,
     ScriptFailedError,
-    TemplateNotFoundError,
-    ValueRefusedError,
 )
-from osprofile.incarnation.context import add_directory, generate_unique_name
-from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.outline import find_directive_template
-from osprofile.jobs import script_output
-from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
-from osprofile.jobs.job_directory import build_entering_commands
-from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
-from osprofile.jobs.request import build_request, explain_units, format_passed_options
-from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE, USAGE_TEMPLATE
-from osprofile.jobs.shell import (
-    SHELL_TEMPLATE,
-    build_script,
-    extract_exit_status,
-    generate_mark,
-    join_scripts,
-    mark_exit_status,
-    split_results,
+from osprofile.jobs.arrays import summarize_tasks
+from osprofile.jobs.shell.output import (
+    STATUS_TEMPLATE,
+    USAGE_TEMPLATE,
+    StatusOutputReader,
+    build_output_error,
+    find_id_form,
 )
-from osprofile.jobs.target_names import format_link_directory
-from osprofile.jobs.target_shell import build_failure_error, check_result
-from osprofile.profile.model import PASSED
-from osprofile.text import quote_shell_word
+from osprofile.jobs.shell.scripts import generate_mark, join_scripts, split_results
+from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, build_failure_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from osprofile.incarnation.incarnate import Incarnation
     from osprofile.javaregex.pattern import Pattern
-    from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.machine import NodeStatus, QueueStatus
-    from osprofile.jobs.process import ProcessResult
+    from osprofile.jobs.shell.process import ProcessResult
+    from osprofile.jobs.shell.target import TargetShell
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.target_shell import TargetShell
 
-T = TypeVar("T")
-log: Final = logging.getLogger("osprofile.jobs")
-FIND_TEMPLATE: Final = "FIND_JOB"
-TASK_ID_TEMPLATE: Final = "TASK_ID"
 STATUS_BATCH_SIZE: Final = 25
 """How many queries for single jobs go into one script."""
 _SEVERAL: Final = "SEVERAL"
 """The variation of GET_JOB_STATUS that asks the batch system for several jobs at once."""
 _MAX_SEVERAL_JOBS: Final = 500
 """For how many it asks: a command line has a limit, and so has the time of a script."""
-_MAX_JOINED_SIZE: Final = 1 << 20
-"""Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
-_JOB_ID_FILE: Final = ".gpe/id"
-"""START writes the job's id to this file in the working directory."""
 _NO_ARRAYS: Final[Mapping[str, str]] = MappingProxyType({})
 _NUMBER: Final = re.compile("[0-9]+")
 _ID_START: Final = re.compile(r"\w+")
-_PRINT_FILE_SCRIPT: Final = """\
-t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
-case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
-printf '%s\\n' "$t" >&2
-exit 1"""
-"""Prints the file $f. If it is missing, prints nothing; fails if it cannot be read."""
 
 
 @final
-class PreparedSubmission(NamedTuple):
-    """START's script for one job, the job's working directory, and the values of ARRAY, STDOUT and STDERR."""
-
-    directory: str
-    script: str
-    array: str = ""
-    stdout: str = ""
-    stderr: str = ""
-
-
-@final
-class ScriptRunner:
-    """Runs the templates about jobs and machines in the shell of a target system, and reads what they print.
-
-    All methods that run scripts raise what `TargetShell` raises, and what `incarnate` does.
-    """
+class JobQueries:
+    """The queries for the jobs of one target. They raise what `TargetShell` raises, and what `incarnate` does."""
 
     def __init__(self, shell: TargetShell) -> None:
         self._shell = shell
-        self.profile = profile = shell.profile
-        self.context = shell.context
-        self.metrics = shell.metrics
-        self.batch_system = script_output.get_batch_system_name(profile)
-        """The name of the batch system in messages; empty if there is none."""
-        self.has_find_template = FIND_TEMPLATE in profile.templates
-        """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
-        self._all_jobs_reader = script_output.StatusOutputReader(profile)
-        self._single_job_reader = script_output.StatusOutputReader(profile)
-        self._job_id_pattern = script_output.get_job_id_pattern(profile)
+        self._all_jobs_reader = StatusOutputReader(shell.profile)
+        self._single_job_reader = StatusOutputReader(shell.profile)
         self._id_form: Pattern | None = None
         """The form of the ids that one query can have several of; None if the profile has no such query."""
-        form = script_output.find_id_form(profile)
-        if form is not None and _SEVERAL in profile.get_template(STATUS_TEMPLATE).invocations:
+        form = find_id_form(shell.profile)
+        if form is not None and _SEVERAL in shell.profile.get_template(STATUS_TEMPLATE).invocations:
             self._id_form = javaregex.compile(form)
-        self._machine_reader = MachineOutputReader(profile)
         self.query_count = 0
         """The number of queries for all jobs so far."""
-
-    # Submitting
-
-    async def find_user(self) -> None:
-        """See `TargetShell.find_user`: to be awaited before START is incarnated, and before `new_job_directory`."""
-        await self._shell.find_user()
-
-    def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
-        """Incarnate START for a job, without running it."""
-        directory, start = self.incarnate_start(description, strict=strict)
-        array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
-        if array:
-            parse_array(array)
-            if TASK_ID_TEMPLATE not in self.profile.templates:
-                message = f"profile {self.profile.name} has no template {TASK_ID_TEMPLATE}, which arrays need"
-                hint = "without it, the ids of an array's tasks are not known: leave ARRAY out"
-                raise TemplateNotFoundError(message, hint=hint)
-        return PreparedSubmission(directory, build_script(start), array, stdout, stderr)
-
-    def incarnate_start(self, description: JobDescription, *, strict: bool = True) -> tuple[str, Incarnation]:
-        """Return the working directory of a job, and START for it."""
-        if self.profile.refusal is not None:
-            raise self.profile.refusal
-        directory = description.working_directory or self.new_job_directory()
-        passed = format_passed_options(self.profile, description)
-        context = {**self.context, "WORKING_DIRECTORY": directory, PASSED: passed}
-        request = build_request(description)
-        try:
-            start = incarnate(
-                self.profile,
-                START_TEMPLATE,
-                fields=request,
-                application=description.application,
-                context=context,
-                strict=strict,
-            )
-        except ValueRefusedError as error:
-            explain_units(error, request)
-            raise
-        return directory, start
-
-    async def test_job(self, description: JobDescription) -> str:
-        """Return what the batch system says about a job, which is not submitted.
-
-        Raises `ScriptFailedError` if it would refuse the job, and `TemplateNotFoundError` if it cannot be asked.
-        """
-        template = find_directive_template(self.profile)
-        if template is None or not template.test_command:
-            message = (
-                f"profile {self.profile.name} cannot ask its batch system about a job before it is submitted"
-            )
-            raise TemplateNotFoundError(message, hint="it has no TEST_COMMAND")
-        start, mark = self.incarnate_start(description)[1], generate_mark()
-        script = f"{template.test_command} <<'{mark}'\n{start.job_script}\n{mark}\n"
-        result = await self._shell.run_to_end(START_TEMPLATE, script)
-        return (result.stdout + result.stderr).decode("utf-8", "replace")
-
-    def render_task_ids(self, array_id: str, array: str) -> dict[int, str]:
-        """Return the ids of an array's tasks by index; none if `array`, the value of ARRAY, is empty."""
-        indices = parse_array(array).indices if array else ()
-        return {index: self._render_task_id(array_id, str(index)) for index in indices}
-
-    def _render_task_id(self, array_id: str, index: str) -> str:
-        context = {**self.context, "JOB_ID": array_id, "ARRAY_INDEX": index}
-        return incarnate(self.profile, TASK_ID_TEMPLATE, context=context).text.strip()
-
-    def new_job_directory(self) -> str:
-        """Return a path for the working directory of a new job."""
-        return add_directory(self.profile, {**self.context}, generate_unique_name())["WORKING_DIRECTORY"]
-
-    async def run_start_script(self, script: str) -> str:
-        """Run START's script and return the job's id."""
-        return self._parse_job_id(START_TEMPLATE, await self._shell.run_script(START_TEMPLATE, script))
-
-    async def run_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
-        """Run START's scripts of several jobs, one after another, in as few scripts as their size allows.
-
-        Return for each what `run_start_script` returns or raises; if a script is cut, that is an `OutcomeUnknownError` for
-        every job whose result has not arrived.
-        """
-        answers: list[str | OSProfileError] = []
-        while len(answers) < len(scripts):
-            rest = scripts[len(answers) :]
-            sizes = itertools.accumulate(map(len, rest))
-            count = max(sum(size <= _MAX_JOINED_SIZE for size in sizes), 1)
-            answers += await self._run_joined_start_scripts(rest[:count])
-        return answers
-
-    async def _run_joined_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
-        if len(scripts) == 1:
-            try:
-                return [await self.run_start_script(scripts[0])]
-            except OSProfileError as error:
-                return [error]
-        mark, status_mark = generate_mark(), generate_mark()
-        script = join_scripts((mark_exit_status(script, status_mark) for script in scripts), mark)
-        failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not reported how it ended")
-        stdout = stderr = b""
-        try:
-            result = await self._shell.run_to_end(
-                START_TEMPLATE, script, script_count=len(scripts), mark=mark
-            )
-            stdout, stderr = result.stdout, result.stderr
-        except OutcomeUnknownError as error:
-            failure, stdout, stderr = error, error.stdout, error.stderr
-        except ScriptFailedError as error:  # the shell has refused the whole: each job's own script tells why
-            failure = OutcomeUnknownError(error.message)
-        except (ScriptError, OutputError) as error:
-            failure = error
-        answers: list[str | OSProfileError] = []
-        for result in split_results(stdout, stderr, mark):
-            try:
-                ended = check_result(
-                    START_TEMPLATE, START_TEMPLATE, *extract_exit_status(result, status_mark)
-                )
-                answers.append(self._parse_job_id(START_TEMPLATE, ended.stdout.decode("utf-8", "replace")))
-            except OSProfileError as error:
-                answers.append(error)
-        return answers + [failure] * (len(scripts) - len(answers))
-
-    async def find_submitted_job(self, directory: str, start_script: str) -> str | None:
-        """Return the id of the job that was submitted in a working directory; None if there is none.
-
-        FIND_JOB prints it. A profile without FIND_JOB has only the file that START writes: if the id
-        is there, START runs again, which submits nothing but creates what is missing.
-        """
-        if self.has_find_template:
-            context = {**self.context, "WORKING_DIRECTORY": directory}
-            script = build_script(incarnate(self.profile, FIND_TEMPLATE, context=context))
-            text = await self._shell.run_script(FIND_TEMPLATE, script)
-            return self._parse_job_id(FIND_TEMPLATE, text) if text.strip() else None
-        enter = f"[ -d {quote_shell_word(directory)} ] || exit 0\n{build_entering_commands(directory)}"
-        text = await self._shell.run_script(
-            START_TEMPLATE, f"{enter}f=./{_JOB_ID_FILE}\n{_PRINT_FILE_SCRIPT}"
-        )
-        job_id = script_output.parse_job_id(self._job_id_pattern, text)
-        if job_id is not None:
-            with contextlib.suppress(OSProfileError):
-                await self.run_start_script(start_script)
-        return job_id
-
-    async def delete_submission_mark(self, directory: str) -> None:
-        """Delete the mark at home because of which START refuses a directory that is not there."""
-        name = quote_shell_word(posixpath.basename(directory))
-        script = f'rm -f -- "$HOME"/.gpe/submitting/{name}\n'
-        await self._shell.run_to_end(SHELL_TEMPLATE, script, label="taking a submission over")
-
-    def _parse_job_id(self, template: str, text: str) -> str:
-        job_id = script_output.parse_job_id(self._job_id_pattern, text)
-        if job_id is None:
-            raise script_output.build_output_error(template, "JOB_ID_PATTERN", text)
-        return job_id
-
-    # Queries
 
     async def query_all_jobs(self) -> Mapping[str, JobStatus]:
         """Return the statuses of all jobs of the user that the batch system lists, by one query.
@@ -432,9 +220,7 @@ class ScriptRunner:
         result = await self._shell.run_to_end(template, script, script_count=len(scripts))
         results = split_results(result.stdout, result.stderr, mark)
         if len(results) != len(scripts):
-            raise script_output.build_output_error(
-                template, "STATUS_PATTERN", result.stdout.decode("latin-1")
-            )
+            raise build_output_error(template, "STATUS_PATTERN", result.stdout.decode("latin-1"))
         return dict(zip(scripts, results, strict=True))
 
     def _parse_answers(
@@ -472,9 +258,9 @@ class ScriptRunner:
         Nothing is there of a job if the profile has no USAGE, or nobody knows. With the variation SEVERAL there is one
         query for 500 jobs, else one each, several in a script. Raises the error of a job that is queried alone.
         """
-        if USAGE_TEMPLATE not in self.profile.templates:
+        if USAGE_TEMPLATE not in self._shell.profile.templates:
             return {}
-        has_several = _SEVERAL in self.profile.get_template(USAGE_TEMPLATE).invocations
+        has_several = _SEVERAL in self._shell.profile.get_template(USAGE_TEMPLATE).invocations
         form = self._id_form if has_several and len(job_ids) > 1 else None
         size = STATUS_BATCH_SIZE if form is None else _MAX_SEVERAL_JOBS
         usages: dict[str, Mapping[str, JobStatus]] = {}
@@ -494,41 +280,13 @@ class ScriptRunner:
 
     def find_task_index(self, array_id: str, job_id: str) -> int | None:
         """Return the index of a job that is a task of an array by its id, which may have a longer form."""
-        if TASK_ID_TEMPLATE not in self.profile.templates:
+        if TASK_ID_TEMPLATE not in self._shell.profile.templates:
             return None
         for index in _NUMBER.findall(job_id):
             with contextlib.suppress(IncarnationError):  # no index, or no id
-                if job_id.startswith(self._render_task_id(array_id, index)) and job_id != array_id:
+                if job_id.startswith(self._shell.render_task_id(array_id, index)) and job_id != array_id:
                     return int(index)
         return None
-
-    async def list_nodes(self) -> Sequence[NodeStatus]:
-        """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""
-        return self._machine_reader.read_nodes(
-            await self._shell.run_script(NODES_TEMPLATE, self._shell.render_script(NODES_TEMPLATE))
-        )
-
-    async def list_queues(self) -> Sequence[QueueStatus]:
-        """Return the machine's queues. Raises `TemplateNotFoundError` without LIST_QUEUES."""
-        return self._machine_reader.read_queues(
-            await self._shell.run_script(QUEUES_TEMPLATE, self._shell.render_script(QUEUES_TEMPLATE))
-        )
-
-    # Actions
-
-    async def control_job(self, template: str, job_id: str, **fields: str) -> None:
-        """Run HOLD, RESUME, ABORT or SIGNAL for a job."""
-        await self._shell.run_script(template, self._shell.render_script(template, JOB_ID=job_id, **fields))
-
-    async def find_job_directory(self, job_id: str) -> str:
-        """Return the working directory of a job; empty if it has none."""
-        if not job_id or "/" in job_id or job_id.startswith("."):
-            return ""
-        link = f"{format_link_directory(self.profile, self.context)}/{job_id}"
-        script = (
-            f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
-        )
-        return (await self._shell.run_script(START_TEMPLATE, script)).removesuffix("\n")
 
 
 def _find_similar(job_id: str, statuses: Mapping[str, JobStatus]) -> list[JobStatus]:

@@ -20,7 +20,7 @@ from osprofile.errors import InvalidProfileError, Problem
 from osprofile.incarnation.context import add_target_fields
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs.process import ProcessResult, cancel_on_signal, result_from_returncode, run_process
+from osprofile.jobs.shell.process import ProcessResult, cancel_on_signal, result_from_returncode, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -24,10 +24,12 @@ from osprofile.incarnation.evaluate import USER_HOME
 from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs import file_transfer, script_output
-from osprofile.jobs.process import run_process
-from osprofile.jobs.script_output import START_TEMPLATE
-from osprofile.jobs.shell import (
+from osprofile.jobs.arrays import parse_array
+from osprofile.jobs.files.transfer import MIN_TRANSFER_RATE
+from osprofile.jobs.record.names import format_target_name
+from osprofile.jobs.shell.output import START_TEMPLATE, get_time_limit
+from osprofile.jobs.shell.process import run_process
+from osprofile.jobs.shell.scripts import (
     SHELL_TEMPLATE,
     SSH_VARIATION,
     SUDO_VARIATION,
@@ -41,8 +43,7 @@ from osprofile.jobs.shell import (
     mark_exit_status,
     wrap_script,
 )
-from osprofile.jobs.shell_session import ShellSessionPool, find_shell
-from osprofile.jobs.target_names import format_target_name
+from osprofile.jobs.shell.session import ShellSessionPool, find_shell
 from osprofile.metrics import TargetMetrics
 from osprofile.profile.model import USER_GROUPS
 from osprofile.text import quote_name
@@ -50,11 +51,12 @@ from osprofile.text import quote_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from osprofile.jobs.file_trees import Channel
-    from osprofile.jobs.process import ProcessResult
+    from osprofile.jobs.files.trees import Channel
+    from osprofile.jobs.shell.process import ProcessResult
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
+TASK_ID_TEMPLATE: Final = "TASK_ID"
 NOTHING_DONE_STATUS: Final = 73
 """The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
 _MAX_ERROR_LINES: Final = 20
@@ -143,6 +145,16 @@ class TargetShell:
             message = f"there is no job {quote_name(fields['JOB_ID'])}: {error.message}"
             raise JobNotFoundError(message, hint="job ids of this target system have another form") from error
 
+    def render_task_ids(self, array_id: str, array: str) -> dict[int, str]:
+        """Return the ids of an array's tasks by index; none if `array`, the value of ARRAY, is empty."""
+        indices = parse_array(array).indices if array else ()
+        return {index: self.render_task_id(array_id, str(index)) for index in indices}
+
+    def render_task_id(self, array_id: str, index: str) -> str:
+        """Return the id of an array's task. Raises what `incarnate` does."""
+        context = {**self.context, "JOB_ID": array_id, "ARRAY_INDEX": index}
+        return incarnate(self.profile, TASK_ID_TEMPLATE, context=context).text.strip()
+
     async def find_user(self) -> None:
         """Ask the target, once, for what the profile needs to know of the user, by one script.
 
@@ -189,7 +201,7 @@ class TargetShell:
         label = label or template
         script, status_mark = self._mark_exit_status(script)
         if limit is None:
-            limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
+            limit = get_time_limit(self.profile, template, self._time_limit) * script_count
         slot = self._free_slots if needs_slot else contextlib.nullcontext()
         turn = self._start_turns if template == START_TEMPLATE else contextlib.nullcontext()
         with self.metrics.count_result("osprofile_scripts_total", template=template):
@@ -239,7 +251,7 @@ class TargetShell:
 
     async def run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:
         """Run a script that copies `size` bytes, and return its output; errors name `label`."""
-        limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
+        limit = self._time_limit + size / MIN_TRANSFER_RATE
         result = await self.run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
         return result.stdout
 
@@ -250,14 +262,14 @@ class TargetShell:
 
         It must end with `exit`. Raises the error of a file of this machine rather than that of the script which this ends.
         """
-        from osprofile.jobs import file_trees  # late: it imports tarfile
+        from osprofile.jobs.files import trees  # late: it imports tarfile
 
         script, status_mark = self._mark_exit_status(script)
         data = f"{{ :\n{script}\n}}\n".encode("utf-8", "surrogateescape")
         with self.metrics.count_result("osprofile_scripts_total", template=SHELL_TEMPLATE):
             async with self._free_slots:
                 try:
-                    result, outcome = await file_trees.exchange(
+                    result, outcome = await trees.exchange(
                         self._build_shell_command(), data, self._time_limit, transfer
                     )
                 except (ScriptError, OutputError) as error:

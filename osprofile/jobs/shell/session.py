@@ -17,8 +17,8 @@ import signal
 from typing import TYPE_CHECKING, Final, cast, final
 from weakref import WeakSet
 
-from osprofile.jobs import process
-from osprofile.jobs.process import ProcessResult
+from osprofile.jobs.shell import process
+from osprofile.jobs.shell.process import ProcessResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from osprofile import javaregex
 from osprofile.errors import ScriptFailedError, TargetError, ValueRefusedError
 from osprofile.jobs.arrays import ARRAY_FIELD, count_indices
-from osprofile.jobs.script_output import START_TEMPLATE, get_batch_system_name
+from osprofile.jobs.shell.output import START_TEMPLATE, get_batch_system_name
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from osprofile.errors import OSProfileError, StoreError
     from osprofile.javaregex.pattern import Pattern
-    from osprofile.jobs.store import JobRecord, Store, SubmissionValues
+    from osprofile.jobs.record.store import JobRecord, Store, SubmissionValues
     from osprofile.jobs.timing import Timing
     from osprofile.profile.model import Profile
 

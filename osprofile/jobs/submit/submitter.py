@@ -1,7 +1,7 @@
 """Submit each job once: it is recorded first, and found again if the submission is interrupted.
 
 What an interrupted submission leaves is START's and FIND_JOB's business; see docs/language-jobs.md, START and
-FIND_JOB.
+FIND_JOB. Of many jobs, those that others depend on come first, in parts that one script submits, some of these side by side.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 import os
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -24,23 +25,26 @@ from osprofile.errors import (
     StoreError,
     SubmissionBusyError,
     SubmissionElsewhereError,
+    SubmissionsFailedError,
     TargetError,
 )
 from osprofile.incarnation.context import is_generated_name
-from osprofile.jobs.submission_preparer import name_refusal
-from osprofile.jobs.submission_throttle import AWAY_STATUS
-from osprofile.jobs.target_shell import NOTHING_DONE_STATUS
+from osprofile.jobs.request import list_named_jobs
+from osprofile.jobs.shell.target import NOTHING_DONE_STATUS
+from osprofile.jobs.submit.preparer import name_refusal
+from osprofile.jobs.submit.throttle import AWAY_STATUS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
     from typing import Any
 
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.script_runner import ScriptRunner
-    from osprofile.jobs.store import JobFiles, JobRecord, Store, SubmissionValues
-    from osprofile.jobs.submission_preparer import SubmissionPreparer
-    from osprofile.jobs.submission_throttle import SubmissionThrottle
-    from osprofile.jobs.target_files import TargetFiles
+    from osprofile.jobs.files.transfer import TargetFiles
+    from osprofile.jobs.record.store import JobFiles, JobRecord, Store, SubmissionValues
+    from osprofile.jobs.submit.preparer import SubmissionPreparer
+    from osprofile.jobs.submit.starts import StartScripts
+    from osprofile.jobs.submit.throttle import SubmissionThrottle
+
 
 log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
@@ -87,7 +91,7 @@ class JobSubmitter:
     def __init__(
         self,
         target: str,
-        scripts: ScriptRunner,
+        starts: StartScripts,
         store: Store,
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
         preparer: SubmissionPreparer,
@@ -98,7 +102,7 @@ class JobSubmitter:
         on_recorded: Callable[[Iterable[str]], None],
         busy_timeout: float,
     ) -> None:
-        self._target, self._scripts, self._files, self._store = target, scripts, files, store
+        self._target, self._starts, self._files, self._store = target, starts, files, store
         self._on_submitted, self._preparer, self._throttle = on_submitted, preparer, throttle
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._busy_timeout = busy_timeout
@@ -139,7 +143,7 @@ class JobSubmitter:
             interval = min(2 * interval, _MAX_BUSY_INTERVAL)
 
     async def _submit_counted(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
-        metrics = self._scripts.metrics
+        metrics = self._starts.shell.metrics
         with (
             metrics.count_result("osprofile_submissions_total"),
             metrics.time("osprofile_submission_duration_seconds"),
@@ -186,7 +190,7 @@ class JobSubmitter:
                 is_new = not is_alone and (key is None or await self._hold_new_key(key, held))
                 (new if is_new else others).append(position)
             for _ in new:
-                held.enter_context(self._scripts.metrics.time("osprofile_submission_duration_seconds"))
+                held.enter_context(self._starts.shell.metrics.time("osprofile_submission_duration_seconds"))
             others += await self._submit_new_jobs(
                 [(position, *jobs[position]) for position in new], on_result
             )
@@ -250,7 +254,7 @@ class JobSubmitter:
 
         try:
             scripts = [record.script or "" for record in begun.values()]
-            answers = dict(zip(list(begun), await self._scripts.run_start_scripts(scripts), strict=True))
+            answers = dict(zip(list(begun), await self._starts.run_start_scripts(scripts), strict=True))
             settled = [position for position, *_ in jobs if position not in alone]
             await run_together(complete(position, answers.get(position)) for position in settled)
         finally:
@@ -262,7 +266,7 @@ class JobSubmitter:
         self, outcome: JobRecord | OSProfileError, answer: str | OSProfileError | None
     ) -> str:
         """Return the id of a new job that was recorded, by the answer of its START, or raise why it has none."""
-        with self._scripts.metrics.count_result("osprofile_submissions_total"):
+        with self._starts.shell.metrics.count_result("osprofile_submissions_total"):
             if isinstance(outcome, OSProfileError):
                 raise outcome
             return await self._run_submission(outcome, answer=answer)
@@ -283,7 +287,7 @@ class JobSubmitter:
         return RecoveredSubmission(record, job_id)
 
     async def _find_submission(self, record: JobRecord) -> str | None:
-        job_id = await self._scripts.find_submitted_job(record.directory, record.script or "")
+        job_id = await self._starts.find_submitted_job(record.directory, record.script or "")
         if job_id is not None and self._store.claim_submission(record.number):
             self._record_job_id(record, job_id)
         return job_id  # if another process has the submission, that one records it
@@ -300,7 +304,7 @@ class JobSubmitter:
             raise SubmissionElsewhereError(message, hint=hint)
         if self._store.claim_submission(record.number, take_over=take_over):
             if take_over and record.other_host is not None:  # a person says that it has submitted nothing
-                await self._scripts.delete_submission_mark(record.directory)
+                await self._starts.delete_submission_mark(record.directory)
             files = self._store.read_details(record.number).files
             return await self._run_submission(record, is_repeated=True, files=files)
         current = self._store.find_by_directory(self._target, record.directory)
@@ -326,7 +330,7 @@ class JobSubmitter:
         try:
             if files is not None and files.inputs:
                 await self._stage_inputs(record, files, is_repeated=is_repeated)
-            job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template, answer=answer)
+            job_id = await self._start_job(record, may_repeat=self._starts.has_find_template, answer=answer)
             self._throttle.note_success()
             is_outcome_known = True
         except OutcomeUnknownError:
@@ -334,7 +338,7 @@ class JobSubmitter:
         except OSProfileError as error:
             # If START did nothing, or there is no FIND_JOB, an earlier START is still to be found.
             was_searched = isinstance(error, ScriptFailedError) and not _has_done_nothing(error)
-            is_outcome_known = (was_searched and self._scripts.has_find_template) or not is_repeated
+            is_outcome_known = (was_searched and self._starts.has_find_template) or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
                 is_left = isinstance(error, ScriptFailedError) and error.exit_status == AWAY_STATUS
@@ -393,19 +397,19 @@ class JobSubmitter:
         try:
             if isinstance(answer, OSProfileError):
                 raise answer
-            return answer or await self._scripts.run_start_script(script)
+            return answer or await self._starts.run_start_script(script)
         except (OutcomeUnknownError, ScriptFailedError, OutputError) as error:
             if _has_done_nothing(error):
                 raise
             try:
-                job_id = await self._scripts.find_submitted_job(record.directory, script)
+                job_id = await self._starts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
                 return await self._repeat_start(record, error, find_error, may_repeat=may_repeat)
             if job_id is not None:
                 log.warning("job %s was submitted, but: %s", job_id, error)
                 return job_id
             if isinstance(error, ScriptFailedError) and error.exit_status != _OUTCOME_UNKNOWN_STATUS:
-                name_refusal(error, self._scripts.batch_system)
+                name_refusal(error, self._starts.batch_system)
                 raise
             if not may_repeat:
                 if isinstance(error, OutcomeUnknownError):
@@ -451,7 +455,7 @@ class JobSubmitter:
     def _render_task_ids(self, record: JobRecord, job_id: str) -> dict[int, str]:
         """Return the ids of an array's tasks; none if the profile cannot tell them: the array is submitted."""
         try:
-            return self._scripts.render_task_ids(job_id, record.array)
+            return self._starts.shell.render_task_ids(job_id, record.array)
         except OSProfileError as error:
             log.error("the tasks of job %s are not known: %s", job_id, error)  # noqa: TRY400
             return {}
@@ -485,3 +489,94 @@ def _lacks_commands(error: OSProfileError, find_error: OSProfileError) -> bool:
 
 def _has_done_nothing(error: OSProfileError) -> bool:
     return isinstance(error, ScriptFailedError) and error.exit_status in {AWAY_STATUS, NOTHING_DONE_STATUS}
+
+
+MAX_PART_SIZE: Final = 20
+"""Jobs of `submit_many` submitted by one script. Their states are unknown until that script returns."""
+_PREPARED_PARTS: Final = 2
+"""Parts that are recorded while the scripts of others run. What else is asked meanwhile waits for them."""
+
+
+@final
+class BulkSubmitter:
+    """Submits many jobs of one target system, given with their keys.
+
+    `before_part()` is called before each part, `on_submitted(job_id)` for each job. A part has at most `max_part_size` jobs.
+    """
+
+    def __init__(
+        self,
+        submitter: JobSubmitter,
+        before_part: Callable[[], object],
+        on_submitted: Callable[[str], object],
+        *,
+        max_parallel_scripts: int,
+        max_part_size: int,
+    ) -> None:
+        self._submitter, self._before_part, self._on_submitted = submitter, before_part, on_submitted
+        self._max_parallel_scripts, self._max_part_size = max_parallel_scripts, max_part_size
+
+    async def submit_many(
+        self,
+        jobs: Sequence[tuple[JobDescription, str | None]],
+        on_result: Callable[[int, str | OSProfileError], object],
+    ) -> list[str]:
+        """Submit jobs that are checked; see `TargetSystem.submit_many`."""
+        results: dict[int, str | OSProfileError] = {}
+
+        def take_result(position: int, result: str | OSProfileError) -> None:
+            results[position] = result
+            on_result(position, result)
+
+        for positions in _list_levels(jobs):
+            await self._submit_parts(jobs, self._form_parts(positions), take_result)
+        errors = {i: r for i, r in sorted(results.items()) if isinstance(r, OSProfileError)}
+        ids = [r if isinstance(r := results[i], str) else None for i in range(len(jobs))]
+        if errors:
+            raise SubmissionsFailedError(ids, errors)
+        return [job_id for job_id in ids if job_id is not None]
+
+    async def _submit_parts(
+        self,
+        jobs: Sequence[tuple[JobDescription, str | None]],
+        parts: Iterable[Sequence[int]],
+        on_result: Callable[[int, str | OSProfileError], object],
+    ) -> None:
+        """Submit jobs, given by their positions in parts; few parts at the same time, so that only few scripts are in memory."""
+        waiting = iter(parts)
+
+        async def submit_next() -> None:
+            for part in waiting:
+
+                def take_result(index: int, result: str | OSProfileError, part: Sequence[int] = part) -> None:
+                    if isinstance(result, str):
+                        self._on_submitted(result)
+                    on_result(part[index], result)
+
+                self._before_part()
+                await self._submitter.submit_jobs([jobs[position] for position in part], take_result)
+
+        await run_together(submit_next() for _ in range(self._max_parallel_scripts + _PREPARED_PARTS))
+
+    def _form_parts(self, positions: Sequence[int]) -> list[Sequence[int]]:
+        """Return jobs in parts of about the same size: as few as go, and as many as may run at the same time."""
+        rounds = math.ceil(len(positions) / (self._max_parallel_scripts * self._max_part_size))
+        size = math.ceil(len(positions) / (self._max_parallel_scripts * rounds))
+        return [positions[i : i + size] for i in range(0, len(positions), size)]
+
+
+def _list_levels(jobs: Iterable[tuple[JobDescription, str | None]]) -> list[list[int]]:
+    """Return the positions of jobs by levels.
+
+    Each job is on a later level than the jobs it depends on, and than earlier jobs with the same key.
+    """
+    levels: list[list[int]] = []
+    level_by_key: dict[str, int] = {}
+    for position, (job, key) in enumerate(jobs):
+        names = [*list_named_jobs(job), *([key] if key is not None else [])]
+        level = max((level_by_key[name] + 1 for name in names if name in level_by_key), default=0)
+        if key is not None:
+            level_by_key.setdefault(key, level)
+        levels += [[] for _ in range(len(levels), level + 1)]
+        levels[level].append(position)
+    return levels

@@ -1,0 +1,1 @@
+"""Submit jobs: each once, whatever is cut off."""

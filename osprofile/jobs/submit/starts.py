@@ -1,0 +1,232 @@
+"""START and what belongs to it: incarnated, run for one job or many, and asked afterwards what it has submitted."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import posixpath
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.errors import (
+    OSProfileError,
+    OutcomeUnknownError,
+    OutputError,
+    ScriptError,
+    ScriptFailedError,
+    TemplateNotFoundError,
+    ValueRefusedError,
+)
+from osprofile.incarnation.context import add_directory, generate_unique_name
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.outline import find_directive_template
+from osprofile.jobs.arrays import ARRAY_FIELD, parse_array
+from osprofile.jobs.files.directory import build_entering_commands
+from osprofile.jobs.record.names import format_link_directory
+from osprofile.jobs.request import build_request, explain_units, format_passed_options
+from osprofile.jobs.shell.output import (
+    START_TEMPLATE,
+    build_output_error,
+    get_batch_system_name,
+    get_job_id_pattern,
+    parse_job_id,
+)
+from osprofile.jobs.shell.scripts import (
+    SHELL_TEMPLATE,
+    build_script,
+    extract_exit_status,
+    generate_mark,
+    join_scripts,
+    mark_exit_status,
+    split_results,
+)
+from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, check_result
+from osprofile.profile.model import PASSED
+from osprofile.text import quote_shell_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osprofile.incarnation.incarnate import Incarnation
+    from osprofile.jobs.fields import JobDescription
+    from osprofile.jobs.shell.target import TargetShell
+
+FIND_TEMPLATE: Final = "FIND_JOB"
+_MAX_JOINED_SIZE: Final = 1 << 20
+"""Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
+_JOB_ID_FILE: Final = ".gpe/id"
+"""START writes the job's id to this file in the working directory."""
+_PRINT_FILE_SCRIPT: Final = """\
+t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
+case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
+printf '%s\\n' "$t" >&2
+exit 1"""
+"""Prints the file $f. If it is missing, prints nothing; fails if it cannot be read."""
+
+
+@final
+class PreparedSubmission(NamedTuple):
+    """START's script for one job, the job's working directory, and the values of ARRAY, STDOUT and STDERR."""
+
+    directory: str
+    script: str
+    array: str = ""
+    stdout: str = ""
+    stderr: str = ""
+
+
+@final
+class StartScripts:
+    """The scripts of START and FIND_JOB on one target. What runs one raises what `TargetShell` and `incarnate` do."""
+
+    def __init__(self, shell: TargetShell) -> None:
+        self.shell, self.profile = shell, shell.profile
+        self.batch_system = get_batch_system_name(shell.profile)
+        """The name of the batch system in messages; empty if there is none."""
+        self.has_find_template = FIND_TEMPLATE in shell.profile.templates
+        """Whether `find_submitted_job` is certain that there is no job if it finds none."""
+        self._job_id_pattern = get_job_id_pattern(shell.profile)
+
+    def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
+        """Incarnate START for a job, without running it."""
+        directory, start = self.incarnate_start(description, strict=strict)
+        array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
+        if array:
+            parse_array(array)
+            if TASK_ID_TEMPLATE not in self.profile.templates:
+                message = f"profile {self.profile.name} has no template {TASK_ID_TEMPLATE}, which arrays need"
+                hint = "without it, the ids of an array's tasks are not known: leave ARRAY out"
+                raise TemplateNotFoundError(message, hint=hint)
+        return PreparedSubmission(directory, build_script(start), array, stdout, stderr)
+
+    def incarnate_start(self, description: JobDescription, *, strict: bool = True) -> tuple[str, Incarnation]:
+        """Return the working directory of a job, and START for it."""
+        if self.profile.refusal is not None:
+            raise self.profile.refusal
+        directory = description.working_directory or self.new_job_directory()
+        passed = format_passed_options(self.profile, description)
+        context = {**self.shell.context, "WORKING_DIRECTORY": directory, PASSED: passed}
+        request = build_request(description)
+        try:
+            start = incarnate(
+                self.profile,
+                START_TEMPLATE,
+                fields=request,
+                application=description.application,
+                context=context,
+                strict=strict,
+            )
+        except ValueRefusedError as error:
+            explain_units(error, request)
+            raise
+        return directory, start
+
+    async def test_job(self, description: JobDescription) -> str:
+        """Return what the batch system says about a job, which is not submitted.
+
+        Raises `ScriptFailedError` if it would refuse the job, and `TemplateNotFoundError` if it cannot be asked.
+        """
+        template = find_directive_template(self.profile)
+        if template is None or not template.test_command:
+            message = (
+                f"profile {self.profile.name} cannot ask its batch system about a job before it is submitted"
+            )
+            raise TemplateNotFoundError(message, hint="it has no TEST_COMMAND")
+        start, mark = self.incarnate_start(description)[1], generate_mark()
+        script = f"{template.test_command} <<'{mark}'\n{start.job_script}\n{mark}\n"
+        result = await self.shell.run_to_end(START_TEMPLATE, script)
+        return (result.stdout + result.stderr).decode("utf-8", "replace")
+
+    def new_job_directory(self) -> str:
+        """Return a path for the working directory of a new job."""
+        return add_directory(self.profile, {**self.shell.context}, generate_unique_name())[
+            "WORKING_DIRECTORY"
+        ]
+
+    async def run_start_script(self, script: str) -> str:
+        """Run START's script and return the job's id."""
+        return self._parse_job_id(START_TEMPLATE, await self.shell.run_script(START_TEMPLATE, script))
+
+    async def run_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
+        """Run START's scripts of several jobs, one after another, in as few scripts as their size allows.
+
+        Return for each what `run_start_script` returns or raises; if a script is cut, that is an `OutcomeUnknownError` for
+        every job whose result has not arrived.
+        """
+        answers: list[str | OSProfileError] = []
+        while len(answers) < len(scripts):
+            rest = scripts[len(answers) :]
+            sizes = itertools.accumulate(map(len, rest))
+            count = max(sum(size <= _MAX_JOINED_SIZE for size in sizes), 1)
+            answers += await self._run_joined_start_scripts(rest[:count])
+        return answers
+
+    async def _run_joined_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
+        if len(scripts) == 1:
+            try:
+                return [await self.run_start_script(scripts[0])]
+            except OSProfileError as error:
+                return [error]
+        mark, status_mark = generate_mark(), generate_mark()
+        script = join_scripts((mark_exit_status(script, status_mark) for script in scripts), mark)
+        failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not reported how it ended")
+        stdout = stderr = b""
+        try:
+            result = await self.shell.run_to_end(START_TEMPLATE, script, script_count=len(scripts), mark=mark)
+            stdout, stderr = result.stdout, result.stderr
+        except OutcomeUnknownError as error:
+            failure, stdout, stderr = error, error.stdout, error.stderr
+        except ScriptFailedError as error:  # the shell has refused the whole: each job's own script tells why
+            failure = OutcomeUnknownError(error.message)
+        except (ScriptError, OutputError) as error:
+            failure = error
+        answers: list[str | OSProfileError] = []
+        for result in split_results(stdout, stderr, mark):
+            try:
+                ended = check_result(
+                    START_TEMPLATE, START_TEMPLATE, *extract_exit_status(result, status_mark)
+                )
+                answers.append(self._parse_job_id(START_TEMPLATE, ended.stdout.decode("utf-8", "replace")))
+            except OSProfileError as error:
+                answers.append(error)
+        return answers + [failure] * (len(scripts) - len(answers))
+
+    async def find_submitted_job(self, directory: str, start_script: str) -> str | None:
+        """Return the id of the job that was submitted in a working directory; None if there is none.
+
+        FIND_JOB prints it. A profile without FIND_JOB has only the file that START writes: if the id
+        is there, START runs again, which submits nothing but creates what is missing.
+        """
+        if self.has_find_template:
+            context = {**self.shell.context, "WORKING_DIRECTORY": directory}
+            script = build_script(incarnate(self.profile, FIND_TEMPLATE, context=context))
+            text = await self.shell.run_script(FIND_TEMPLATE, script)
+            return self._parse_job_id(FIND_TEMPLATE, text) if text.strip() else None
+        enter = f"[ -d {quote_shell_word(directory)} ] || exit 0\n{build_entering_commands(directory)}"
+        text = await self.shell.run_script(START_TEMPLATE, f"{enter}f=./{_JOB_ID_FILE}\n{_PRINT_FILE_SCRIPT}")
+        job_id = parse_job_id(self._job_id_pattern, text)
+        if job_id is not None:
+            with contextlib.suppress(OSProfileError):
+                await self.run_start_script(start_script)
+        return job_id
+
+    async def delete_submission_mark(self, directory: str) -> None:
+        """Delete the mark at home because of which START refuses a directory that is not there."""
+        name = quote_shell_word(posixpath.basename(directory))
+        script = f'rm -f -- "$HOME"/.gpe/submitting/{name}\n'
+        await self.shell.run_to_end(SHELL_TEMPLATE, script, label="taking a submission over")
+
+    def _parse_job_id(self, template: str, text: str) -> str:
+        job_id = parse_job_id(self._job_id_pattern, text)
+        if job_id is None:
+            raise build_output_error(template, "JOB_ID_PATTERN", text)
+        return job_id
+
+    async def find_job_directory(self, job_id: str) -> str:
+        """Return the working directory of a job; empty if it has none."""
+        if not job_id or "/" in job_id or job_id.startswith("."):
+            return ""
+        link = f"{format_link_directory(self.profile, self.shell.context)}/{job_id}"
+        script = (
+            f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
+        )
+        return (await self.shell.run_script(START_TEMPLATE, script)).removesuffix("\n")

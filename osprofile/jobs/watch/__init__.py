@@ -1,0 +1,1 @@
+"""Follow jobs: ask and listen, decide what has changed, tell and record it."""
