@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import osprofile
-from osprofile.cli import common, main, options
+from osprofile.cli import command_line, common, options
 from osprofile.cli.job import quantities, rows
 from osprofile.cli.job.waiter import combine_exit_codes, get_exit_code
 from osprofile.errors import OSProfileError
@@ -36,7 +36,7 @@ VERBS = [f"job {verb}" for verb in common.GROUPS["job"]]
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
     given = []
-    for parameter in options.read_parameters(main.load_verb(verb)):
+    for parameter in options.read_parameters(command_line.load_verb(verb)):
         if isinstance(parameter.spec, options.Option):
             value = () if parameter.is_switch else ("x=1",)
             for flag in parameter.spec.flags if parameter.is_repeatable else parameter.spec.flags[-1:]:
@@ -61,7 +61,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[...
 
 def test_words_behind_the_executable_are_its_own() -> None:
     line = ["-n", "2", "prog", "--json", "-p", "x", "--", "--help"]
-    quick = options.parse_arguments(main.load_verb("job submit"), line, {})
+    quick = options.parse_arguments(command_line.load_verb("job submit"), line, {})
     assert quick is not None
     assert (quick["processes"], quick["json"], quick["profile"]) == ("2", False, None)
     assert quick["command"] == ["prog", "--json", "-p", "x", "--", "--help"]
@@ -80,9 +80,9 @@ def test_a_pattern_names_the_jobs_of_a_sweep(machine: Machine) -> None:
 
 
 def test_every_verb_that_is_meant_exists() -> None:
-    for meant in main._VERBS_BY_OTHER_WORD.values():
+    for meant in command_line._VERBS_BY_OTHER_WORD.values():
         assert meant.partition(",")[0] in common.GROUPS["job"]
-    assert not main._VERBS_BY_OTHER_WORD.keys() & set(common.GROUPS["job"])
+    assert not command_line._VERBS_BY_OTHER_WORD.keys() & set(common.GROUPS["job"])
 
 
 def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path) -> None:
@@ -290,10 +290,10 @@ HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.jobs.target_system"}
 @pytest.mark.parametrize(
     "code",
     [
-        "import osprofile.cli.main",
-        "from osprofile.cli import main; main.run_command_line(['START', '-p', 'linux'])",
-        "from osprofile.cli import main; main.run_command_line(['fields', '-p', 'linux'])",
-        "from osprofile.cli import main; main.run_command_line(['profiles'])",
+        "import osprofile.cli.command_line",
+        "from osprofile.cli import command_line; command_line.run_command_line(['START', '-p', 'linux'])",
+        "from osprofile.cli import command_line; command_line.run_command_line(['fields', '-p', 'linux'])",
+        "from osprofile.cli import command_line; command_line.run_command_line(['profiles'])",
         "import osprofile.cli.job.verbs",
     ],
 )
@@ -304,7 +304,7 @@ def test_other_verbs_load_nothing_of_the_jobs(code: str) -> None:
 
 
 def test_a_table_is_printed_without_rich() -> None:
-    loaded = load("from osprofile.cli import main; main.run_command_line(['job', 'list'])")
+    loaded = load("from osprofile.cli import command_line; command_line.run_command_line(['job', 'list'])")
     assert "sqlite3" in loaded
     assert "rich" not in loaded
 
