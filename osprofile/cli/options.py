@@ -55,7 +55,8 @@ ContextOption = Annotated[
     list[str],
     Option(
         ("--context",),
-        "Set a value that osprofile or the site supplies otherwise, as in WORKING_DIRECTORY=/scratch/me/1.",
+        "Replace a value that osprofile finds by itself, as your name or the job's directory: "
+        "WORKING_DIRECTORY=/scratch/me/1. It is for values that --set refuses.",
         "NAME=VALUE",
     ),
 ]
