@@ -55,8 +55,7 @@ ContextOption = Annotated[
     list[str],
     Option(
         ("--context",),
-        "Replace a value that osprofile finds by itself, as your name or the job's directory: "
-        "WORKING_DIRECTORY=/scratch/me/1. It is for values that --set refuses.",
+        "Replace a value that osprofile finds by itself and --set refuses, as in WORKING_DIRECTORY=/scratch/me/1.",
         "NAME=VALUE",
     ),
 ]

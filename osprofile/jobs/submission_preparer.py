@@ -157,12 +157,12 @@ class SubmissionPreparer:
                     different |= dict.fromkeys(names)
         if not found:
             return
-        names = f"{', '.join(different)} {'differs' if len(different) == 1 else 'differ'}"
+        words = f"{', '.join(different)} {'differs' if len(different) == 1 else 'differ'}"
         key, job_id = next(iter(found.items()))
-        message = f"the key {key} belongs to job {quote_name(job_id)}, whose request was another ({names}): it is returned;"
+        message = f"the key {key} belongs to job {quote_name(job_id)}, whose request was another ({words}): it is returned;"
         if len(found) > 1:
             keys = ", ".join([*found][:_MAX_NAMED_KEYS]) + ", ..." * (len(found) > _MAX_NAMED_KEYS)
-            message = f"{len(found)} keys ({keys}) belong to jobs whose requests were others ({names}): these are returned;"
+            message = f"{len(found)} keys ({keys}) belong to jobs whose requests were others ({words}): these are returned;"
         log.warning("%s for a new job give a new key", message)
 
     def _list_differences(self, description: JobDescription, record: JobRecord) -> list[str]:
