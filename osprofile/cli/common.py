@@ -18,6 +18,7 @@ from osprofile.errors import (
     NotFoundError,
     OSProfileError,
     SettingError,
+    format_message,
 )
 from osprofile.text import quote_name, quote_path, quote_value
 
@@ -155,8 +156,19 @@ def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise UsageError(f"{option} {word!r} is not of the form NAME=VALUE")
+        _warn_of_list(option, name, value)
         values[name] = value
     return values
+
+
+def _warn_of_list(option: str, name: str, value: str) -> None:
+    """Say that `A=1,B=2` sets one name, where sbatch's `--export` has two; names are in capitals, or neither is."""
+    others = [word.partition("=")[0] for word in value.split(",")[1:] if "=" in word]
+    others = [other for other in others if other.isidentifier() and other.isupper() == name.isupper()]
+    if others:
+        message = f"incarnate: warning: this {option} sets {quote_name(name)} alone, to all after the first ="
+        hint = f"for {quote_name(others[0])}, give another {option}"
+        print_message(format_message(message, hint=hint))
 
 
 def build_context(profile: Profile, words: Iterable[str], job_name: str | None = None) -> dict[str, str]:

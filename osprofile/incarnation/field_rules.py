@@ -32,7 +32,7 @@ from osprofile.incarnation.evaluate import (
     name_program,
 )
 from osprofile.profile.model import TYPE_ATTRIBUTE, USER_FIELDS
-from osprofile.text import format_amount_words, quote_shell_word, quote_value
+from osprofile.text import describe_number, format_amount_words, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -268,7 +268,7 @@ def _check_integer(field: Field, value: str, label: str) -> None:
 
 def _check_number(field: Field, value: str, label: str) -> None:
     if not is_number(value):
-        hint = "as in 10, -3, 1.5 or 2e6"
+        hint = describe_number(value)
         kind = "a finite number" if re.fullmatch(NUMBER_PATTERN, value) else "a number"
         raise ValueRefusedError(
             f"{label} is not {kind}", field=field.name, location=field.location, hint=hint

@@ -349,3 +349,38 @@ def test_completion_of_job_ids(tmp_path: Path) -> None:
     for verb in ("list", "cancel", "wait"):
         assert completions(f"incarnate job {verb} 8", tmp_path) == {"81"}
     assert completions("incarnate job wai", tmp_path) == {"wait"}
+
+
+def test_a_list_of_variables_is_one_variable(machine: Machine) -> None:
+    """`sbatch --export` takes `A=1,B=2` for two: that it is one is said, not where a value only looks a little like it."""
+    warning = "incarnate: warning: this --env sets A alone, to all after the first =\n    hint: for B, give another --env\n"
+    for value, said in (("A=1,B=2", warning), ("A=x,b=2", ""), ("A=1,2", ""), ("A=1,-B=2", "")):
+        ended = machine.run("job", "submit", "-p", "here", "--dry-run", "--env", value, "true")
+        assert (ended.code, ended.err) == (0, said)
+    ended = machine.run("job", "submit", "-p", "here", "--dry-run", "-s", "CPUS=1,NODES=1", "true")
+    assert "this --set sets CPUS alone" in ended.err
+
+
+def test_an_array_of_one_index_is_said(machine: Machine) -> None:
+    for value, tasks in (("5", "1-5"), ("5%2", "1-5%2"), ("1", ""), ("1-5", "")):
+        ended = machine.run("job", "submit", "-p", "here", "--dry-run", "--array", value, "true")
+        said = (
+            "incarnate: warning: --array 5 is one task, with the index 5\n    hint: for 5 tasks: --array {}\n"
+        )
+        assert (ended.code, ended.err) == (0, said.format(tasks) if tasks else "")
+
+
+def test_a_job_by_its_name(machine: Machine) -> None:
+    first = machine.submit("--name", "sim", "--wait", "true")
+    assert machine.run("job", "wait", "sim").code == 0
+    assert [row["id"] for row in machine.run_json("list", "sim")] == [first]
+    assert machine.run("job", "show", "sim").out.startswith(f"job {first}\n")
+    second = machine.submit("--name", "sim", "--wait", "true")
+    for verb in ("show", "list", "cancel", "output", "forget"):
+        ended = machine.run("job", verb, "sim")
+        assert ended.code == 2
+        message = f"incarnate: the name sim is that of 2 jobs ({first}, {second})\n    hint: give an id; the last one is {second}\n"
+        assert ended.err == message
+    machine.submit("--name", "true", "--key", "sim", "--wait", "true")
+    assert machine.run_json("list", "sim")[0]["name"] == "true"  # a key comes first
+    assert machine.run("job", "forget", second).code == 0
