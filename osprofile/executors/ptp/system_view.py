@@ -22,7 +22,7 @@ from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
-from osprofile.jobs.watch.live_jobs import LiveJob, StatusHistory, apply_removal
+from osprofile.jobs.watch.live_job import LiveJob, StatusHistory, apply_removal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
