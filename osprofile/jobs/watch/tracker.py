@@ -510,12 +510,15 @@ class JobTracker:
 
     # Removals
 
-    def note_removal(self, job_id: str, at: Moment) -> None:
-        """Note that the batch system has accepted the removal of a job, or of an array, and so of its live tasks."""
+    def note_removal(self, job_id: str, at: Moment | None) -> None:
+        """Note that the batch system has accepted the removal of a job, or of an array, and so of its live tasks.
+
+        None: it has not accepted it, though that was noted.
+        """
         for removed_id in (job_id, *self.jobs.list_task_ids(job_id)):
             job = self.jobs.by_id.get(removed_id)
             if job is not None and not job.history.status.state.is_terminal:
-                job.removed_at, job.next_query = at.timestamp, 0.0
+                job.removed_at, job.next_query = None if at is None else at.timestamp, 0.0
 
     # Changes
 
