@@ -386,14 +386,14 @@ class TargetSystem:
 
     async def add_usages(self, statuses: Sequence[JobStatus]) -> list[JobStatus]:
         """Return statuses of jobs with the resources that these have used so far, as `query_usage` does, by one query."""
-        job_ids = [status.job_id for status in statuses if not self._is_usage_known(status)]
+        job_ids = []
+        for status in statuses:
+            took = [status.elapsed, status.cpu_time, status.max_memory]
+            took += [status.energy] * tells_energy(self.profile)
+            if not status.state.is_terminal or None in took:
+                job_ids.append(status.job_id)
         usages = await self._queries.query_usages(job_ids) if job_ids else {}
         return [self._add_usage(status, usages.get(status.job_id, {})) for status in statuses]
-
-    def _is_usage_known(self, status: JobStatus) -> bool:
-        took = [status.elapsed, status.cpu_time, status.max_memory]
-        took += [status.energy] * tells_energy(self.profile)
-        return status.state.is_terminal and None not in took
 
     def _add_usage(self, status: JobStatus, usages: Mapping[str, JobStatus]) -> JobStatus:
         if not usages:

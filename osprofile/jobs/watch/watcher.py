@@ -408,7 +408,11 @@ class JobWatcher:
         if changes.missing:
             with _log_store_errors(f"which of {len(changes.missing)} jobs are missing is not recorded"):
                 self._store.record_missing(self._target, changes.missing)
-            self._restore_links([j for j, period in changes.missing.items() if period is not None])
+            missing = [j for j, period in changes.missing.items() if period is not None]
+            if missing and self._starts.has_find_template:
+                search = asyncio.get_running_loop().create_task(self._restore_links(missing))
+                self._searches.add(search)
+                search.add_done_callback(self._searches.discard)
         for status in changes.unknown_words:
             text = "job %s is in state %r, which profile %s does not know"
             log.warning(text, status.job_id, status.native_state, self._shell.profile.name)
@@ -432,14 +436,8 @@ class JobWatcher:
             if not future.done():
                 future.set_result(status)
 
-    def _restore_links(self, job_ids: list[str]) -> None:
+    async def _restore_links(self, job_ids: Iterable[str]) -> None:
         """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
-        if job_ids and self._starts.has_find_template:
-            search = asyncio.get_running_loop().create_task(self._find_directories(job_ids))
-            self._searches.add(search)
-            search.add_done_callback(self._searches.discard)
-
-    async def _find_directories(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
             record = self._store.find_job(self._target, job_id)
             whole = None if record is None else self._store.find_whole_job(record)
