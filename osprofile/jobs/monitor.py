@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, final
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.watch.events import EventListener
-from osprofile.jobs.watch.live_jobs import EARLY_EVENT_LIFETIME, EarlyEvents, StatusHistory
+from osprofile.jobs.watch.live_job import StatusHistory
+from osprofile.jobs.watch.tracker import EARLY_EVENT_LIFETIME, EarlyEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -150,7 +150,7 @@ class TargetSystem:
         self._bulk_submitter = BulkSubmitter(
             self._submitter,
             self._recorder.flush,  # of the jobs that others depend on
-            self._watcher.watch_recorded_job,  # for a job of a key, submitted earlier
+            self._watcher.follow,  # for a job of a key, submitted earlier
             max_parallel_scripts=max_parallel_scripts,
             # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
             max_part_size=min(MAX_PART_SIZE, throttle.max_at_once) if self._starts.has_find_template else 1,
@@ -199,7 +199,7 @@ class TargetSystem:
         self._recorder.flush()  # of the jobs that this one depends on
         self._keep_profile()
         job_id = await self._submitter.submit_job(description, key=key, strict=strict, take_over=take_over)
-        self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
+        self._watcher.follow(job_id)  # for a job of that key, submitted earlier
         return job_id
 
     async def submit_with_files(
@@ -386,14 +386,14 @@ class TargetSystem:
 
     async def add_usages(self, statuses: Sequence[JobStatus]) -> list[JobStatus]:
         """Return statuses of jobs with the resources that these have used so far, as `query_usage` does, by one query."""
-        job_ids = [status.job_id for status in statuses if not self._is_usage_known(status)]
+        job_ids = []
+        for status in statuses:
+            took = [status.elapsed, status.cpu_time, status.max_memory]
+            took += [status.energy] * tells_energy(self.profile)
+            if not status.state.is_terminal or None in took:
+                job_ids.append(status.job_id)
         usages = await self._queries.query_usages(job_ids) if job_ids else {}
         return [self._add_usage(status, usages.get(status.job_id, {})) for status in statuses]
-
-    def _is_usage_known(self, status: JobStatus) -> bool:
-        took = [status.elapsed, status.cpu_time, status.max_memory]
-        took += [status.energy] * tells_energy(self.profile)
-        return status.state.is_terminal and None not in took
 
     def _add_usage(self, status: JobStatus, usages: Mapping[str, JobStatus]) -> JobStatus:
         if not usages:
@@ -415,9 +415,13 @@ class TargetSystem:
 
     async def _query_array(self, array_id: str) -> JobStatus | None:
         """Return the status of a recorded array, whose tasks are queried now; None for any other job."""
-        self._watcher.watch_recorded_array(array_id)
         if not self.jobs.is_array(array_id):
-            return None
+            record = self.find_record(array_id)
+            if record is None or not record.array or record.status.state.is_terminal:
+                return None
+            self._watcher.follow_record(record)
+            if not self.jobs.is_array(array_id):
+                return None
         await self._watcher.poll()
         if not self.jobs.is_array(array_id):  # it has ended, and is not kept
             return self._find_recorded_end(array_id)
@@ -498,7 +502,7 @@ class TargetSystem:
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.list_live_jobs(self.name))
         full_ids = {job_id: self.jobs.get_full_id(job_id) for job_id in job_ids}
-        recorded = {job_id: self._watcher.watch_recorded_job(job_id) for job_id in full_ids.values()}
+        recorded = {job_id: self._watcher.follow(job_id) for job_id in full_ids.values()}
         result: dict[str, JobStatus | OSProfileError | None] = {**recorded}
         if any(status is None or not status.state.is_terminal for status in recorded.values()):
             listed = await self._watcher.poll(max_age)
@@ -557,7 +561,7 @@ class TargetSystem:
         job has no more events. Raises `JobNotFoundError` for a job that nobody knows.
         """
         self._watcher.start()
-        status = self._watcher.watch_recorded_job(self.jobs.get_full_id(job_id))
+        status = self._watcher.follow(self.jobs.get_full_id(job_id))
         if status is None:
             status = await self.status(job_id)
             self.adopt_job(status)
@@ -566,9 +570,10 @@ class TargetSystem:
     def get_cached_status(self, job_id: str) -> JobStatus | None:
         """Return the last known status of a watched job, or the recorded end of a job; None for any other."""
         job_id = self.jobs.get_full_id(job_id)
-        if self.jobs.is_array(job_id):
-            return self.jobs.describe_status(job_id, None)
-        return self.jobs.get_status(job_id) if job_id in self.jobs else self._find_recorded_end(job_id)
+        job = self.jobs.by_id.get(job_id)
+        if job is None:
+            return self._find_recorded_end(job_id)
+        return job.history.status if job.array is None else self.jobs.describe_status(job_id, None)
 
     def find_array(self, job_id: str) -> str | None:
         """Return the id of the array of the record that a job is a task of; None for any other job."""
@@ -580,7 +585,7 @@ class TargetSystem:
     def adopt_job(self, status: JobStatus) -> None:
         """Record and watch a job that was not started here, with its current status."""
         self.store.adopt_job(self.name, status)
-        self._watcher.watch_recorded_job(status.job_id)
+        self._watcher.follow(status.job_id)
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job."""
@@ -589,7 +594,7 @@ class TargetSystem:
     def unwatch_ended(self, job_id: str) -> None:
         """Keep a job whose end is recorded no longer in memory: from now on, its status is that of the record."""
         self._recorder.flush()
-        record = self._recorder.find_record(self.jobs.get_full_id(job_id))
+        record = self._watcher.find_record(self.jobs.get_full_id(job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
 

@@ -26,7 +26,7 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.shell.target import TargetShell
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.jobs.watch.live_jobs import LiveArray, LiveJob, StatusHistory
+from osprofile.jobs.watch.live_job import LiveArray, LiveJob, StatusHistory
 from osprofile.metrics import METRICS
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission

@@ -22,7 +22,7 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Clock, Timing
-from osprofile.jobs.watch.live_jobs import UNKNOWN_JOB_REASON
+from osprofile.jobs.watch.live_job import UNKNOWN_JOB_REASON
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import Toy, get_record, shell
 from tests.waiting import wait_until_async

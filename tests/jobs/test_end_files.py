@@ -32,7 +32,7 @@ async def test_files_are_noticed(tmp_path: Path) -> None:
         noticed.clear()
         return number
 
-    watcher = EndFileWatcher(["end", ".usage"], lambda: noticed.append(None), asyncio.get_running_loop())
+    watcher = EndFileWatcher(["end", ".usage"], lambda: noticed.append(None))
     for directory in directories:
         watcher.watch(directory.name, str(directory))
     watcher.watch("missing", str(tmp_path / "missing"))

@@ -15,7 +15,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.jobs.watch import events as module
-from osprofile.jobs.watch import live_jobs
+from osprofile.jobs.watch import live_job
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import Toy, shell
 from tests.waiting import wait_until_async
@@ -143,7 +143,7 @@ async def test_an_end_that_the_batch_system_cannot_be_asked_for(
     toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often its query fails, the log's word is not taken before the batch system answers."""
-    monkeypatch.setattr(live_jobs, "_END_QUERY_INTERVAL", 0.05)
+    monkeypatch.setattr(live_job, "_END_QUERY_INTERVAL", 0.05)
     log = make_log()
     async with TargetSystem(log.profile, timing=SELDOM) as target:
         await wait_until_reliable(target)
@@ -162,7 +162,7 @@ async def test_the_end_of_a_run_after_which_a_job_runs_again(
     toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slurm, for one, writes down such ends as it does a job's own."""
-    monkeypatch.setattr(live_jobs, "_END_QUERY_INTERVAL", 0.05)
+    monkeypatch.setattr(live_job, "_END_QUERY_INTERVAL", 0.05)
     log = make_log()
     async with TargetSystem(log.profile, timing=SELDOM) as target:
         await wait_until_reliable(target)

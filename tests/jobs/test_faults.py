@@ -36,7 +36,7 @@ from osprofile.jobs.shell.scripts import get_shell_command, run_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
-from osprofile.jobs.watch.live_jobs import UNKNOWN_JOB_REASON
+from osprofile.jobs.watch.live_job import UNKNOWN_JOB_REASON
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import get_record, shell
 from tests.profiles.test_pbs import OPENPBS

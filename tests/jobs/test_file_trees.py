@@ -23,8 +23,9 @@ from osprofile.errors import (
     ValueRefusedError,
 )
 from osprofile.jobs.files import trees
-from osprofile.jobs.files.trees import Channel, measure, receive_archives
+from osprofile.jobs.files.trees import measure, receive_archives
 from osprofile.jobs.record.store import Store
+from osprofile.jobs.shell.process import Channel
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 from tests.profiles.test_hostile_values import VALUES

@@ -433,7 +433,7 @@ def test_a_session_queries_its_jobs_on_its_own(session: JobSession) -> None:
 
 def test_a_session_keeps_no_ended_job_in_memory(session: JobSession) -> None:
     async def list_kept(target: TargetSystem) -> set[str]:
-        return set(target.jobs._jobs)
+        return set(target.jobs.by_id)
 
     job, array, other = session.submit_many([shell("exit 2"), shell("true", array="1-3"), shell("sleep 600")])
     assert job.wait().exit_code == 2

@@ -248,7 +248,7 @@ STORIES: Mapping[str, tuple[Sequence[Step], Sequence[JobState]]] = {
 def test_a_story(name: str) -> None:
     steps, expected = STORIES[name]
     life = Life()
-    life.tracker.watch(life.record, moment(0))
+    life.tracker.follow(life.record, moment(0))
     for seconds, step in steps:
         step(life, moment(seconds))
         life.take()
@@ -265,7 +265,7 @@ def test_what_the_log_tells_before_the_job_is_known(name: str) -> None:
     first(life, moment(seconds))
     life.take()
     assert life.told == []
-    life.tracker.watch(life.record, moment(seconds))
+    life.tracker.follow(life.record, moment(seconds))
     life.take()
     for seconds, step in others:
         step(life, moment(seconds))
@@ -275,10 +275,10 @@ def test_what_the_log_tells_before_the_job_is_known(name: str) -> None:
 
 def test_an_end_of_an_earlier_job_is_not_that_of_the_next_one_with_its_id() -> None:
     life = Life()
-    life.tracker.watch(life.record, moment(0))
+    life.tracker.follow(life.record, moment(0))
     logged(5, D)[1](life, moment(5))
     life.tracker.forget("1")
-    life.tracker.watch(life.record, moment(6))
+    life.tracker.follow(life.record, moment(6))
     assert life.tracker.list_logged_ends(7) == []
     life.take()
     assert life.told == []
@@ -290,7 +290,7 @@ def test_an_end_of_an_earlier_job_is_not_that_of_the_next_one_with_its_id() -> N
 def test_what_is_recorded() -> None:
     """Each state, other nodes, and since when it is missing; a word that the profile does not know is told."""
     life = Life()
-    life.tracker.watch(life.record, moment(0))
+    life.tracker.follow(life.record, moment(0))
     found: list[tuple[list[tuple[JobState, tuple[str, ...]]], object, list[str]]] = []
     for seconds, step in [
         at(1, Q),
@@ -327,7 +327,7 @@ def test_what_is_recorded() -> None:
 def follow(*jobs: JobRecord, **timing: float) -> JobTracker:
     tracker = JobTracker(Timing(**{"grace_period": 60, **timing}), {j.status.job_id: j for j in jobs}.get)
     for job in jobs:
-        tracker.watch(job, moment(0))
+        tracker.follow(job, moment(0))
     return tracker
 
 
@@ -351,7 +351,7 @@ def wait(
 def test_when_all_jobs_are_queried() -> None:
     tracker = follow()
     assert wait(tracker, 1) == float("inf")
-    tracker.watch(record_job("1", walltime=20.0), moment(1))
+    tracker.follow(record_job("1", walltime=20.0), moment(1))
     assert wait(tracker, 1) < 0  # at once: nothing was asked before
     list_jobs(tracker, 2, status(Q))
     assert wait(tracker, 2) == 1.0
@@ -394,8 +394,8 @@ def test_an_answer_is_used_again_until_something_changes() -> None:
     assert tracker.reuse_answer(10.5, moment(11)) is None
     assert tracker.reuse_answer(10.0, moment(11)) is not None
     assert tracker.take_changes().events == []
-    tracker.watch(record_job("2", accepted_at=BEGIN + 9), moment(11))
-    tracker.watch(record_job("1", accepted_at=BEGIN + 10.5), moment(11))  # it was submitted after the query
+    tracker.follow(record_job("2", accepted_at=BEGIN + 9), moment(11))
+    tracker.follow(record_job("1", accepted_at=BEGIN + 10.5), moment(11))  # it was submitted after the query
     assert tracker.jobs.awaits_first_answer("2")
     assert tracker.reuse_answer(10.0, moment(11)) is not None
     assert [event.job_id for event in tracker.take_changes().events] == ["2"]
@@ -408,7 +408,7 @@ def test_an_answer_about_an_older_job_with_the_same_id() -> None:
     tracker = follow(record_job("1"))
     (asked_for,) = list_jobs(tracker, 10)
     tracker.forget("1")
-    tracker.watch(record_job("1", accepted_at=BEGIN + 11), moment(11))
+    tracker.follow(record_job("1", accepted_at=BEGIN + 11), moment(11))
     tracker.receive_missing_answers([asked_for], {"1": status(D)}, moment(10.5), moment(12))
     assert tracker.take_changes().events == []
 
@@ -437,7 +437,7 @@ TASKS: Final = {f"9_{index}": record_job(f"9_{index}", array_id="9") for index i
 
 def watch_array(tasks: Mapping[str, JobRecord] = TASKS) -> JobTracker:
     tracker = JobTracker(Timing(grace_period=60), tasks.get)
-    tracker.watch_array(record_job("9", array="0-2"), list(tasks.values()), moment(0))
+    tracker.follow_array(record_job("9", array="0-2"), list(tasks.values()), moment(0))
     return tracker
 
 
@@ -498,7 +498,7 @@ LISTED: Final = st.dictionaries(st.sampled_from(["1", *TASKS]), st.sampled_from(
 def test_each_end_is_told_once_and_is_the_last(steps: list[tuple[float, object, object, int]]) -> None:
     """Whatever is answered, in whatever order, of a job and of the tasks of an array."""
     tracker = watch_array()
-    tracker.watch(record_job("1"), moment(0))
+    tracker.follow(record_job("1"), moment(0))
     now, told = 0.0, dict[str, list[JobStatus]]()
     for pause, listed, alone, kind in steps:
         now += pause

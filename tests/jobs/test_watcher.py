@@ -12,7 +12,7 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
-from osprofile.jobs.watch.live_jobs import LiveJob
+from osprofile.jobs.watch.live_job import LiveJob
 from osprofile.jobs.watch.schedule import PollSchedule
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
@@ -210,7 +210,7 @@ async def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, t
         poll = asyncio.ensure_future(target.poll())
         await asyncio.sleep(0.3)
         record = get_record(target.store, target.name, job_id)
-        target._watcher.watch_record(record)
+        target._watcher.follow_record(record)
         answer.set()
         await poll
         assert target.jobs.get_status(job_id).native_state == "WAIT"
@@ -240,7 +240,7 @@ async def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_ol
         assert submitted.accepted_at is not None
         assert submitted.status.submitted is not None
         assert submitted.accepted_at > submitted.status.submitted
-        target._watcher.watch_record(submitted)
+        target._watcher.follow_record(submitted)
         answer.set()
         await poll
         assert target.jobs.get_status("7").state is not JobState.DONE

@@ -14,23 +14,25 @@ import logging
 import os
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.record.store import JobRecord
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
-from osprofile.jobs.watch.live_jobs import LiveJob, StatusHistory, apply_removal
+from osprofile.jobs.timing import Clock
+from osprofile.jobs.watch.tracker import JobTracker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from osprofile.executors.ptp.elements import Job
-    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.shell.output import NodeStatus, QueueStatus
     from osprofile.jobs.target_system import TargetSystem
+    from osprofile.jobs.timing import Moment
 
 log: Final = logging.getLogger("osprofile.ptp")
 POLL_INTERVAL: Final = 20.0
@@ -50,10 +52,7 @@ _QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
 @final
 @dataclass(slots=True)
 class TrackedJob:
-    """A job with its status and what a status does not have; `job` is its element of the model.
-
-    `live` is used for the jobs of others; its `removed_at` is when the removal was requested.
-    """
+    """A job with its status and what a status does not have; `job` is its element of the model."""
 
     status: JobStatus
     queue: str = ""
@@ -61,10 +60,6 @@ class TrackedJob:
     sub_id: str = ""
     process_count: int = 1
     job: Job | None = None
-    live: LiveJob = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.live = LiveJob(StatusHistory(self.status))
 
 
 @final
@@ -92,6 +87,9 @@ class SystemView:
         self._events = target.events()
         self._tracked_jobs: dict[str, TrackedJob] = {}
         self._other_jobs: dict[str, TrackedJob] = {}
+        self._clock = Clock()
+        # Of its own: it has no records, and is asked only while the client wants events.
+        self._tracker = JobTracker(target.timing, lambda _job_id: None)
         self._wake_up = asyncio.Event()
         self._recorded_jobs: dict[str, JobRecord] = {}
         self._ended_job_ids: deque[str] = deque()
@@ -150,7 +148,7 @@ class SystemView:
 
     def add_job(self, tracked: TrackedJob) -> None:
         """Add a job that was submitted here just now."""
-        self._other_jobs.pop(tracked.status.job_id, None)  # an id that is used again
+        self._forget_other(tracked.status.job_id)  # an id that is used again
         self._tracked_jobs[tracked.status.job_id] = tracked
         self._set_status(tracked, tracked.status)
 
@@ -160,17 +158,17 @@ class SystemView:
 
         This is for the jobs of others: those of the record are watched.
         """
-        tracked = self._other_jobs.get(job_id)
-        if tracked is not None and aborts:
-            tracked.live.removed_at = time.time()  # first, as the job may end at any time
+        is_other = job_id in self._other_jobs
+        if is_other and aborts:
+            self._tracker.note_removal(job_id, self._clock.now())  # first, as the job may end at any time
         try:
             yield
         except BaseException:  # an ABORT that was cut off or cancelled does not count
-            if tracked is not None and aborts:
-                tracked.live.removed_at = None
+            if is_other and aborts:
+                self._tracker.note_removal(job_id, None)
             raise
         finally:
-            if tracked is not None:
+            if is_other:
                 self._wake_up.set()
 
     async def follow_events(self) -> None:
@@ -217,9 +215,14 @@ class SystemView:
         return status.queue or only
 
     def _forget_job(self, job_id: str) -> None:
-        if self._other_jobs.pop(job_id, None) is None:
+        if not self._forget_other(job_id):
             self._tracked_jobs.pop(job_id, None)
             self._target.unwatch(job_id)
+
+    def _forget_other(self, job_id: str) -> bool:
+        """Forget a job of others; return False for any other job."""
+        self._tracker.forget(job_id)
+        return self._other_jobs.pop(job_id, None) is not None
 
     def _find_default_queue(self) -> str:
         names = [queue.name for queue in self._queue_list if queue.is_default]
@@ -285,11 +288,11 @@ class SystemView:
 
     async def _query_jobs(self) -> None:
         """Poll jobs, and find those of others that have not ended."""
-        before = self._submission_count
+        before, asked = self._submission_count, self._clock.now()
         found = await self._target.poll(self._interval / 2)
         if self._running_submissions or self._submission_count != before:
             return  # one of them may be the submitted one
-        await self._update_other_jobs(found)
+        await self._update_other_jobs(found, asked)
         for number, (job_id, status) in enumerate(found.items()):
             if not (job_id in self._tracked_jobs or job_id in self._other_jobs or status.state.is_terminal):
                 await self._discover_job(status)
@@ -311,6 +314,12 @@ class SystemView:
         if job_id not in self._recorded_jobs:
             record = self._target.find_record(job_id)
             if record is None:
+                self._tracker.follow(
+                    JobRecord(
+                        0, self._target.name, "", key=None, name="", script=None, owner=None, status=status
+                    ),
+                    self._clock.now(),
+                )
                 tracked = TrackedJob(status, queue=self._guess_queue(status))
                 self._other_jobs[job_id] = tracked
                 self._set_status(tracked, status)
@@ -320,37 +329,17 @@ class SystemView:
         if job_id in self._recorded_jobs:
             self._add_recorded_job(status)
 
-    async def _update_other_jobs(self, found: Mapping[str, JobStatus]) -> None:
+    async def _update_other_jobs(self, found: Mapping[str, JobStatus], asked: Moment) -> None:
         """Update the jobs of others; those that are not listed any more are queried one by one."""
-        live = {
-            job_id: tracked
-            for job_id, tracked in self._other_jobs.items()
-            if not tracked.status.state.is_terminal
-        }
-        missing = []
-        for job_id, tracked in live.items():
-            status = found.get(job_id)
-            if status is None or status.state is JobState.LOST:
-                missing.append(job_id)
-            elif status is not tracked.status:
-                self._update_job(tracked, status)
+        missing = self._tracker.receive_answer(found, asked, self._clock.now())
         if missing:
-            statuses = await self._target.statuses(missing, max_age=self._interval)
-            for job_id in missing:
-                if job_id in self._other_jobs:
-                    self._resolve_missing_job(self._other_jobs[job_id], statuses.get(job_id))
-
-    def _update_job(self, tracked: TrackedJob, status: JobStatus) -> None:
-        tracked.live.missing = None
-        self._set_status(tracked, apply_removal(status) if tracked.live.removed_at else status)
-
-    def _resolve_missing_job(self, tracked: TrackedJob, status: JobStatus | None) -> None:
-        """Update a job of others that the batch system does not list, by the rule for recorded jobs."""
-        if status is not None and status.state is not JobState.LOST:
-            self._update_job(tracked, status)
-            return
-        ended = tracked.live.resolve_missing(
-            status, now=time.monotonic(), grace_period=self._target.timing.grace_period
-        )
-        if ended is not None:
-            self._set_status(tracked, ended)
+            asked = self._clock.now()
+            answers = await self._target.statuses(missing, max_age=self._interval)
+            self._tracker.receive_missing_answers(missing, answers, asked, self._clock.now())
+        self._tracker.take_changes()  # what changes beside the states is shown, too
+        for job_id, tracked in list(self._other_jobs.items()):
+            line, status = found.get(job_id), self._tracker.jobs.get_status(job_id)
+            if line is not None and line.state is JobState.UNKNOWN:  # the client sees its word
+                status = self._tracker.jobs.describe_status(job_id, line)
+            if status is not tracked.status and status != tracked.status:
+                self._set_status(tracked, status)

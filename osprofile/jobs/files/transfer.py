@@ -244,8 +244,6 @@ TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
 """Bytes that one script uploads."""
 OUTPUT_PART_SIZE: Final = 16 * 1024 * 1024
 """Bytes of a growing file that one script prints at most."""
-MIN_TRANSFER_RATE: Final = 64 * 1024
-"""Bytes per second: a transfer may take its size divided by this, in addition to the usual time limit."""
 
 
 @final

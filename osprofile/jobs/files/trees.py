@@ -7,7 +7,6 @@ from a target is not trusted: nothing is written outside of the destination, nor
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import hashlib
@@ -17,21 +16,19 @@ import os
 import shutil
 import stat
 import tarfile
-from concurrent.futures import ThreadPoolExecutor
 from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
 
-from osprofile.errors import OSProfileError, OutputError, TargetError, ValueRefusedError
+from osprofile.errors import OutputError, TargetError, ValueRefusedError
 from osprofile.jobs.files.directory import build_entering_commands
 from osprofile.jobs.record.store import JobFiles
 from osprofile.jobs.request import OWN_FILES
-from osprofile.jobs.shell.process import build_timeout_error, run_process
 from osprofile.text import quote_path, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from osprofile.jobs.fields import JobDescription
-    from osprofile.jobs.shell.process import ProcessResult
+    from osprofile.jobs.shell.process import Channel, ProcessResult
 
 T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.jobs")
@@ -43,8 +40,6 @@ _INLINE_SIZE: Final = 256 << 10
 _FILES: Final = "files"
 _END: Final = "end"
 """The last member of an archive for a target: tar takes one that was cut between two members for complete."""
-_END_SIZE: Final = 512
-"""Bytes of the block behind the archives of a target, for the same reason."""
 
 
 @final
@@ -304,98 +299,6 @@ def build_sending_script(
 
 
 # The other end of the connection
-
-
-@final
-class Channel:
-    """The standard input and output of a script, for a thread of this process. It counts the bytes."""
-
-    def __init__(self, stdin: int, stdout: int) -> None:
-        self._stdin, self._stdout = os.fdopen(stdin, "wb", 0), os.fdopen(stdout, "rb")
-        self.count = 0
-        self._is_cut = False
-        self._end = b""
-
-    def write(self, data: bytes) -> int:
-        """Write all of the data; nothing after a `BrokenPipeError`: to close an archive writes its end."""
-        view = memoryview(data)
-        while view and not self._is_cut:
-            try:
-                written = self._stdin.write(view) or 0
-            except BrokenPipeError:
-                self._is_cut = True
-                raise
-            self.count += written
-            view = view[written:]
-        return len(data)
-
-    def read(self, size: int) -> bytes:
-        """Read at most `size` bytes."""
-        data = self._stdout.read1(size)
-        self.count += len(data)
-        self._end = data[-_END_SIZE:] if len(data) >= _END_SIZE else (self._end + data)[-_END_SIZE:]
-        return data
-
-    def has_end(self, mark: str) -> bool:
-        """Return whether the last block that was read is that of a script's end; without it, the output was cut."""
-        return self._end.rstrip() == mark.encode()
-
-    def wait_for(self, mark: str) -> bool:
-        """Skip what a shell prints before a line; return False if that does not come."""
-        line = f"{mark}\n".encode()
-        return any(found == line for found in self._stdout)
-
-    def close_input(self) -> None:
-        """Close the script's standard input."""
-        self._is_cut = True
-        with contextlib.suppress(OSError):
-            self._stdin.close()
-
-    def close(self) -> None:
-        """Close both."""
-        self.close_input()
-        self._stdout.close()
-
-
-async def exchange(
-    command: Sequence[str], script: bytes, time_limit: float, transfer: Callable[[Channel], T]
-) -> tuple[ProcessResult, T | OSProfileError]:
-    """Run a script in the shell that a command starts, while a thread transfers data; return the results, or its error.
-
-    Raises what `run_process` raises: `ScriptTimeoutError` if nothing was transferred for `time_limit` seconds.
-    """
-    stdin, to_script = os.pipe()
-    from_script, stdout = os.pipe()
-    channel = Channel(to_script, from_script)
-
-    def work() -> T | OSProfileError:
-        try:
-            with contextlib.suppress(BrokenPipeError):  # the end of the script tells why
-                channel.write(script)
-            return transfer(channel)
-        except OSProfileError as error:
-            return error
-        finally:
-            channel.close()
-
-    process = asyncio.ensure_future(run_process(command, stdin, None, stdout=stdout))
-    pool = ThreadPoolExecutor(1)  # the loop's own may be busy: then nothing would be transferred
-    thread = asyncio.get_running_loop().run_in_executor(pool, work)
-    count = -1
-    try:
-        while not process.done():
-            if channel.count == count:
-                raise build_timeout_error(time_limit, b"", b"")
-            count = channel.count
-            await asyncio.wait({process}, timeout=time_limit)
-    finally:
-        process.cancel()
-        await asyncio.gather(process, return_exceptions=True)
-        os.close(stdin)
-        os.close(stdout)  # now the thread cannot wait for anything
-        await asyncio.gather(thread, return_exceptions=True)
-        pool.shutdown(wait=False)
-    return process.result(), thread.result()
 
 
 def send_archive(channel: Channel, mark: str, items: Mapping[str, str]) -> None:

@@ -266,7 +266,8 @@ class RecordFile:
         """Raise `StoreError` for another program's file, before anything is written to it."""
         db.execute("BEGIN")  # another process may be creating its table just now
         version = _read_schema_version(db)
-        columns, is_empty = _read_columns(db), _has_no_tables(db)
+        columns = {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
+        is_empty = db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
         db.execute("ROLLBACK")
         self.is_newer = version > SCHEMA_VERSION
         is_known = version == SCHEMA_VERSION or version in _MIGRATIONS
@@ -357,14 +358,6 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _read_columns(db: sqlite3.Connection) -> set[str]:
-    return {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
-
-
-def _has_no_tables(db: sqlite3.Connection) -> bool:
-    return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
 def _read_schema_version(db: sqlite3.Connection) -> int:

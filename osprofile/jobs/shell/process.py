@@ -1,4 +1,4 @@
-"""Run one process: pass its input, collect its output, and wait for its end.
+"""Run one process: pass its input, collect its output, and wait for its end; or have a thread at its ends (`exchange`).
 
 asyncio's own subprocesses need a pipe and a task for the input, and wait until the output is closed: a
 daemon that a script leaves behind would keep them waiting forever. Here the input is a file in memory,
@@ -20,10 +20,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
-from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
+from osprofile.errors import OSProfileError, OutputError, ScriptError, ScriptTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
     from typing import IO
 
 T = TypeVar("T")
@@ -41,6 +41,8 @@ _COMMAND_FUNCTION: Final = re.compile(
 )
 """The variables by which bash exports functions with names of commands that profiles use (variables.c, BASHFUNC_PREFIX)."""
 _TERMINATION_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_END_SIZE: Final = 512
+"""Bytes of the last block of an archive's output: tar takes one that was cut between two members for complete."""
 
 
 @final
@@ -315,3 +317,97 @@ class _PipeReader:
     def get_output(self) -> bytes:
         """Return all that was read."""
         return b"".join(self._blocks)
+
+
+@final
+class Channel:
+    """The standard input and output of a script, for a thread of this process. It counts the bytes."""
+
+    def __init__(self, stdin: int, stdout: int) -> None:
+        self._stdin, self._stdout = os.fdopen(stdin, "wb", 0), os.fdopen(stdout, "rb")
+        self.count = 0
+        self._is_cut = False
+        self._end = b""
+
+    def write(self, data: bytes) -> int:
+        """Write all of the data; nothing after a `BrokenPipeError`: to close an archive writes its end."""
+        view = memoryview(data)
+        while view and not self._is_cut:
+            try:
+                written = self._stdin.write(view) or 0
+            except BrokenPipeError:
+                self._is_cut = True
+                raise
+            self.count += written
+            view = view[written:]
+        return len(data)
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes."""
+        data = self._stdout.read1(size)
+        self.count += len(data)
+        self._end = data[-_END_SIZE:] if len(data) >= _END_SIZE else (self._end + data)[-_END_SIZE:]
+        return data
+
+    def has_end(self, mark: str) -> bool:
+        """Return whether the last block that was read is that of a script's end; without it, the output was cut."""
+        return self._end.rstrip() == mark.encode()
+
+    def wait_for(self, mark: str) -> bool:
+        """Skip what a shell prints before a line; return False if that does not come."""
+        line = f"{mark}\n".encode()
+        return any(found == line for found in self._stdout)
+
+    def close_input(self) -> None:
+        """Close the script's standard input."""
+        self._is_cut = True
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+
+    def close(self) -> None:
+        """Close both."""
+        self.close_input()
+        self._stdout.close()
+
+
+async def exchange(
+    command: Sequence[str], script: bytes, time_limit: float, transfer: Callable[[Channel], T]
+) -> tuple[ProcessResult, T | OSProfileError]:
+    """Run a script in the shell that a command starts, while a thread transfers data; return the results, or its error.
+
+    Raises what `run_process` raises: `ScriptTimeoutError` if nothing was transferred for `time_limit` seconds.
+    """
+    stdin, to_script = os.pipe()
+    from_script, stdout = os.pipe()
+    channel = Channel(to_script, from_script)
+
+    def work() -> T | OSProfileError:
+        try:
+            with contextlib.suppress(BrokenPipeError):  # the end of the script tells why
+                channel.write(script)
+            return transfer(channel)
+        except OSProfileError as error:
+            return error
+        finally:
+            channel.close()
+
+    process = asyncio.ensure_future(run_process(command, stdin, None, stdout=stdout))
+    from concurrent.futures import ThreadPoolExecutor  # late: only transfers need it
+
+    pool = ThreadPoolExecutor(1)  # the loop's own may be busy: then nothing would be transferred
+    thread = asyncio.get_running_loop().run_in_executor(pool, work)
+    count = -1
+    try:
+        while not process.done():
+            if channel.count == count:
+                raise build_timeout_error(time_limit, b"", b"")
+            count = channel.count
+            await asyncio.wait({process}, timeout=time_limit)
+    finally:
+        process.cancel()
+        await asyncio.gather(process, return_exceptions=True)
+        os.close(stdin)
+        os.close(stdout)  # now the thread cannot wait for anything
+        await asyncio.gather(thread, return_exceptions=True)
+        pool.shutdown(wait=False)
+    return process.result(), thread.result()

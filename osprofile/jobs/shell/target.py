@@ -25,10 +25,9 @@ from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.arrays import parse_array
-from osprofile.jobs.files.transfer import MIN_TRANSFER_RATE
 from osprofile.jobs.record.names import format_target_name
 from osprofile.jobs.shell.output import START_TEMPLATE, get_time_limit
-from osprofile.jobs.shell.process import run_process
+from osprofile.jobs.shell.process import exchange, run_process
 from osprofile.jobs.shell.scripts import (
     SHELL_TEMPLATE,
     SSH_VARIATION,
@@ -51,14 +50,15 @@ from osprofile.text import quote_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from osprofile.jobs.files.trees import Channel
-    from osprofile.jobs.shell.process import ProcessResult
+    from osprofile.jobs.shell.process import Channel, ProcessResult
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
 TASK_ID_TEMPLATE: Final = "TASK_ID"
 NOTHING_DONE_STATUS: Final = 73
 """The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
+_MIN_TRANSFER_RATE: Final = 64 * 1024
+"""Bytes per second: a transfer may take its size divided by this, in addition to the usual time limit."""
 _MAX_ERROR_LINES: Final = 20
 """Lines of a script's output that an error message has: the output may be a list of all jobs."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
@@ -251,7 +251,7 @@ class TargetShell:
 
     async def run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:
         """Run a script that copies `size` bytes, and return its output; errors name `label`."""
-        limit = self._time_limit + size / MIN_TRANSFER_RATE
+        limit = self._time_limit + size / _MIN_TRANSFER_RATE
         result = await self.run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
         return result.stdout
 
@@ -262,14 +262,12 @@ class TargetShell:
 
         It must end with `exit`. Raises the error of a file of this machine rather than that of the script which this ends.
         """
-        from osprofile.jobs.files import trees  # late: it imports tarfile
-
         script, status_mark = self._mark_exit_status(script)
         data = f"{{ :\n{script}\n}}\n".encode("utf-8", "surrogateescape")
         with self.metrics.count_result("osprofile_scripts_total", template=SHELL_TEMPLATE):
             async with self._free_slots:
                 try:
-                    result, outcome = await trees.exchange(
+                    result, outcome = await exchange(
                         self._build_shell_command(), data, self._time_limit, transfer
                     )
                 except (ScriptError, OutputError) as error:

@@ -258,7 +258,12 @@ class DependencyResolver:
             await self._find_errors(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
         ).values():
             raise error
-        await self._refresh_live_jobs(dict.fromkeys(itertools.chain(*ids.values())))
+        # The record may be old: a batch system may have forgotten a job whose end is not recorded yet.
+        found = {
+            job_id: self._store.find_job(self._target, job_id) for job_id in itertools.chain(*ids.values())
+        }
+        if live_ids := [j for j, r in found.items() if r is not None and not r.status.state.is_terminal]:
+            await self._refresh_jobs(live_ids)
         after_ok, after_not_ok, after_any = (
             [job_id for job_id in listed if not self._is_met(condition, job_id)]
             for condition, listed in ids.items()
@@ -330,13 +335,6 @@ class DependencyResolver:
             s.state is JobState.LOST or (s.state is JobState.DONE and s.exit_code is None)
             for s in tasks or [status]
         )
-
-    async def _refresh_live_jobs(self, job_ids: Iterable[str]) -> None:
-        """Update the record: a batch system may have forgotten a job whose end is not recorded yet."""
-        records = [self._store.find_job(self._target, job_id) for job_id in job_ids]
-        live_ids = [r.status.job_id for r in records if r is not None and not r.status.state.is_terminal]
-        if live_ids:
-            await self._refresh_jobs(live_ids)
 
     async def _find_errors(self, job_ids: Iterable[str]) -> dict[str, OSProfileError]:
         """Return why there is no job to depend on, by the ids for which there is none."""

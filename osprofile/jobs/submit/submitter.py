@@ -50,8 +50,9 @@ log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
-_NOT_FOUND_STATUS: Final = 127
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
+_NOT_FOUND_STATUS: Final = 127
+"""That of a shell which has not found a command."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
 _MIN_BUSY_INTERVAL: Final = 0.05
 _MAX_BUSY_INTERVAL: Final = 1.0
@@ -286,24 +287,20 @@ class JobSubmitter:
 
     async def recover_submissions(self, *, resubmit: bool) -> list[RecoveredSubmission]:
         """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""
-        recoveries = (
-            self._recover_submission(record, resubmit)
-            for record in self._store.list_interrupted_submissions(self._target)
-        )
-        return await asyncio.gather(*recoveries)
 
-    async def _recover_submission(self, record: JobRecord, resubmit: bool) -> RecoveredSubmission:
-        try:
-            job_id = await (self._complete_submission(record) if resubmit else self._find_submission(record))
-        except OSProfileError as error:
-            return RecoveredSubmission(record, None, error)
-        return RecoveredSubmission(record, job_id)
+        async def recover(record: JobRecord) -> RecoveredSubmission:
+            try:
+                if resubmit:
+                    return RecoveredSubmission(record, await self._complete_submission(record))
+                job_id = await self._starts.find_submitted_job(record.directory, record.script or "")
+                # If another process has the submission, that one records it.
+                if job_id is not None and self._store.claim_submission(record.number):
+                    self._record_job_id(record, job_id)
+            except OSProfileError as error:
+                return RecoveredSubmission(record, None, error)
+            return RecoveredSubmission(record, job_id)
 
-    async def _find_submission(self, record: JobRecord) -> str | None:
-        job_id = await self._starts.find_submitted_job(record.directory, record.script or "")
-        if job_id is not None and self._store.claim_submission(record.number):
-            self._record_job_id(record, job_id)
-        return job_id  # if another process has the submission, that one records it
+        return await asyncio.gather(*map(recover, self._store.list_interrupted_submissions(self._target)))
 
     async def _complete_submission(self, record: JobRecord, *, take_over: bool = False) -> str:
         if record.number in self._unrecorded_ids:
@@ -446,7 +443,11 @@ class JobSubmitter:
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""
-        task_ids = self._render_task_ids(record, job_id)
+        task_ids: dict[int, str] = {}
+        try:
+            task_ids = self._starts.shell.render_task_ids(job_id, record.array)
+        except OSProfileError as error:  # the array is submitted
+            log.error("the tasks of job %s are not known: %s", job_id, error)  # noqa: TRY400
         is_watched, is_reused = record.number in self._unrecorded_ids, False
         try:
             older = self._store.find_job(self._target, job_id)
@@ -464,14 +465,6 @@ class JobSubmitter:
             self._on_reused(job_id)
         self._on_submitted(record, job_id, task_ids)
         return job_id
-
-    def _render_task_ids(self, record: JobRecord, job_id: str) -> dict[int, str]:
-        """Return the ids of an array's tasks; none if the profile cannot tell them: the array is submitted."""
-        try:
-            return self._starts.shell.render_task_ids(job_id, record.array)
-        except OSProfileError as error:
-            log.error("the tasks of job %s are not known: %s", job_id, error)  # noqa: TRY400
-            return {}
 
 
 async def catch_error(work: Awaitable[str]) -> str | OSProfileError:

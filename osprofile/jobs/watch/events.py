@@ -38,9 +38,10 @@ from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from osprofile.jobs.watch.live_jobs import EarlyEvents
+    from osprofile.jobs.watch.tracker import EarlyEvents
     from osprofile.profile.model import Profile
 
 
@@ -379,26 +380,25 @@ class EndFileWatcher:
     On a system without inotify, and beyond its limits, nothing is noticed.
     """
 
-    def __init__(
-        self, file_names: Iterable[str], on_end: Callable[[], None], loop: asyncio.AbstractEventLoop
-    ) -> None:
+    def __init__(self, file_names: Iterable[str], on_end: Callable[[], None]) -> None:
         self._file_names = frozenset(map(os.fsencode, file_names))
-        self._on_end, self._loop = on_end, loop
+        self._on_end = on_end
+        self._libc: ctypes.CDLL | None = None
+        self._descriptor = -1
         self._watches: dict[str, int] = {}
         """The watches by job id."""
-        import ctypes  # late: it takes 2 ms, and only profiles with END_FILES need it
-
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        try:
-            self._descriptor = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
-        except AttributeError:  # not Linux
-            self._descriptor = -1
-        if self._descriptor >= 0:
-            loop.add_reader(self._descriptor, self._read_events)
 
     def watch(self, job_id: str, directory: str) -> None:
         """Watch the working directory of a job. If the job has ended already, `on_end` is called at once."""
-        if self._descriptor < 0 or job_id in self._watches:
+        if self._libc is None and self._file_names:
+            import ctypes  # late: it takes 2 ms, and only profiles with END_FILES need it
+
+            self._libc = ctypes.CDLL(None, use_errno=True)
+            with contextlib.suppress(AttributeError):  # not Linux
+                self._descriptor = self._libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+            if self._descriptor >= 0:
+                asyncio.get_running_loop().add_reader(self._descriptor, self._read_events)
+        if self._libc is None or self._descriptor < 0 or job_id in self._watches:
             return
         path, mask = os.fsencode(directory), _MOVED_TO | _WRITTEN | _ONLY_DIRECTORY
         watch = self._libc.inotify_add_watch(self._descriptor, path, mask)
@@ -409,7 +409,7 @@ class EndFileWatcher:
 
     def unwatch(self, job_id: str) -> None:
         """Forget a job."""
-        if (watch := self._watches.pop(job_id, None)) is not None:
+        if self._libc is not None and (watch := self._watches.pop(job_id, None)) is not None:
             self._libc.inotify_rm_watch(self._descriptor, watch)
 
     def _read_events(self) -> None:
@@ -429,7 +429,7 @@ class EndFileWatcher:
     def close(self) -> None:
         """Watch nothing any more."""
         if self._descriptor >= 0:
-            self._loop.remove_reader(self._descriptor)
+            asyncio.get_running_loop().remove_reader(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
         self._watches.clear()

@@ -16,17 +16,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import OSProfileError
+from osprofile.errors import NotRegisteredError, OSProfileError
 from osprofile.jobs.arrays import get_outcome
-from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.jobs.state import REUSED_ID_REASON, JobEvent, JobState, JobStatus
 from osprofile.jobs.timing import Moment
-from osprofile.jobs.watch.live_jobs import (
+from osprofile.jobs.watch.live_job import (
+    UNKNOWN_JOB_REASON,
     WAITING_STATES,
-    EarlyEvents,
     LiveArray,
     LiveJob,
-    LiveJobs,
     LoggedEnd,
+    StatusHistory,
     apply_removal,
 )
 from osprofile.jobs.watch.schedule import PollSchedule
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import MissingPeriod
     from osprofile.jobs.timing import Timing
 
+EARLY_EVENT_LIFETIME: Final = 600.0
+"""Seconds for which early events are kept after the job's last one."""
+MAX_EARLY_JOBS: Final = 100_000
+"""Limit on the jobs with early events: a log has the jobs of all users."""
 _QUERIES_PER_GRACE_PERIOD: Final = 4
 """How often a missing job is queried during the grace period."""
 
@@ -62,6 +66,147 @@ class _Answer(NamedTuple):
 
     statuses: Mapping[str, JobStatus]
     asked: Moment
+
+
+@final
+class _EventsOfJob(NamedTuple):
+    last_kept_at: float
+    events: list[JobEvent]
+
+
+@final
+class EarlyEvents:
+    """Early events by job, each kept for `lifetime` seconds. `now` is in seconds, by any one clock."""
+
+    def __init__(self, lifetime: float = EARLY_EVENT_LIFETIME) -> None:
+        self._lifetime = lifetime
+        self._jobs: dict[str, _EventsOfJob] = {}
+        """Sorted by `last_kept_at`."""
+
+    def keep(self, event: JobEvent, now: float) -> None:
+        """Keep an event, unless the same one was kept last."""
+        events = self.pop(event.job_id, now)  # and inserted again, so that the dict stays sorted
+        if not events or (events[-1].state, events[-1].timestamp) != (event.state, event.timestamp):
+            events.append(event)
+        self._jobs[event.job_id] = _EventsOfJob(now, events)
+        self.expire(now)
+
+    def pop(self, job_id: str, now: float) -> list[JobEvent]:
+        """Return the events of a job whose lifetime has not ended, and keep them no longer."""
+        kept = self._jobs.pop(job_id, None)
+        return [] if kept is None or kept.last_kept_at < now - self._lifetime else kept.events
+
+    def expire(self, now: float) -> int:
+        """Drop events after their lifetime, and those above MAX_EARLY_JOBS; return the number of jobs."""
+        expired: list[str] = []
+        for job_id, kept in self._jobs.items():
+            if kept.last_kept_at >= now - self._lifetime and len(self._jobs) - len(expired) <= MAX_EARLY_JOBS:
+                break
+            expired.append(job_id)
+        for job_id in expired:
+            del self._jobs[job_id]
+        return len(expired)
+
+    def find_oldest_timestamp(self, now: float) -> float | None:
+        """Return the timestamp of the oldest event, None if there is none.
+
+        A source that is restarted must read its log again from here, or these events are lost.
+        """
+        self.expire(now)
+        timestamps = (event.timestamp for kept in self._jobs.values() for event in kept.events)
+        return min(timestamps, default=None)
+
+
+@final
+class LiveJobs:
+    """The followed jobs, until they are forgotten. The tracker changes them; others look.
+
+    A job is polled if the batch system is to be asked for it; one that is only registered is told what others ask.
+    """
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, LiveJob] = {}
+        self._full_ids: dict[str, str] = {}
+        # Some of the jobs, so that a query finds them without a look at all:
+        self.polled: dict[str, LiveJob] = {}
+        """Those that are queried, and have not ended."""
+        self.untold: dict[str, LiveJob] = {}
+        """Those whose next answer is told in any case; see `LiveJob.untold_since`."""
+        self.logged_ends: dict[str, LiveJob] = {}
+        """Those that have ended according to the log."""
+        self.live_arrays: dict[str, LiveArray] = {}
+        """The arrays of which a task has not ended."""
+
+    def __contains__(self, job_id: str) -> bool:
+        return job_id in self.by_id
+
+    def get_status(self, job_id: str) -> JobStatus:
+        """Return the last known status of a registered job. Raises `NotRegisteredError`."""
+        job = self.by_id.get(job_id)
+        if job is None:
+            message = f"job {job_id} is not registered"
+            raise NotRegisteredError(message)
+        return job.history.status
+
+    def describe_status(self, job_id: str, answer: JobStatus | None) -> JobStatus:
+        """Return the status of a registered job for which the batch system's last answer was `answer`.
+
+        A state that the profile does not define is UNKNOWN. If the answer is None or LOST, the last state is
+        returned during the grace period. The reason of a live array has the numbers of its tasks.
+        """
+        last = self.get_status(job_id)
+        if last.state.is_terminal:
+            return last
+        if (array := self.by_id[job_id].array) is not None:
+            return last._replace(reason=array.summarize(job_id).reason)
+        if answer is None or answer.state is JobState.LOST:
+            return last._replace(reason=UNKNOWN_JOB_REASON)
+        return last._replace(state=JobState.UNKNOWN) if answer.state is JobState.UNKNOWN else last
+
+    def is_polled(self, job_id: str) -> bool:
+        """Return whether a job, or the tasks of an array, are queried; False when they have ended."""
+        return job_id in self.polled or job_id in self.live_arrays
+
+    def is_array(self, job_id: str) -> bool:
+        """Return whether a job is a registered array."""
+        return job_id in self.by_id and self.by_id[job_id].array is not None
+
+    def find_array(self, job_id: str) -> str | None:
+        """Return the id of the registered array that a job is a task of; None for any other job."""
+        job = self.by_id.get(job_id)
+        return None if job is None or self.get_array(job) is None else job.array_id
+
+    def get_array(self, task: LiveJob) -> LiveArray | None:
+        """Return the tasks of the registered array that a job belongs to; None for any other job."""
+        whole = None if task.array_id is None else self.by_id.get(task.array_id)
+        return None if whole is None else whole.array
+
+    def list_task_ids(self, job_id: str) -> list[str]:
+        """Return the ids of an array's tasks; nothing for any other job."""
+        array = self.by_id[job_id].array if job_id in self.by_id else None
+        return [] if array is None else list(array.tasks)
+
+    def awaits_first_answer(self, job_id: str) -> bool:
+        """Return whether a job is polled, and nothing has been told of it yet, or not since another source was."""
+        return job_id in self.untold
+
+    def note_full_id(self, short_id: str, job_id: str) -> None:
+        """Note that callers use a short id for a job."""
+        self._full_ids[short_id] = job_id
+
+    def get_full_id(self, job_id: str) -> str:
+        """Return the id that the batch system reports for a job, or the same id if it is not known."""
+        return self._full_ids.get(job_id, job_id)
+
+    def list_ended(self) -> list[JobStatus]:
+        """Return the statuses of the registered jobs that have ended, without those of tasks."""
+        jobs = [job for job in self.by_id.values() if job.array_id is None]
+        return [job.history.status for job in jobs if job.history.status.state.is_terminal]
+
+    def stop_polling(self, job_id: str) -> None:
+        """Query a job no longer."""
+        for jobs in (self.polled, self.untold, self.logged_ends):
+            jobs.pop(job_id, None)
 
 
 @final
@@ -91,45 +236,43 @@ class JobTracker:
 
     # Which jobs are followed
 
-    def register(self, record: JobRecord, at: Moment) -> None:
-        """Report a job's events from now on, beginning with early ones, without querying it."""
-        self.jobs.add(record)
-        for event in self.early_events.pop(record.status.job_id, at.timestamp):
-            self.receive_event(event, at)
-
-    def watch(self, record: JobRecord, at: Moment) -> None:
-        """Report a job's events from now on, and have it queried."""
+    def follow(self, record: JobRecord, at: Moment, *, is_polled: bool = True) -> None:
+        """Report a job's events from now on, beginning with early ones; have it queried, unless others ask for it."""
         status, job_id = record.status, record.status.job_id
-        is_new = job_id not in self.jobs
-        job = self.jobs.add(record) if is_new else self.jobs[job_id]
+        early: list[JobEvent] = []
+        if job_id not in self.jobs:
+            self.jobs.by_id[job_id] = LiveJob(StatusHistory(status), array_id=record.array_id)
+            early = self.early_events.pop(job_id, at.timestamp)
+        job = self.jobs.by_id[job_id]
         job.walltime, job.removed_at, job.missing = record.walltime, record.aborted_at, record.missing
-        if status.started is not None:
-            job.running_since = at.monotonic + status.started - at.timestamp
-        # A query that started after START returned includes the job, even if it started before it was watched.
-        accepted = record.accepted_at or status.submitted
-        job.untold_since = job.polled_since = at.monotonic + min(0.0, (accepted or math.inf) - at.timestamp)
-        self.jobs.polled[job_id] = self.jobs.untold[job_id] = job
-        self.schedule.reset_delay()
-        for event in self.early_events.pop(job_id, at.timestamp) if is_new else ():
+        if is_polled:
+            if status.started is not None:
+                job.running_since = at.monotonic + status.started - at.timestamp
+            # A query that started after START returned includes the job, even if it started before it was watched.
+            accepted = record.accepted_at or status.submitted
+            since = at.monotonic + min(0.0, (accepted or math.inf) - at.timestamp)
+            job.untold_since = job.polled_since = since
+            self.jobs.polled[job_id] = self.jobs.untold[job_id] = job
+            self.schedule.reset_delay()
+        for event in early:
             self.receive_event(event, at)
 
-    def watch_array(self, record: JobRecord, tasks: Sequence[JobRecord], at: Moment) -> None:
+    def follow_array(self, record: JobRecord, tasks: Sequence[JobRecord], at: Moment) -> None:
         """Report the events of an array and its tasks from now on, and have the tasks queried that have not ended."""
         array_id = record.status.job_id
         for task in tasks:
-            if task.status.job_id in self.jobs.polled:
-                continue
-            if not task.status.state.is_terminal:
-                self.watch(task, at)
-            elif task.status.job_id not in self.jobs:
-                self.register(task, at)
+            has_ended = task.status.state.is_terminal
+            if task.status.job_id not in (self.jobs if has_ended else self.jobs.polled):
+                self.follow(task, at, is_polled=not has_ended)
         if array_id not in self.jobs:
-            self.register(record, at)
-        live = {task.status.job_id: self.jobs[task.status.job_id] for task in tasks}
+            self.follow(record, at, is_polled=False)
+        live = {task.status.job_id: self.jobs.by_id[task.status.job_id] for task in tasks}
         outcomes = Counter(get_outcome(task.history.status) for task in live.values())
         # An earlier process may have recorded the ends of all tasks.
-        array = self._changed_arrays[array_id] = LiveArray(live, outcomes, changed_at=at.timestamp)
-        self.jobs.add_array(array_id, array)
+        array = LiveArray(live, outcomes, changed_at=at.timestamp)
+        self.jobs.by_id[array_id].array = self._changed_arrays[array_id] = self.jobs.live_arrays[array_id] = (
+            array
+        )
         for task in tasks:
             if task.status.state.is_terminal:  # another process has recorded its end
                 self.receive_status(JobEvent(at.timestamp, task.status), at)
@@ -139,8 +282,27 @@ class JobTracker:
 
         A task stays with its array, whose end it decides.
         """
+        if job_id not in self.jobs or self.jobs.find_array(job_id) is not None:
+            return []
+        forgotten = [job_id, *self.jobs.list_task_ids(job_id)]
         self._changed_arrays.pop(job_id, None)
-        return self.jobs.remove(job_id)
+        self.jobs.live_arrays.pop(job_id, None)
+        for forgotten_id in forgotten:
+            self.jobs.stop_polling(forgotten_id)
+            self.jobs.by_id.pop(forgotten_id, None)
+        return forgotten
+
+    def lose_reused(self, job_id: str) -> list[JobStatus]:
+        """Return how a job has ended, and its tasks, whose id is that of another job now: nobody can ask for it."""
+        lost = []
+        for lost_id in (job_id, *self.jobs.list_task_ids(job_id)):
+            status, job = (
+                JobStatus(lost_id, JobState.LOST, reason=REUSED_ID_REASON),
+                self.jobs.by_id.get(lost_id),
+            )
+            is_removed = job is not None and job.removed_at is not None
+            lost.append(apply_removal(status) if is_removed else status)
+        return lost
 
     # When to query
 
@@ -232,7 +394,7 @@ class JobTracker:
                 # What is said of a waiting array is said of each task that has no line of its own.
                 changes.append(line if line.job_id == job_id else line._replace(job_id=job_id))
         for status in changes:
-            self._receive_answer_for(status, answer.asked.timestamp, at)
+            self.receive_status(JobEvent(answer.asked.timestamp, status), at)
         return bool(changes)
 
     def _find_line(self, job_id: str, job: LiveJob, answer: _Answer) -> JobStatus | None:
@@ -242,19 +404,6 @@ class JobTracker:
             return line
         whole = answer.statuses.get(job.array_id)
         return whole if whole is not None and whole.state in WAITING_STATES else None
-
-    def _receive_answer_for(self, status: JobStatus, timestamp: float, at: Moment) -> None:
-        """Take what the batch system says of one job that is polled."""
-        job = self.jobs.polled.get(status.job_id)
-        if job is None:
-            return
-        if status.state is JobState.QUEUED and not status.unknown_word:
-            job.running_since = None
-        elif job.running_since is None and status.state is JobState.RUNNING:
-            job.running_since = at.monotonic
-        self.receive_status(
-            JobEvent(timestamp, apply_removal(status) if job.removed_at is not None else status), at
-        )
 
     # Answers to queries for single jobs
 
@@ -282,7 +431,7 @@ class JobTracker:
                 pass
             elif answer is not None and answer.state is not JobState.LOST:
                 job.missing = None
-                self._receive_answer_for(answer._replace(job_id=job_id), asked.timestamp, at)
+                self.receive_status(JobEvent(asked.timestamp, answer._replace(job_id=job_id)), at)
             elif self._is_only_not_printed(job, answer or self._answer.statuses.get(job_id), answers):
                 job.missing = None
             else:
@@ -306,7 +455,7 @@ class JobTracker:
 
     def receive_no_answer(self, job_id: str, answer: JobStatus | None, at: Moment) -> None:
         """Note that a registered job was queried by itself, and nobody knows it."""
-        job, record = self.jobs[job_id], self._find_record(job_id)
+        job, record = self.jobs.by_id[job_id], self._find_record(job_id)
         if record is not None:  # another process may have found it missing, too
             job.missing, job.removed_at = record.missing, record.aborted_at
         self._resolve_missing(job, answer, at.timestamp, at)
@@ -316,7 +465,7 @@ class JobTracker:
         """Note that jobs are not missing, or no longer."""
         for job_id in job_ids:
             if job_id in self.jobs:
-                self.jobs[job_id].missing = None
+                self.jobs.by_id[job_id].missing = None
             self._changes.missing[job_id] = None
 
     # Events of the log
@@ -326,7 +475,7 @@ class JobTracker:
 
         The log does not show limits, removals and exit code files.
         """
-        job = self.jobs.get(event.job_id)
+        job = self.jobs.by_id.get(event.job_id)
         if job is None:  # it may be a job that is being submitted
             self.early_events.keep(event, at.timestamp)
         elif job.array is not None:
@@ -357,37 +506,39 @@ class JobTracker:
             if event is not None:
                 del self.jobs.logged_ends[job_id]
                 job.logged_end = None
-                self._receive_answer_for(event.status._replace(job_id=job_id), event.timestamp, at)
+                self.receive_status(JobEvent(event.timestamp, event.status._replace(job_id=job_id)), at)
 
     # Removals
 
-    def note_removal(self, job_id: str, at: Moment) -> None:
-        """Note that the batch system has accepted the removal of a job, or of an array, and so of its live tasks."""
+    def note_removal(self, job_id: str, at: Moment | None) -> None:
+        """Note that the batch system has accepted the removal of a job, or of an array, and so of its live tasks.
+
+        None: it has not accepted it, though that was noted.
+        """
         for removed_id in (job_id, *self.jobs.list_task_ids(job_id)):
-            job = self.jobs.get(removed_id)
+            job = self.jobs.by_id.get(removed_id)
             if job is not None and not job.history.status.state.is_terminal:
-                job.removed_at, job.next_query = at.timestamp, 0.0
+                job.removed_at, job.next_query = None if at is None else at.timestamp, 0.0
 
     # Changes
 
     def receive_status(self, event: JobEvent, at: Moment) -> None:
         """Take what a source says of a job; nothing is told of one that is not registered."""
-        job = self.jobs.get(event.job_id)
+        job = self.jobs.by_id.get(event.job_id)
         if job is None:
             return
-        if event.state.is_terminal and not job.history.status.state.is_terminal:
-            resolved = self._resolve_end(event)
+        before = job.history.status
+        if event.state.is_terminal and not before.state.is_terminal:
+            resolved = self._resolve_end(job, event)
             if resolved is None:
                 job.uncertain_end = event.status
                 self.tell_next_answer(event.job_id, at.monotonic)
                 return
             event = resolved
-        before = job.history.status
-        change = job.history.apply_event(event, at.timestamp)
+        change = job.apply_event(event, at)
         after = job.history.status
         if change is not None:
             self._changes.events.append(change)
-            job.missing = None
             if (array := self.jobs.get_array(job)) is not None:
                 array.note_change(before, change)
                 self._changed_arrays[str(job.array_id)] = array
@@ -398,20 +549,19 @@ class JobTracker:
         if event.status.unknown_word and after.native_state != before.native_state:
             self._changes.unknown_words.append(after)
 
-    def _resolve_end(self, event: JobEvent) -> JobEvent | None:
+    def _resolve_end(self, job: LiveJob, event: JobEvent) -> JobEvent | None:
         """Return a job's end, corrected by what is recorded of it; None if it is not yet certain what it is.
 
         While a process runs ABORT, a failure may turn out to be a removal.
         """
         record = self._find_record(event.job_id)
-        if record is None:
-            return event
-        if record.status.state.is_terminal:
+        if record is not None and record.status.state.is_terminal:
             return JobEvent(event.timestamp, record.status)
         removed = JobEvent(event.timestamp, apply_removal(event.status))
-        if record.aborted_at:
+        if job.removed_at is not None or (record is not None and record.aborted_at):
             return removed
-        return None if removed != event and record.has_live_owner else event
+        may_be_removed = record is not None and removed.status != event.status and record.has_live_owner
+        return None if may_be_removed else event
 
     def tell_next_answer(self, job_id: str, now: float) -> None:
         """Report a job's next answer even if it is the same as the last: another source may have reported something else."""
@@ -422,7 +572,7 @@ class JobTracker:
     def _update_arrays(self) -> None:
         for array_id, array in self._changed_arrays.items():
             event = array.take_event(array_id)
-            change = self.jobs[array_id].history.apply_event(event, event.timestamp)
+            change = self.jobs.by_id[array_id].history.apply_event(event, event.timestamp)
             if change is not None:
                 self._changes.events.append(change)
                 self._changes.statuses.append(change.status)

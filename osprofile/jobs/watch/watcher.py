@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import OSProfileError, StoreError
 from osprofile.jobs.shell.output import get_end_files
 from osprofile.jobs.shell.scripts import find_shell_variation
-from osprofile.jobs.state import REUSED_ID_REASON, JobEvent, JobState, JobStatus
+from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.watch.events import EndFileWatcher, EventLogSource, EventStream, has_event_log
-from osprofile.jobs.watch.live_jobs import apply_removal
 from osprofile.jobs.watch.tracker import JobTracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from osprofile.jobs.record.store import JobRecord, Store
-    from osprofile.jobs.state import MissingPeriod
     from osprofile.jobs.submit.starts import StartScripts
     from osprofile.jobs.timing import Clock, Timing
     from osprofile.jobs.watch.queries import JobQueries
@@ -54,7 +52,7 @@ class JobWatcher:
         self._shell = shell = starts.shell
         self._starts, self._queries = starts, queries
         self.recorder = StatusRecorder(target, store)
-        self.tracker = JobTracker(timing, self.recorder.find_record)
+        self.tracker = JobTracker(timing, self.find_record)
         self.jobs = self.tracker.jobs
         shell.metrics.gauges["osprofile_watched_jobs"] = self.jobs.polled.__len__
         self._event_log: EventLogSource | None = None
@@ -68,8 +66,8 @@ class JobWatcher:
             )
         self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
         # on another host, or of another user, nothing is noticed of a job's files
-        self._end_file_names = [] if find_shell_variation(shell.context) else get_end_files(shell.profile)
-        self._end_files: EndFileWatcher | None = None
+        end_files = [] if find_shell_variation(shell.context) else get_end_files(shell.profile)
+        self._end_files = EndFileWatcher(end_files, self._notice_end)
         self._running_aborts: Counter[str] = Counter()
         """By job id, how many calls run ABORT for the job now."""
         self._wakeup = asyncio.Event()
@@ -97,8 +95,7 @@ class JobWatcher:
 
     async def close(self) -> None:
         """Stop watching: streams end, and the callers of `wait_for_end` are cancelled."""
-        if self._end_files is not None:
-            self._end_files.close()
+        self._end_files.close()
         tasks = [*self._tasks, *self._searches]
         for task in tasks:
             task.cancel()
@@ -122,7 +119,7 @@ class JobWatcher:
 
     async def wait_for_end(self, job_id: str) -> JobStatus:
         """Wait until a watched job ends, and return its last status; at once, if its end has been told."""
-        job = self.jobs.get(job_id)
+        job = self.jobs.by_id.get(job_id)
         if job is not None and job.history.status.state.is_terminal:
             return job.history.status
         future: asyncio.Future[JobStatus] = asyncio.get_running_loop().create_future()
@@ -131,9 +128,9 @@ class JobWatcher:
 
     # Which jobs
 
-    def watch_recorded_job(self, job_id: str) -> JobStatus | None:
+    def follow(self, job_id: str) -> JobStatus | None:
         """Watch a job of the record; return its last known status, None if it is not recorded."""
-        job = self.jobs.get(job_id)
+        job = self.jobs.by_id.get(job_id)
         status = None if job is None else job.history.status
         if status is not None and (status.state.is_terminal or self.jobs.is_polled(job_id)):
             return status
@@ -141,18 +138,11 @@ class JobWatcher:
         if record is None:
             return None
         if not record.status.state.is_terminal:
-            self.watch_record(record)
-        elif status is not None:  # another process has recorded its end
+            self.follow_record(record)
+        elif job is not None:  # another process has recorded its end
             self.receive_status(record.status)
-            return self.jobs.get_status(job_id)
+            return job.history.status
         return status or record.status
-
-    def watch_recorded_array(self, array_id: str) -> None:
-        """Watch an array of the record that has not ended; do nothing for any other job."""
-        if not self.jobs.is_array(array_id):
-            record = self._store.find_job(self._target, array_id)
-            if record is not None and record.array and not record.status.state.is_terminal:
-                self.watch_record(record)
 
     def watch_submitted_job(self, record: JobRecord, job_id: str, task_ids: Mapping[int, str]) -> None:
         """Watch a job that was just submitted, with the ids of its tasks if it is an array."""
@@ -167,21 +157,21 @@ class JobWatcher:
 
         whole = build_record(job_id)
         tasks = [task._replace(array="", array_id=job_id) for task in map(build_record, task_ids.values())]
-        self.watch_record(whole, tasks)
+        self.follow_record(whole, tasks)
 
-    def watch_record(self, record: JobRecord, tasks: list[JobRecord] | None = None) -> None:
+    def follow_record(self, record: JobRecord, tasks: list[JobRecord] | None = None) -> None:
         """Report a job's events from now on, and query it; of an array, its tasks (default: those of the record)."""
         now = self._clock.now()
         if tasks is None and record.array:
             tasks = self._list_tasks(record)
         if tasks:
-            self.tracker.watch_array(record, tasks, now)
+            self.tracker.follow_array(record, tasks, now)
             # Later: an earlier process may have recorded the ends of all tasks, and the caller does not listen yet.
             asyncio.get_running_loop().call_soon(self._tell_changes)
         else:
-            self.tracker.watch(record, now)
-            if self._end_file_names and not record.array_id:
-                self._open_end_files().watch(record.status.job_id, record.directory)
+            self.tracker.follow(record, now)
+            if not record.array_id:
+                self._end_files.watch(record.status.job_id, record.directory)
             self._tell_changes()
         self._wakeup.set()
 
@@ -201,32 +191,21 @@ class JobWatcher:
                 log.warning("the tasks of job %s are not recorded: %s", array_id, error)
         return tasks
 
-    def _open_end_files(self) -> EndFileWatcher:
-        if self._end_files is None:
-            loop = asyncio.get_running_loop()
-            self._end_files = EndFileWatcher(self._end_file_names, self._notice_end, loop)
-        return self._end_files
-
     def register_record(self, record: JobRecord) -> None:
         """Report a job's events from now on, without querying it."""
         if record.status.job_id not in self.jobs:
-            self.tracker.register(record, self._clock.now())
+            self.tracker.follow(record, self._clock.now(), is_polled=False)
             self._tell_changes()
 
     def lose_reused_job(self, job_id: str) -> None:
         """Notify those who wait for a job, or its tasks, that it is over: its id is that of another job now."""
-        for lost_id in (job_id, *self.jobs.list_task_ids(job_id)):
-            lost = JobStatus(lost_id, JobState.LOST, reason=REUSED_ID_REASON)
-            if self.jobs.is_removed(lost_id):
-                lost = apply_removal(lost)
-            self._notify_waiters(lost)
+        for status in self.tracker.lose_reused(job_id):
+            self._notify_waiters(status)
 
     def record_statuses(self, job_ids: Iterable[str]) -> None:
         """Record the states of watched jobs that were not in the record until now."""
         statuses = [self.jobs.get_status(job_id) for job_id in job_ids if job_id in self.jobs]
-        for status in statuses:
-            if status.state is not JobState.UNKNOWN:
-                self.recorder.record_status(status)
+        self.recorder.record_soon([status for status in statuses if status.state is not JobState.UNKNOWN])
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job, or of an array and its tasks.
@@ -234,11 +213,7 @@ class JobWatcher:
         A task stays watched with its array, whose end it decides.
         """
         for forgotten_id in self.tracker.forget(job_id):
-            self._unwatch_end_files(forgotten_id)
-
-    def _unwatch_end_files(self, job_id: str) -> None:
-        if self._end_files is not None:
-            self._end_files.unwatch(job_id)
+            self._end_files.unwatch(forgotten_id)
 
     # Queries
 
@@ -246,7 +221,10 @@ class JobWatcher:
         """Query forever, whenever there are jobs to query."""
         schedule = self.tracker.schedule
         while True:
-            while (wait := self._seconds_until_query()) > 0:
+            while True:
+                until_end = self.tracker.seconds_until_end_query(self._clock.monotonic())
+                if (wait := min(until_end, self._seconds_until_poll())) <= 0:
+                    break
                 self._wakeup.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait if wait < float("inf") else None):
@@ -265,9 +243,6 @@ class JobWatcher:
                 log.exception("a poll failed because of a fault of osprofile")
             if is_poll:
                 schedule.end_poll(self._clock.monotonic())
-
-    def _seconds_until_query(self) -> float:
-        return min(self.tracker.seconds_until_end_query(self._clock.monotonic()), self._seconds_until_poll())
 
     def _seconds_until_poll(self) -> float:
         return self.tracker.seconds_until_poll(
@@ -372,11 +347,13 @@ class JobWatcher:
         but the job's end may be seen earlier. The removal of an array is that of its live tasks.
         """
         self._running_aborts[job_id] += 1
-        self.recorder.mark_aborting(job_id, is_running=True)
+        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
+            self._store.mark_aborting(self._target, job_id, is_running=True)
 
         def record_removal() -> None:
             now = self._clock.now()
-            self.recorder.record_removal(job_id, now.timestamp)
+            with _log_store_errors(f"the removal of job {job_id} is not recorded"):
+                self._store.record_removal(self._target, job_id, now.timestamp)
             self.tracker.note_removal(job_id, now)
 
         try:
@@ -385,7 +362,8 @@ class JobWatcher:
             self._running_aborts[job_id] -= 1
             if not self._running_aborts[job_id]:
                 del self._running_aborts[job_id]
-                self.recorder.mark_aborting(job_id, is_running=False)
+                with _log_store_errors(f"the removal of job {job_id} is not recorded"):
+                    self._store.mark_aborting(self._target, job_id, is_running=False)
 
     # Changes
 
@@ -414,16 +392,27 @@ class JobWatcher:
             self._wakeup.set()
         self._tell_changes()
 
+    def find_record(self, job_id: str) -> JobRecord | None:
+        """Return a job's record; None if there is none or it cannot be read."""
+        record = None
+        with _log_store_errors(f"the record of job {job_id} cannot be read"):
+            record = self._store.find_job(self._target, job_id)
+        return record  # noqa: RET504  # None after an error
+
     def _tell_changes(self) -> None:
         """Report and record what has changed."""
         changes = self.tracker.take_changes()
-        for status in changes.statuses:
-            self.recorder.record_status(status)
+        self.recorder.record_soon(changes.statuses)
         for event in changes.events:
             self._tell_event(event)
         if changes.missing:
-            self.recorder.record_missing(changes.missing)
-            self._restore_links([j for j, period in changes.missing.items() if period is not None])
+            with _log_store_errors(f"which of {len(changes.missing)} jobs are missing is not recorded"):
+                self._store.record_missing(self._target, changes.missing)
+            missing = [j for j, period in changes.missing.items() if period is not None]
+            if missing and self._starts.has_find_template:
+                search = asyncio.get_running_loop().create_task(self._restore_links(missing))
+                self._searches.add(search)
+                search.add_done_callback(self._searches.discard)
         for status in changes.unknown_words:
             text = "job %s is in state %r, which profile %s does not know"
             log.warning(text, status.job_id, status.native_state, self._shell.profile.name)
@@ -433,7 +422,7 @@ class JobWatcher:
         for stream in self._streams:
             stream.push_event(event)
         if event.state.is_terminal:
-            self._unwatch_end_files(event.job_id)
+            self._end_files.unwatch(event.job_id)
             self._notify_waiters(event.status)
             if self.on_end is not None and self.jobs.find_array(event.job_id) is None:
                 asyncio.get_running_loop().call_soon(self._finish_job, event.job_id)
@@ -447,14 +436,8 @@ class JobWatcher:
             if not future.done():
                 future.set_result(status)
 
-    def _restore_links(self, job_ids: list[str]) -> None:
+    async def _restore_links(self, job_ids: Iterable[str]) -> None:
         """Run FIND_JOB for missing jobs: it makes the link to a job's directory that START could not make."""
-        if job_ids and self._starts.has_find_template:
-            search = asyncio.get_running_loop().create_task(self._find_directories(job_ids))
-            self._searches.add(search)
-            search.add_done_callback(self._searches.discard)
-
-    async def _find_directories(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
             record = self._store.find_job(self._target, job_id)
             whole = None if record is None else self._store.find_whole_job(record)
@@ -474,11 +457,11 @@ class StatusRecorder:
         self._unwritten: dict[str, JobStatus] = {}
         self._flush_handle: asyncio.Handle | None = None
 
-    def record_status(self, status: JobStatus) -> None:
-        """Record a state soon, in one transaction with the others of this turn of the event loop."""
-        if self._flush_handle is None:
+    def record_soon(self, statuses: Sequence[JobStatus]) -> None:
+        """Record states in one transaction with all others of this turn of the event loop."""
+        if statuses and self._flush_handle is None:
             self._flush_handle = asyncio.get_running_loop().call_soon(self.flush)
-        self._unwritten[status.job_id] = status
+        self._unwritten.update((status.job_id, status) for status in statuses)
 
     def flush(self) -> None:
         """Record what is waiting. If that fails, the ends of jobs are kept for the next time."""
@@ -493,28 +476,6 @@ class StatusRecorder:
     def discard_status(self, job_id: str) -> None:
         """Drop the waiting state of a job whose id now belongs to another job."""
         self._unwritten.pop(job_id, None)
-
-    def find_record(self, job_id: str) -> JobRecord | None:
-        """Return a job's record; None if there is none or it cannot be read."""
-        record = None
-        with _log_store_errors(f"the record of job {job_id} cannot be read"):
-            record = self._store.find_job(self._target, job_id)
-        return record  # noqa: RET504  # None after an error
-
-    def record_missing(self, jobs: Mapping[str, MissingPeriod | None]) -> None:
-        """Record since when jobs are missing; None for those that are known again."""
-        with _log_store_errors(f"which of {len(jobs)} jobs are missing is not recorded"):
-            self._store.record_missing(self._target, jobs)
-
-    def mark_aborting(self, job_id: str, *, is_running: bool) -> None:
-        """Record that this process runs ABORT for a job, or that its ABORT has ended."""
-        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
-            self._store.mark_aborting(self._target, job_id, is_running=is_running)
-
-    def record_removal(self, job_id: str, removed_at: float) -> None:
-        """Record when the batch system accepted a job's removal."""
-        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
-            self._store.record_removal(self._target, job_id, removed_at)
 
 
 @contextlib.contextmanager

@@ -151,6 +151,25 @@ def test_the_end_of_a_job_that_was_to_be_removed(
     assert asyncio.run(main()) == {"a": told}
 
 
+def test_a_word_that_the_profile_does_not_know() -> None:
+    """docs/ptp.md: the client sees it; the job is what it was."""
+
+    async def main() -> None:
+        target = Target()
+        view = of(target)
+        for status in (
+            JobStatus("a", S.RUNNING),
+            JobStatus("a", S.UNKNOWN, "ODD", unknown_word=True),
+            JobStatus("a", S.RUNNING),
+        ):
+            target.listed = {"a": status}
+            await view.poll_system()
+            assert words(view) == {"a": status.native_state or "RUNNING"}
+            assert [job.state for job in view.jobs] == ["RUNNING"]
+
+    asyncio.run(main())
+
+
 def test_what_has_ended_is_kept_as_long_as_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         target = Target()
