@@ -19,20 +19,21 @@ from osprofile.errors import (
     RequestError,
 )
 from osprofile.executors.blah.attributes import Proxy, name_source_attribute, submission_from_ad
-from osprofile.executors.blah.job_id import JobId
 from osprofile.executors.blah.job_status import (
+    explain_end,
     format_status_ad,
     get_status_number,
     make_status_result,
     select_status_ads,
 )
-from osprofile.executors.blah.requests import Reply
-from osprofile.executors.blah.results import (
+from osprofile.executors.blah.messages import (
     HELD,
     IDLE,
     MALFORMED_ID_CODE,
     NO_ERROR,
     RUNNING,
+    JobId,
+    Reply,
     Result,
     format_error,
     format_log_entry,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.attributes import Submission
     from osprofile.executors.blah.batch_systems import BatchSystem, BatchSystems
-    from osprofile.executors.blah.requests import ImmediateRequest, Request
+    from osprofile.executors.blah.messages import ImmediateRequest, Request
     from osprofile.executors.blah.settings import Settings
     from osprofile.jobs.state import JobStatus
 
@@ -169,6 +170,7 @@ class RequestHandler:
         if status is None:
             return Result(1, f"Job {job_id} is not known")
         if status.state.is_terminal:
+            system.explain_failed_start(status, explain_end(status))
             system.finish_job(job_id.native_id)
             system.target.unwatch_ended(job_id.native_id)  # a daemon runs for weeks
         return make_status_result(status, await self._get_status_number(system, status))

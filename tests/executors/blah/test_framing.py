@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.executors.blah.framing import LineSplitter, encode_field, encode_line, split_line
+from osprofile.executors.blah.messages import LineSplitter, encode_field, encode_line, split_line
 from tests.executors.blah.client import command, escaped, fields
 
 # docs/protocols/blah.md, 1.1 and 1.2: CR, LF and NUL each end a line; any `\c` is c.

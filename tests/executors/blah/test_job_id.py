@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.executors.blah.job_id import JobId
+from osprofile.executors.blah.messages import JobId
 from osprofile.executors.errors import JobIdError
 
 # docs/protocols/blah.md, 2 and 3.

@@ -7,16 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import OSProfileError
-from osprofile.executors.blah.protocol import ALL_COMMANDS, DEFAULT_COMMANDS, Connection
-from osprofile.executors.blah.requests import ImmediateRequest, Quit, Reply, Request
-from osprofile.executors.blah.results import (
+from osprofile.executors.blah.messages import (
     IDLE,
     REMOVED,
+    ImmediateRequest,
+    Quit,
+    Reply,
+    Request,
     Result,
     format_error,
     join_lines,
     make_state_result,
 )
+from osprofile.executors.blah.protocol import ALL_COMMANDS, DEFAULT_COMMANDS, Connection
 from tests.executors.blah.client import Client, command, fields
 
 BANNER = b"$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"

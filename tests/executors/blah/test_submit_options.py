@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from osprofile.executors.blah.submit_options import parse_submit_options
+from osprofile.executors.blah.attribute_syntax import parse_submit_options
 
 SITE = {
     "--qos": "QOS",
