@@ -157,9 +157,9 @@ class BatchSystem:
         return str(JobId.create(self.name, day, native_id))
 
     async def submit_once(
-        self, key: str | None, description: JobDescription, read_files: Callable[[], Sequence[NewFile]]
+        self, key: str | None, description: JobDescription, read_files: Callable[[], Sequence[NewFile]] | None
     ) -> str:
-        """Return the id of the job with this key; submit it, with its files, if there is none.
+        """Return the id of the job with this key; submit it, with its files if it has some, if there is none.
 
         A key stands for one job until `finish_job`, which is called before the client is told that
         the job has ended or is removed. A submission with the same key that is in progress, here or
@@ -174,7 +174,10 @@ class BatchSystem:
             native_id = record.status.job_id
             log.info("the job %s is known: %s", key, native_id)
         else:
-            native_id = await target.submit_with_files(description, read_files, key=key)
+            if read_files is None:
+                native_id = await target.submit(description, key=key)
+            else:
+                native_id = await target.submit_with_files(description, read_files, key=key)
             record = target.find_record(native_id)
         return self.format_job_id(native_id, record)
 

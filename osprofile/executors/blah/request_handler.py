@@ -133,7 +133,8 @@ class RequestHandler:
             if self._dry_run:
                 sys.stderr.write(await system.target.render_start_script(staged))
                 return Result(1, "dry run: the script is shown, nothing was submitted")
-            job_id = await system.submit_once(submission.key, staged, read_files)
+            has_files = proxy is not None or system.job_functions
+            job_id = await system.submit_once(submission.key, staged, read_files if has_files else None)
         except IncarnationError as error:
             if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they contain those of the staging
                 log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
