@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.errors import OSProfileError
 from osprofile.executors.blah.messages import (
     IDLE,
     REMOVED,
@@ -15,8 +14,6 @@ from osprofile.executors.blah.messages import (
     Reply,
     Request,
     Result,
-    format_error,
-    join_lines,
     make_state_result,
 )
 from osprofile.executors.blah.protocol import ALL_COMMANDS, DEFAULT_COMMANDS, Connection
@@ -348,16 +345,3 @@ def test_any_bytes_are_answered_line_by_line(data: bytes) -> None:
     assert all(said[:1] in {b"S", b"E", b"F"} for said in client.said())
     if not connection.has_quit:
         assert client.say(b"\0VERSION\r\n")[-1] == b"S " + BANNER
-
-
-ONE_LINE = {"a\n  b\t c\r\n\n": "a; b c", "": "", "\x1b[31mred\0": "\ufffd[31mred\ufffd"}
-
-
-@pytest.mark.parametrize("text", ONE_LINE)
-def test_one_line(text: str) -> None:
-    assert join_lines(text) == ONE_LINE[text]
-
-
-def test_an_error_as_a_result() -> None:
-    error = OSProfileError("sbatch said:\n no", hint="try again")
-    assert format_error(error) == "sbatch said:; no (try again)"
