@@ -1,7 +1,7 @@
 """The promises: START takes little processor time, a job of this machine begins soon, and a poll of an array is cheap.
 
-START of `slurm`, with a stand-in for sbatch, starts eleven programs: sh, mkdir, namei, flock, awk, setsid
-(which becomes another sh), the stand-in (a shell), grep, ln twice, and the shell that reads the script. Its
+START of `slurm`, with a stand-in for sbatch, starts ten programs: sh, mkdir, namei, flock, awk, setsid
+(which becomes the stand-in, a shell), ln twice, rm, and the shell that reads the script. Its
 guarantees (one submission, none lost) may take one and a half times as much again as a shell that starts as
 many programs.
 
@@ -27,7 +27,7 @@ from paired import Promise, compare, deploy, heading, memory_directory, process,
 
 import osprofile
 
-PROGRAMS = 11
+PROGRAMS = 10
 BEGIN_LIMIT = 14
 POLL_LIMITS = {400: 16, 4000: 8}
 """For so many jobs, how many times as long as a loop of the shell a poll may take."""

@@ -20,13 +20,14 @@
 # when it has ended; id, which the job writes too as it begins. Last it makes the link
 # ~/.gpe/jobs/PROFILE/ID. If COMMAND fails, or this is killed between the mark and the id, it
 # submits nothing when it is repeated (75), until find-job.sh has found the job, or has taken the
-# mark away. main calls submit_once under the lock, that run_submission, and that submit_in_session
-# in a session of its own; submit_job, the profile's own, calls the batch system.
-submit_command=
-# COMMAND...; submit_command names the batch system's own, to say early that this machine has none.
-main() {
+# mark away. main calls submit_once under the lock, that run_submission, and that submit_and_record;
+# submit_job, the profile's own, calls the batch system.
+# submit_command names the batch system's own, to say early that this machine has none. own_session
+# says that submit_job itself puts it into a session of its own.
+submit_command='' own_session=''
+main() { # COMMAND...
   if [ -n "$in_session" ]; then
-    submit_in_session "$@"
+    submit_and_record "$@"
     exit
   fi
   [ -z "$submit_command" ] || command -v "$submit_command" > /dev/null ||
@@ -39,7 +40,7 @@ main() {
   [ ! -s .gpe/id ] || [ -e .gpe/submitting ] || sleep 0.2
   if [ ! -s .gpe/id ]; then
     submit_once "$@"
-  elif ! LC_ALL=C grep -qEx -e "$id_pattern" .gpe/id; then
+  elif ! read -r id < .gpe/id || ! is_id "$id"; then
     fail 1 "$directory/.gpe/id does not contain a job id"
   fi
   print_id
@@ -146,19 +147,20 @@ write_script() {
   printf '' > .gpe/answer && printf '' > .gpe/error || return
   printf '0' > .gpe/id.told && [ -s .gpe/script ]
 }
-# COMMAND...: in a session of its own, so that what ends this shell does not cut it off; a job of
-# this machine makes its own. setsid starts no process here, as this shell's children lead no group,
-# so that the shell waits for the submission. The session keeps the lock.
+# COMMAND...: the batch system's command runs in a session of its own, so that what ends this shell
+# does not cut it off: that of a second shell, unless submit_job makes one, or a job of this machine
+# its own. setsid starts no process here, as this shell's children lead no group, so that the shell
+# waits for the submission. The session keeps the lock.
 run_submission() {
-  if [ "$1" = start_session ]; then
-    (submit_in_session "$@") < /dev/null
+  if [ "$1" = start_session ] || [ -n "$own_session" ]; then
+    submit_and_record "$@" < /dev/null
   else
     setsid sh "$program" --in-session y --profile "$profile" --directory "$directory" \
       --id-pattern "$id_pattern" --keep "$keep" --after "$after" --not-before "$not_before" \
       "$@" < /dev/null 3>&3
   fi
 }
-submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .gpe/error
+submit_and_record() { # COMMAND...: leaves the id in .gpe/id, or the reason in .gpe/error
   (
     check_start_time && submit_job "$@" .gpe/script
   ) > .gpe/answer 2> .gpe/error
@@ -171,23 +173,30 @@ submit_in_session() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
     # the error says.
     "${read_words:-:}" "$1"
     ! gpe_is_away "$(cat .gpe/error)" || LC_ALL=C grep -qEx -e "$id_pattern" .gpe/answer || rc=69
-    exit "$rc"
+    return "$rc"
   fi
-  [ ! -s .gpe/id ] || exit 0 # the job itself has written it
+  [ ! -s .gpe/id ] || return 0 # the job itself has written it
   last_line=
   while read -r line || [ -n "$line" ]; do last_line=$line; done < .gpe/answer
-  if ! LC_ALL=C grep -Ex -e "$id_pattern" > .gpe/id.told << END
-$last_line
-END
-  then
+  is_id "$last_line" && printf '%s\n' "$last_line" > .gpe/id.told || {
     {
       echo 'the batch system answered without a job id:'
       sed '/^$/d' .gpe/answer
     } | tee .gpe/submitting >> .gpe/error
-    exit 75
-  fi
+    return 75
+  }
   # the first to write the id decides: this, or the job itself; mv is for file systems without links
-  ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || exit 75
+  ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || return 75
+}
+# LINE: does it match id_pattern? Most ids are plain numbers, for which no program is started.
+is_id() {
+  case $id_pattern in
+  *')'*')?') ;;
+  '[1-9][0-9]*' | '[1-9][0-9]*('*')?')
+    case $1 in '' | 0* | *[!0123456789]*) ;; *) return 0 ;; esac
+    ;;
+  esac
+  printf '%s\n' "$1" | LC_ALL=C grep -qEx -e "$id_pattern"
 }
 # Some batch systems take a day that no month has, as 2027-02-30, for another one.
 check_start_time() {

@@ -1,4 +1,4 @@
-submit_command='qsub'
+submit_command='qsub' own_session=y
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   drop_batch_variables
   [ -z "$after" ] || check_dependency
@@ -18,10 +18,10 @@ the site) has a quote without its second one, or too many words"
   # -f: no process of qsub stays behind and keeps the lock. The umask is before the directives,
   # which may have another one.
   # shellcheck disable=SC2086
-  exec qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null \
+  exec setsid qsub -W "umask=$umask" ${directives%"$IFS"} -f -j oe -o /dev/null \
     ${alone:+-l} $alone ${select:+-l} $select ${place:+-l} $place \
     ${mail:+-M} $mail ${mail:+-m} ${mail:+"${events:-ae}"} -- \
-    /bin/sh -c "$gpe_starter" "${directory%/}/$script"
+    /bin/sh -c "$gpe_starter" "${directory%/}/$script" 3>&3
 }
 read_directives() { # prints the words of the job script's directives, a unit separator behind each
   sed -n '/^[^#]/q; s/^#PBS//p' "$script" | xargs -x printf '%s\037' 2> /dev/null

@@ -1,4 +1,4 @@
-submit_command='sbatch'
+submit_command='sbatch' own_session=y
 submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
   drop_batch_variables
   case $profile in *@*)
@@ -7,19 +7,22 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
     ;;
   esac
   [ -z "$after" ] || check_dependency
-  answer=$("$@")
+  setsid "$@" 3>&3
   rc=$?
-  [ "$rc" -eq 0 ] || explain_refusal
+  [ "$rc" -eq 0 ] || {
+    explain_refusal
+    return "$rc"
+  }
   # ID;CLUSTER, or the sentence of another program called sbatch, which does not know --parsable
-  case $answer in
-  [0-9]*) answer=${answer%%;*} ;;
-  *'Submitted batch job '*)
-    answer=${answer##*Submitted batch job }
-    answer=${answer%%[!0-9]*}
-    ;;
-  esac
-  printf '%s\n' "$answer"
-  return "$rc"
+  while read -r line || [ -n "$line" ]; do
+    case $line in
+    *'Submitted batch job '*)
+      line=${line##*Submitted batch job }
+      printf '%s\n' "${line%%[!0-9]*}"
+      ;;
+    [0-9]*';'*) printf '%s\n' "${line%%;*}" ;;
+    esac
+  done < .gpe/answer
 }
 # Slurm's words for an option that has another name here. START has sbatch's errors in .gpe/error.
 explain_refusal() {

@@ -59,10 +59,14 @@ def test_the_first_job_of_a_user(home: Path, profile: str) -> None:
     assert not Path(directory).exists()
 
 
-def test_a_directory_that_the_node_does_not_see(home: Path) -> None:
-    """So the others show something: the node has a /var/tmp of its own."""
+def write_site(home: Path) -> None:
     (home / ".config/osprofile/profiles/slurm").mkdir(parents=True)
     (home / ".config/osprofile/profiles/slurm/profile.xml").write_text(SITE)
+
+
+def test_a_directory_that_the_node_does_not_see(home: Path) -> None:
+    """So the others show something: the node has a /var/tmp of its own."""
+    write_site(home)
     job = run(home, "job", "submit", "-p", "slurm", "true").stdout.strip()
     assert run(home, "job", "wait", job).returncode == 125  # its cause is known
     shown = run(home, "job", "show", job).stdout
@@ -70,17 +74,23 @@ def test_a_directory_that_the_node_does_not_see(home: Path) -> None:
     assert run(home, "job", "forget", "--files", job).returncode == 0
 
 
-def test_the_first_job_of_blah(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HTCondor's gridtype names the bundled profile, and the daemon has no settings."""
+@pytest.mark.parametrize("sees", [True, False])
+def test_the_first_job_of_blah(home: Path, monkeypatch: pytest.MonkeyPatch, *, sees: bool) -> None:
+    """HTCondor's gridtype names the bundled profile, and the daemon has no settings.
+
+    A job that cannot begin says why on its standard error.
+    """
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
+    if not sees:
+        write_site(home)
     text = ad(
         Cmd="/bin/sh",
         Arguments="-c 'pwd; exit 3'",
         Iwd=str(home),
         Out="out",
-        Err="/dev/null",
+        Err="err",
         In="/dev/null",
         gridtype="slurm",
         JobDirectory="home_bl_1",
@@ -94,5 +104,12 @@ def test_the_first_job_of_blah(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
             return found
 
     found = asyncio.run(asyncio.wait_for(main(), PATIENCE))
-    assert (found["JobStatus"], found.get("ExitCode")) == (COMPLETED, "3"), found
-    assert (home / "out").read_text() == f"{home}\n"
+    if sees:
+        assert (found["JobStatus"], found.get("ExitCode")) == (COMPLETED, "3"), found
+        assert (home / "out").read_text() == f"{home}\n"
+        assert not (home / "err").read_text()
+    else:
+        assert (found["JobStatus"], found.get("ExitSignal")) == (COMPLETED, "9"), found
+        assert "the job could not enter its working directory /var/tmp/" in found["ExitReason"]
+        why = found["ExitReason"].strip('"')
+        assert (home / "err").read_text() == f"the job could not begin: {why}\n"

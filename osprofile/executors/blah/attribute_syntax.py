@@ -1,15 +1,28 @@
-"""Parsers for attribute values: arguments, environments, file lists, output remaps.
+"""Parsers for attribute values: arguments, environments, file lists, output remaps, submit options, requirements.
 
-Source: docs/protocols/blah.md, 4.3 and 4.4. Nothing is expanded. A malformed value raises ValueError
+Source: docs/protocols/blah.md, 4.3 to 4.5. Nothing is expanded. A malformed value raises ValueError
 with what is wrong and where; `split_v1_arguments` and `split_file_list` accept every text.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+import shlex
+from typing import TYPE_CHECKING, Final
 
+from osprofile.executors.blah.classad import (
+    Evaluator,
+    Expression,
+    Literal,
+    OperatorChain,
+    Reference,
+    format_constant,
+    unparse,
+)
 from osprofile.text import quote_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 _BLANKS: Final = " \t\r\n"
 _UNQUOTED_RUN: Final = re.compile(r"[^ \t\r\n']+")
@@ -166,3 +179,102 @@ def _strip_and_unescape(text: str) -> str:
     if (len(stripped) - len(stripped.rstrip("\\"))) % 2:  # the last backslash escapes a blank
         stripped = text.lstrip(_BLANKS)[: len(stripped) + 1]
     return re.sub(r"\\(.)", r"\1", stripped, flags=re.DOTALL)
+
+
+# BatchExtraSubmitArgs
+
+
+def parse_submit_options(text: str, accepted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the field and the value of each option in BatchExtraSubmitArgs, which is split as by a shell.
+
+    `accepted` is a site's setting, as `{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }`: an option maps to the
+    field of the profile that gets its value, an option without a value to FIELD=VALUE. So a value is checked
+    like that of any other field, and the profile decides where it stands in a script. A value follows `=` or
+    a blank, or directly an option of one letter. Raises ValueError for an option that is not accepted, and
+    for a missing or superfluous value.
+    """
+    options = {}
+    words = iter(shlex.split(text))
+    for word in words:
+        option, value = _split_option(word, accepted)
+        field, equals, fixed_value = accepted[option].partition("=")
+        if equals and value is not None:
+            message = f"the option {option} takes no value, but {quote_value(word, 40)} has one"
+            raise ValueError(message)
+        if not equals and value is None and (value := next(words, None)) is None:
+            message = f"the option {option} needs a value"
+            raise ValueError(message)
+        options[option] = (field, fixed_value if equals else str(value))
+    return options
+
+
+def _split_option(word: str, accepted: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return an option, and the value in the same word (None: there is none)."""
+    name, equals, value = word.partition("=")
+    if name in accepted:
+        return name, value if equals else None
+    if word[:2] in accepted:
+        return word[:2], word[2:]
+    message = f"{quote_value(word, 40)} is not an option"
+    if word.startswith("-"):
+        message = f"the option {name} is not accepted here"
+    raise ValueError(message)
+
+
+# CERequirements
+
+_FIELD_SUFFIXES: Final = {"==": "", "=?=": "", "is": "", ">=": "_MIN", ">": "_MIN", "<=": "_MAX", "<": "_MAX"}
+_MIRRORED_OPERATORS: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
+_STRICT_BOUND_OFFSETS: Final = {">": 1, "<": -1}
+
+
+def translate_requirements(node: Expression, evaluator: Evaluator) -> tuple[dict[str, str], list[str]]:
+    """Return the values that CERequirements demands, by field name, and warnings for the log.
+
+    Of the conjuncts, `a == v` gives A, `a >= v` gives A_MIN and `a <= v` gives A_MAX; `>` and `<` of a whole
+    number give the next one. Any other conjunct is left out, with a warning.
+    """
+    values: dict[str, str] = {}
+    warnings = []
+    for conjunct in _split_conjuncts(node):
+        comparison = _translate_comparison(conjunct, evaluator)
+        if comparison is None:
+            if conjunct != Literal(value=True):
+                warnings.append(f"CERequirements: {unparse(conjunct)!r} cannot be translated")
+            continue
+        name, value = comparison
+        if values.setdefault(name, value) != value:
+            warnings.append(f"CERequirements: {unparse(conjunct)!r} contradicts what is before it")
+    return values, warnings
+
+
+def _split_conjuncts(node: Expression) -> Iterator[Expression]:
+    if isinstance(node, OperatorChain) and node.operations[0][0] == "&&":
+        for part in (node.first, *(operand for _, operand in node.operations)):
+            yield from _split_conjuncts(part)
+    else:
+        yield node
+
+
+def _translate_comparison(node: Expression, evaluator: Evaluator) -> tuple[str, str] | None:
+    """Return the field and the value of one comparison; None for any other expression."""
+    if not isinstance(node, OperatorChain) or len(node.operations) != 1:
+        return None
+    left, (operator, right) = node.first, node.operations[0]
+    if not isinstance(left, Reference):
+        left, operator, right = right, _MIRRORED_OPERATORS.get(operator, operator), left
+    if not isinstance(left, Reference) or operator not in _FIELD_SUFFIXES:
+        return None
+    text = _evaluate_bound(operator, right, evaluator)
+    return None if text is None else (left.name.upper() + _FIELD_SUFFIXES[operator], text)
+
+
+def _evaluate_bound(operator: str, node: Expression, evaluator: Evaluator) -> str | None:
+    value = evaluator.evaluate(node)
+    if operator in _STRICT_BOUND_OFFSETS:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        return str(value + _STRICT_BOUND_OFFSETS[operator])
+    if isinstance(value, str):
+        return value
+    return format_constant(value) if isinstance(value, bool | int | float) else None

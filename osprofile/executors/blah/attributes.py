@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.caller_environment import split_variables
 from osprofile.executors.blah import attribute_syntax
+from osprofile.executors.blah.attribute_syntax import parse_submit_options, translate_requirements
 from osprofile.executors.blah.classad import Literal, parse_expression
-from osprofile.executors.blah.requirements import translate_requirements
 from osprofile.executors.blah.submit_ad import SubmitAd
-from osprofile.executors.blah.submit_options import parse_submit_options
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError
 from osprofile.executors.failures import make_refusal
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription

@@ -22,9 +22,8 @@ from osprofile.errors import (
     ScriptFailedError,
     TargetError,
 )
-from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
-from osprofile.executors.blah.removal import JobRemover
-from osprofile.executors.blah.results import join_lines
+from osprofile.executors.blah.messages import PROFILE_NAME, JobId, join_lines
+from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import (
@@ -63,6 +62,72 @@ _RETRY_PAUSES: Final = (2.0, 5.0, 10.0, 20.0)
 """In seconds: when a removal is tried again; the last one stays."""
 _ABORT_LATER_STATUS: Final = 2
 """ABORT's exit status if the batch system does not answer."""
+_REMOVAL_BATCH_SIZE: Final = 25
+_NOT_BEGUN: Final = ("/no-directory", "/setup")
+"""The ends of native states of jobs that could not begin: the profiles' explain.sh prints them."""
+
+
+@final
+class JobRemover:
+    """Removes the client's jobs of one batch system: their proxies at once, the rest after `retention` seconds.
+
+    A job is marked in the record when the client learns its end. Jobs whose time has come are removed when the
+    next one is marked, and when a daemon begins. A shorter `retention` is also for jobs
+    that are marked. A job that was lost may still run: nothing of it is removed.
+    """
+
+    def __init__(self, target: TargetSystem, retention: float) -> None:
+        self._target, self._retention = target, retention
+        self._removal: asyncio.Task[None] | None = None
+        self._ended_jobs: list[JobRecord] = []
+
+    def start(self) -> None:
+        """Remove the jobs whose time has come, in the background."""
+        if self._removal is None or self._removal.done():
+            self._removal = asyncio.ensure_future(self._remove_files())
+
+    def schedule_removal(self, native_id: str) -> None:
+        """Mark a job whose end the client is told now. Any other job of the record is left alone."""
+        store = self._target.store
+        record = store.find_job(self._target.name, native_id)
+        if record is None or not record.directory.endswith(JOB_DIRECTORY_SUFFIX):
+            return
+        if store.schedule_removal(self._target.name, native_id, time.time() + self._retention):
+            self._ended_jobs.append(record)
+            self.start()
+
+    async def close(self) -> None:
+        """Stop removing: the next daemon goes on."""
+        if self._removal is not None:
+            self._removal.cancel()
+            await asyncio.gather(self._removal, return_exceptions=True)
+
+    async def _remove_files(self) -> None:
+        try:
+            while self._ended_jobs:
+                await self._remove_proxy(self._ended_jobs.pop())
+            self._target.store.limit_removals(self._target.name, time.time() + self._retention)
+            while records := self._target.store.list_due_removals(
+                self._target.name, time.time(), _REMOVAL_BATCH_SIZE
+            ):
+                for record in records:
+                    await self._remove_path(record.directory)
+                    self._target.store.delete_record(record.number)
+        except OSProfileError as error:
+            log.warning("files of ended jobs are not removed now: %s", error)
+
+    async def _remove_proxy(self, record: JobRecord) -> None:
+        path = f"{record.directory}/{PROXY_FILE_NAME}"
+        request = self._target.store.read_details(record.number).request or {}
+        if path in request.get("ENVIRONMENT", ""):
+            await self._remove_path(path)
+
+    async def _remove_path(self, path: str) -> None:
+        """Remove a file or directory; what cannot be removed is logged. Raises the error of a host that does not answer."""
+        try:
+            await self._target.files.delete_path(path)
+        except ScriptFailedError as error:
+            log.warning("%s is left behind: %s", path, error)
 
 
 @final
@@ -97,9 +162,9 @@ class BatchSystem:
         return str(JobId.create(self.name, day, native_id))
 
     async def submit_once(
-        self, key: str | None, description: JobDescription, read_files: Callable[[], Sequence[NewFile]]
+        self, key: str | None, description: JobDescription, read_files: Callable[[], Sequence[NewFile]] | None
     ) -> str:
-        """Return the id of the job with this key; submit it, with its files, if there is none.
+        """Return the id of the job with this key; submit it, with its files if it has some, if there is none.
 
         A key stands for one job until `finish_job`, which is called before the client is told that
         the job has ended or is removed. A submission with the same key that is in progress, here or
@@ -114,7 +179,10 @@ class BatchSystem:
             native_id = record.status.job_id
             log.info("the job %s is known: %s", key, native_id)
         else:
-            native_id = await target.submit_with_files(description, read_files, key=key)
+            if read_files is None:
+                native_id = await target.submit(description, key=key)
+            else:
+                native_id = await target.submit_with_files(description, read_files, key=key)
             record = target.find_record(native_id)
         return self.format_job_id(native_id, record)
 
@@ -273,6 +341,18 @@ class BatchSystem:
     async def _has_job_ended(self, native_id: str) -> bool:
         status = await self.get_job_status(native_id, 0.0)
         return status is None or status.state.is_terminal
+
+    def explain_failed_start(self, status: JobStatus, reason: str) -> None:
+        """Write why a job could not begin to its standard error, which it has not opened, if that is on this machine."""
+        record = self.target.find_record(status.job_id)
+        is_here = record is not None and "SSH:HOST" not in parse_target_name(record.target)[1]
+        if record is not None and record.stderr and is_here and status.native_state.endswith(_NOT_BEGUN):
+            # never over what the job itself has written
+            with (
+                contextlib.suppress(OSError),
+                open(JobFile(record.directory, record.stderr).path, "x") as file,
+            ):
+                file.write(f"the job could not begin: {reason}\n")
 
     def finish_job(self, native_id: str) -> None:
         """Let the key of a job stand for a new job, and its files be removed.

@@ -18,14 +18,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
-from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
+from osprofile.executors.blah.messages import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
 from osprofile.executors.failures import UNUSABLE_FILES_CODE, describe_start_failure
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from osprofile.executors.blah.classad.nodes import Constant
+    from osprofile.executors.blah.classad import Constant
     from osprofile.jobs.state import JobStatus
 
 _STATUS_NUMBERS: Final = {
@@ -68,7 +68,7 @@ def format_status_ad(status: JobStatus, number: int) -> str:
             ad["RemoteUserCpu"] = round(status.cpu_time)
         if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
             ad["ImageSize"] = -(-status.max_memory // 1024)
-        if reason := _explain_end(status):
+        if reason := explain_end(status):
             ad["ExitReason"] = reason
     return write_ad(ad)
 
@@ -93,7 +93,7 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
     return [ad for ad in ads if Evaluator(parse_ad(ad)).evaluate(node) is True]
 
 
-def _explain_end(status: JobStatus) -> str:
+def explain_end(status: JobStatus) -> str:
     """Return why a job ended; empty if its program ended by itself, and nobody said why."""
     reason = join_lines(status.reason)
     if _has_exit_code(status):

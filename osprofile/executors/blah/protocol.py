@@ -17,14 +17,22 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
-from osprofile.executors.blah.framing import MAX_LINE_LENGTH, LineSplitter, encode_line, split_line
-from osprofile.executors.blah.requests import ImmediateRequest, Quit, Reply, Request
+from osprofile.executors.blah.messages import (
+    MAX_LINE_LENGTH,
+    ImmediateRequest,
+    LineSplitter,
+    Quit,
+    Reply,
+    Request,
+    encode_line,
+    split_line,
+)
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from osprofile.executors.blah.results import Result
+    from osprofile.executors.blah.messages import Result
 
 VERSION_BANNER: Final = "$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"
 """The version as it is sent, with its escapes; clients parse it."""

@@ -19,20 +19,21 @@ from osprofile.errors import (
     RequestError,
 )
 from osprofile.executors.blah.attributes import Proxy, name_source_attribute, submission_from_ad
-from osprofile.executors.blah.job_id import JobId
 from osprofile.executors.blah.job_status import (
+    explain_end,
     format_status_ad,
     get_status_number,
     make_status_result,
     select_status_ads,
 )
-from osprofile.executors.blah.requests import Reply
-from osprofile.executors.blah.results import (
+from osprofile.executors.blah.messages import (
     HELD,
     IDLE,
     MALFORMED_ID_CODE,
     NO_ERROR,
     RUNNING,
+    JobId,
+    Reply,
     Result,
     format_error,
     format_log_entry,
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.attributes import Submission
     from osprofile.executors.blah.batch_systems import BatchSystem, BatchSystems
-    from osprofile.executors.blah.requests import ImmediateRequest, Request
+    from osprofile.executors.blah.messages import ImmediateRequest, Request
     from osprofile.executors.blah.settings import Settings
     from osprofile.jobs.state import JobStatus
 
@@ -132,7 +133,8 @@ class RequestHandler:
             if self._dry_run:
                 sys.stderr.write(await system.target.render_start_script(staged))
                 return Result(1, "dry run: the script is shown, nothing was submitted")
-            job_id = await system.submit_once(submission.key, staged, read_files)
+            has_files = proxy is not None or system.job_functions
+            job_id = await system.submit_once(submission.key, staged, read_files if has_files else None)
         except IncarnationError as error:
             if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they contain those of the staging
                 log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
@@ -169,6 +171,7 @@ class RequestHandler:
         if status is None:
             return Result(1, f"Job {job_id} is not known")
         if status.state.is_terminal:
+            system.explain_failed_start(status, explain_end(status))
             system.finish_job(job_id.native_id)
             system.target.unwatch_ended(job_id.native_id)  # a daemon runs for weeks
         return make_status_result(status, await self._get_status_number(system, status))

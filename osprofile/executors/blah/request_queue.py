@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, final
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from osprofile.executors.blah.requests import Request
+    from osprofile.executors.blah.messages import Request
 
 _DEFAULT_CONCURRENCY: Final = 500
 _CONCURRENCY_LIMITS: Final = {"BLAH_JOB_SUBMIT": 64, "BLAH_JOB_STATUS_ALL": 2, "BLAH_JOB_STATUS_SELECT": 2}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
 from osprofile.executors.blah.batch_systems import BatchSystems
+from osprofile.executors.blah.messages import Quit, Request
 from osprofile.executors.blah.protocol import DEFAULT_COMMANDS, PROXY_CACHE_COMMANDS, Connection
 from osprofile.executors.blah.request_handler import RequestHandler
 from osprofile.executors.blah.request_queue import RequestQueue
-from osprofile.executors.blah.requests import Quit, Request
 from osprofile.executors.pipes import MAX_UNREAD_BYTES, PipeReader, PipeWriter
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import SettingError
-from osprofile.executors.blah.job_id import PROFILE_NAME
+from osprofile.executors.blah.messages import PROFILE_NAME
 from osprofile.executors.blah.protocol import DEFAULT_WINDOW
 from osprofile.executors.settings_files import read_table
 from osprofile.text import quote_value, suggest_names

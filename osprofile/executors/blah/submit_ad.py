@@ -12,9 +12,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.executors.blah import attribute_syntax
-from osprofile.executors.blah.classad import UNDEFINED, Evaluator, Failure, Value, parse_ad_prefix
-from osprofile.executors.blah.classad.values import describe_type
-from osprofile.executors.blah.classad.writer import format_constant
+from osprofile.executors.blah.classad import (
+    UNDEFINED,
+    Evaluator,
+    Failure,
+    Value,
+    describe_type,
+    format_constant,
+    parse_ad_prefix,
+)
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError
 from osprofile.executors.failures import make_refusal
 from osprofile.text import quote_value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from osprofile.executors.blah.messages import Request
 from osprofile.executors.blah.protocol import Connection, Event
-from osprofile.executors.blah.requests import Request
 
 
 def escaped(text: str) -> bytes:

@@ -7,11 +7,12 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from osprofile.executors.blah.attribute_syntax import (
     parse_output_remaps,
+    parse_submit_options,
     parse_v1_environment,
     parse_v2_environment,
     split_file_list,
@@ -22,6 +23,16 @@ from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+SITE = {
+    "--qos": "QOS", "-q": "QUEUE", "-C": "FEATURES", "--alone": "SHARED=no", "-x": "SHARED=", "-long": "LONG",
+}  # fmt: skip
+
+
+def parse_options(text: str) -> dict[str, tuple[str, str]]:
+    """Parse BatchExtraSubmitArgs where a site accepts SITE."""
+    return parse_submit_options(text, SITE)
+
 
 SPLIT: list[tuple[Callable[[str], Any], str, Any]] = [
     # docs/protocols/blah.md, 4.3: new style, blanks separate, single quotes group, '' is a quote
@@ -78,6 +89,19 @@ SPLIT: list[tuple[Callable[[str], Any], str, Any]] = [
     (parse_output_remaps, r" \ a\  = \ b\ ;c\\ = d", {" a ": " b ", "c\\": "d"}),
     (parse_output_remaps, "a\\\t = b\\\n\n", {"a\t": "b\n"}),
     (parse_output_remaps, "", {}),
+    (parse_options, "", {}),
+    (parse_options, "--qos=fast", {"--qos": ("QOS", "fast")}),
+    (parse_options, "--qos fast", {"--qos": ("QOS", "fast")}),
+    (parse_options, "--qos=", {"--qos": ("QOS", "")}),
+    (parse_options, "--qos=a=b", {"--qos": ("QOS", "a=b")}),
+    (parse_options, "--qos --alone", {"--qos": ("QOS", "--alone")}),
+    (parse_options, "-qlong  -C 'a b'", {"-q": ("QUEUE", "long"), "-C": ("FEATURES", "a b")}),
+    (parse_options, "-q=long", {"-q": ("QUEUE", "long")}),
+    (parse_options, '-C "a&b|$(id)"', {"-C": ("FEATURES", "a&b|$(id)")}),
+    (parse_options, "-long 1", {"-long": ("LONG", "1")}),
+    (parse_options, "--alone", {"--alone": ("SHARED", "no")}),
+    (parse_options, "-x", {"-x": ("SHARED", "")}),
+    (parse_options, "-q a -q b", {"-q": ("QUEUE", "b")}),
 ]  # fmt: skip
 
 
@@ -97,6 +121,15 @@ WRONG: list[tuple[Callable[[str], Any], str, str]] = [
     (parse_output_remaps, "a", "'a' is not NAME = NEW NAME"),
     (parse_output_remaps, "a=", "'a=' is not NAME = NEW NAME"),
     (parse_output_remaps, r"a\=b", r"'a\\=b' is not NAME = NEW NAME"),
+    (parse_options, "--qo=1", "the option --qo is not accepted here"),
+    (parse_options, "--qosfast", "the option --qosfast is not accepted here"),
+    (parse_options, "--wrap=id", "the option --wrap is not accepted here"),
+    (parse_options, "--alone=1", "the option --alone takes no value, but '--alone=1' has one"),
+    (parse_options, "-xy", "the option -x takes no value, but '-xy' has one"),
+    (parse_options, "--qos", "the option --qos needs a value"),
+    (parse_options, "--qos fast slow", "'slow' is not an option"),
+    (parse_options, "-- id", "the option -- is not accepted here"),
+    (parse_options, "'", "No closing quotation"),
 ]
 
 
@@ -131,6 +164,7 @@ def test_any_text_is_split_or_refused(text: str) -> None:
         parse_v1_environment,
         parse_output_remaps,
         split_file_list,
+        parse_options,
     ):
         try:
             split(text)
@@ -144,6 +178,7 @@ def test_a_long_text_takes_its_time_only() -> None:
 
 
 @settings(max_examples=rounds(300, 60), deadline=None)
+@example("\\''")
 @given(st.text("ab= '\"\\"))
 def test_args_are_read_as_two_shells_read_them(text: str) -> None:
     """As blahpd has them: a word of its own command line, and of the job's. What no shell can read is literal."""

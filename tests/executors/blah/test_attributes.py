@@ -20,7 +20,7 @@ from osprofile.executors.blah.attributes import (
     submission_from_ad,
 )
 from osprofile.executors.blah.classad import write_ad
-from osprofile.executors.blah.framing import split_line
+from osprofile.executors.blah.messages import split_line
 from osprofile.executors.blah.submit_ad import MAX_AD_LENGTH, SubmitAd
 from osprofile.executors.errors import AttributeRefusedError, ClassAdError
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription

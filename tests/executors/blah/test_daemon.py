@@ -349,6 +349,20 @@ async def test_a_running_job_is_held_only_if_the_client_has_held_it(home: Path) 
         assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
 
 
+async def test_a_job_that_cannot_begin_says_why(home: Path) -> None:
+    """Where the user looks: on its own standard error, unless that is there already."""
+    value = '<idb:Field name="SITE_SETUP" isSettable="false"><idb:Value>exit 4</idb:Value></idb:Field>'
+    write_profile(home / "profiles", "site", f"<idb:Template>{value}</idb:Template>", root=home / "jobs")
+    async with GridManager(*QUICK, "--profiles", str(home / "profiles"), "--map", "linux=site") as client:
+        for known in (None, "known\n"):
+            if known is not None:
+                (home / "err").write_text(known)
+            found = await client.ended(await client.submit(job(home, "exit 0")))
+            assert (found["ExitSignal"], "SITE_SETUP" in found["ExitReason"]) == ("9", True)
+            why = found["ExitReason"].strip('"')
+            assert (home / "err").read_text() == (known or f"the job could not begin: {why}\n")
+
+
 async def test_a_signal_for_a_job(home: Path) -> None:
     async with GridManager(*QUICK) as client:
         text = "trap 'exit 5' USR1; echo ready; while :; do sleep 0.05; done"

@@ -13,7 +13,7 @@ from osprofile.executors.blah.job_status import (
     make_status_result,
     select_status_ads,
 )
-from osprofile.executors.blah.results import Result
+from osprofile.executors.blah.messages import Result
 from osprofile.executors.errors import ClassAdError
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 

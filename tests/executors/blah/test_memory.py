@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.executors.blah.batch_systems import BatchSystems
+from osprofile.executors.blah.messages import Request
 from osprofile.executors.blah.request_handler import RequestHandler
-from osprofile.executors.blah.requests import Request
 from osprofile.executors.blah.settings import Settings
 from tests.executors.blah.gridmanager import ad
 

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.errors import OSProfileError
-from osprofile.executors.blah.protocol import ALL_COMMANDS, DEFAULT_COMMANDS, Connection
-from osprofile.executors.blah.requests import ImmediateRequest, Quit, Reply, Request
-from osprofile.executors.blah.results import (
+from osprofile.executors.blah.messages import (
     IDLE,
     REMOVED,
+    ImmediateRequest,
+    Quit,
+    Reply,
+    Request,
     Result,
-    format_error,
-    join_lines,
     make_state_result,
 )
+from osprofile.executors.blah.protocol import ALL_COMMANDS, DEFAULT_COMMANDS, Connection
 from tests.executors.blah.client import Client, command, fields
 
 BANNER = b"$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"
@@ -345,16 +345,3 @@ def test_any_bytes_are_answered_line_by_line(data: bytes) -> None:
     assert all(said[:1] in {b"S", b"E", b"F"} for said in client.said())
     if not connection.has_quit:
         assert client.say(b"\0VERSION\r\n")[-1] == b"S " + BANNER
-
-
-ONE_LINE = {"a\n  b\t c\r\n\n": "a; b c", "": "", "\x1b[31mred\0": "\ufffd[31mred\ufffd"}
-
-
-@pytest.mark.parametrize("text", ONE_LINE)
-def test_one_line(text: str) -> None:
-    assert join_lines(text) == ONE_LINE[text]
-
-
-def test_an_error_as_a_result() -> None:
-    error = OSProfileError("sbatch said:\n no", hint="try again")
-    assert format_error(error) == "sbatch said:; no (try again)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+from osprofile.executors.blah.messages import Request
 from osprofile.executors.blah.request_queue import RequestQueue
-from osprofile.executors.blah.requests import Request
 
 
 class Works:

@@ -11,11 +11,13 @@ from the users of other hosts.
 """
 
 from osprofile.executors.blah.classad.evaluator import Evaluator
-from osprofile.executors.blah.classad.nodes import (
+from osprofile.executors.blah.classad.operations import Scope, Value, describe_type
+from osprofile.executors.blah.classad.syntax import (
     UNDEFINED,
     Ad,
     Call,
     Conditional,
+    Constant,
     Expression,
     Failure,
     ListExpression,
@@ -24,16 +26,20 @@ from osprofile.executors.blah.classad.nodes import (
     Reference,
     Subscript,
     Unary,
+    format_constant,
+    parse_ad,
+    parse_ad_prefix,
+    parse_expression,
+    unparse,
+    write_ad,
 )
-from osprofile.executors.blah.classad.parser import parse_ad, parse_ad_prefix, parse_expression
-from osprofile.executors.blah.classad.values import Scope, Value
-from osprofile.executors.blah.classad.writer import unparse, write_ad
 
 __all__ = [
     "UNDEFINED",
     "Ad",
     "Call",
     "Conditional",
+    "Constant",
     "Evaluator",
     "Expression",
     "Failure",
@@ -45,6 +51,8 @@ __all__ = [
     "Subscript",
     "Unary",
     "Value",
+    "describe_type",
+    "format_constant",
     "parse_ad",
     "parse_ad_prefix",
     "parse_expression",

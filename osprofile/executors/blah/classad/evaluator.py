@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.blah.classad.functions import (
-    NON_STRICT_FUNCTIONS,
-    STRICT_FUNCTIONS,
+from osprofile.executors.blah.classad.operations import (
+    FUNCTIONS,
+    Scope,
+    apply_binary,
+    apply_unary,
     describe_call_error,
+    describe_type,
+    find_exceptional_value,
+    to_condition,
 )
-from osprofile.executors.blah.classad.nodes import (
+from osprofile.executors.blah.classad.syntax import (
     UNDEFINED,
     Ad,
     Attribute,
@@ -30,11 +35,9 @@ from osprofile.executors.blah.classad.nodes import (
     Subscript,
     Unary,
 )
-from osprofile.executors.blah.classad.operators import BINARY_OPERATORS, apply_unary, to_condition
-from osprofile.executors.blah.classad.values import Scope, describe_type, find_exceptional_value
 
 if TYPE_CHECKING:
-    from osprofile.executors.blah.classad.values import Value
+    from osprofile.executors.blah.classad.operations import Value
 
 MAX_STEPS: Final = 100_000
 """Steps that one evaluator may take in its lifetime; operations on large values cost several."""
@@ -61,6 +64,9 @@ class Evaluator:
 
     def evaluate_attribute(self, name: str) -> Value:
         """Return the value of an attribute, by its name in any case; undefined if there is none."""
+        attribute = self.scope.ad.attributes.get(name.lower())
+        if attribute is not None and isinstance(attribute.expression, Literal):
+            return attribute.expression.value
         return self.evaluate(Reference(name))
 
     def evaluate(self, node: Expression) -> Value:
@@ -158,7 +164,7 @@ class Evaluator:
         return UNDEFINED if attribute is None else self._get_attribute_value(attribute, name.lower(), base)
 
     def _evaluate_subscript(self, node: Subscript, scope: Scope) -> Value:
-        base, index = self._evaluate_node(node.base, scope), self._evaluate_node(node.index, scope)
+        base, index = self._evaluate_node(node.base, scope), self._evaluate_node(node.key, scope)
         if (exceptional := find_exceptional_value(base, index)) is not None:
             return exceptional
         if isinstance(base, Scope) and isinstance(index, str):
@@ -190,7 +196,7 @@ class Evaluator:
                 continue
             other = self._evaluate_node(operand, scope)
             self._charge_steps(1 + (_measure_size(value) + _measure_size(other)) // 64)
-            value = BINARY_OPERATORS[operator](value, other)
+            value = apply_binary(operator, value, other)
         return value
 
     def _evaluate_logical(self, operator: str, left: Value, operand: Expression, scope: Scope) -> Value:
@@ -215,14 +221,9 @@ class Evaluator:
             return self._evaluate_conditional(Conditional(*node.arguments), scope)
         values = [self._evaluate_node(argument, scope) for argument in node.arguments]
         self._charge_steps(1 + sum(map(_measure_size, values)) // 16)
-        if name in NON_STRICT_FUNCTIONS:
-            return NON_STRICT_FUNCTIONS[name](*values)
-        return find_exceptional_value(*values) or self._call_strict_function(name, values)
-
-    def _call_strict_function(self, name: str, values: list[Value]) -> Value:
         if name == "regexp":
             self._charge_steps(_REGEXP_COST)
-        result = STRICT_FUNCTIONS[name].function(*values)
+        result = FUNCTIONS[name].call(node.name, values)
         if _measure_size(result) > _MAX_VALUE_SIZE:
             return Failure(f"{name} gives more than {_MAX_VALUE_SIZE} characters")
         return result

@@ -18,7 +18,7 @@ from osprofile.executors.blah.classad import (
     parse_expression,
     unparse,
 )
-from osprofile.executors.blah.classad.parser import MAX_TOKENS
+from osprofile.executors.blah.classad.syntax import MAX_TOKENS
 from osprofile.executors.errors import ClassAdError
 
 # docs/protocols/blah.md, 4.1: a text, and how it is written again.

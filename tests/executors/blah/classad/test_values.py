@@ -14,14 +14,18 @@ from osprofile.executors.blah.classad import (
     Failure,
     Scope,
     Value,
+    describe_type,
     parse_ad,
     parse_expression,
     unparse,
     write_ad,
 )
+from osprofile.executors.blah.classad.operations import FUNCTIONS
+from osprofile.executors.blah.classad.syntax import PRECEDENCE
 from osprofile.executors.errors import ClassAdError
 
 ERROR = Failure()
+OPERATORS = [operator for row in PRECEDENCE for operator in row]
 AD = parse_ad('[ One = 1; s = "Str"; list = { 1, "b", undefined }; inner = [ x = y; y = 2; One = 3 ] ]')
 
 
@@ -83,6 +87,11 @@ VALUES: dict[str, Value] = {
     "floor(1.5)": 1, "ceiling(1.5)": 2, "round(2.5)": 3, "round(-2.5)": -3, "floor(7)": 7,
     "pow(2, 10)": 1024, "pow(2, -1)": 0.5, "pow(9999, 9999)": ERROR, "quantize(5, 4)": 8,
     "quantize(4.5, 2)": 6, "quantize(1, 0)": ERROR, "nosuch(1)": ERROR, "size()": ERROR, "time()": ERROR,
+    # wrong types
+    'substr("abc", "1")': ERROR, "substr(1, 1)": ERROR, 'pow("2", 1)': ERROR, 'quantize(1, "2")': ERROR,
+    'regexp("a", 1)': ERROR, "split(1)": ERROR, 'stringListMember("a", "a", 1)': ERROR, "sum(1)": ERROR,
+    "toUpper({1})": ERROR, "string({1})": ERROR, "int({1})": ERROR, "real({1})": ERROR, 'floor("x")': ERROR,
+    "stringListSize({1})": ERROR, 'join(1, "a")': ERROR, 'stringListIMember("B", "axB", "x")': True,
     # errors and undefined come before a wrong type
     "strcat(nowhere, error)": ERROR, "size(nowhere)": UNDEFINED,
 }  # fmt: skip
@@ -93,6 +102,23 @@ def test_value(text: str) -> None:
     found = value(text)
     assert found == VALUES[text]
     assert type(found) is type(VALUES[text])
+
+
+SAMPLES = ("1", "-2.5", "true", '"a,B"', '""', "{1, 2}", "{}", "inner", "nowhere", "error", 'real("NaN")')
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OPERATORS])
+def test_any_values(name: str) -> None:
+    """Whatever a function or an operator gets, the result is a value, and one that can be told."""
+    is_function = name in FUNCTIONS
+    for count in range(4) if is_function else (2,):
+        for arguments in itertools.product(SAMPLES[:: max(1, count - 1)], repeat=count):
+            text = f"{name}({', '.join(arguments)})" if is_function else f" {name} ".join(arguments)
+            found = value(text)
+            assert describe_type(found)
+            strict = is_function and FUNCTIONS[name].is_strict and name != "ifthenelse"
+            if strict and "error" in arguments:
+                assert found == ERROR, text
 
 
 def test_three_values_and_error() -> None:

@@ -1,14 +1,25 @@
-"""Lines and words: every way to cut them, and what arrives at the other end."""
+"""What goes over the pipe: lines and words, cut in every way; errors as results; job ids."""
 
 from __future__ import annotations
 
+import datetime as dt
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.executors.blah.framing import LineSplitter, encode_field, encode_line, split_line
+from osprofile.errors import OSProfileError
+from osprofile.executors.blah.messages import (
+    JobId,
+    LineSplitter,
+    encode_field,
+    encode_line,
+    format_error,
+    join_lines,
+    split_line,
+)
+from osprofile.executors.errors import JobIdError
 from tests.executors.blah.client import command, escaped, fields
 
 # docs/protocols/blah.md, 1.1 and 1.2: CR, LF and NUL each end a line; any `\c` is c.
@@ -164,3 +175,80 @@ def test_fields_to_the_byte(text: str, expected: bytes) -> None:
 
 def test_the_clients_own_escaping_is_what_the_page_shows() -> None:
     assert escaped('[ Cmd = "a\\nb" ]') == b'[\\ Cmd\\ =\\ "a\\\\nb"\\ ]'
+
+
+ONE_LINE = {"a\n  b\t c\r\n\n": "a; b c", "": "", "\x1b[31mred\0": "\ufffd[31mred\ufffd"}
+
+
+@pytest.mark.parametrize("text", ONE_LINE)
+def test_one_line(text: str) -> None:
+    assert join_lines(text) == ONE_LINE[text]
+
+
+def test_an_error_as_a_result() -> None:
+    error = OSProfileError("sbatch said:\n no", hint="try again")
+    assert format_error(error) == "sbatch said:; no (try again)"
+
+
+# docs/protocols/blah.md, 2 and 3.
+IDS = {
+    "pbs/20250101/1560225288": JobId("pbs", "20250101", "1560225288"),
+    "pbs/20051012/2957.grid001.mi.infn.it": JobId("pbs", "20051012", "2957.grid001.mi.infn.it"),
+    "slurm/20261121/1406@cluster-2": JobId("slurm", "20261121", "1406", "cluster-2"),
+    "pbs/20250101/12[3].srv": JobId("pbs", "20250101", "12[3].srv"),
+    "linux/20250101/123-456-0a1b2c3d": JobId("linux", "20250101", "123-456-0a1b2c3d"),
+    "a.b_c-d/20250101/1_2": JobId("a.b_c-d", "20250101", "1_2"),
+    "flux/20250101/f4jG2v": JobId("flux", "20250101", "f4jG2v"),
+    "u/20250101/4d2a1c3e-0b1c-4c55-9a11-0123456789ab": JobId(
+        "u", "20250101", "4d2a1c3e-0b1c-4c55-9a11-0123456789ab"
+    ),
+    "k/20250101/kube-job-x7f2p": JobId("k", "20250101", "kube-job-x7f2p"),
+    "pbs/20250101/1234[].server": JobId("pbs", "20250101", "1234[].server"),
+    "slurm/20250101/cluster;12": JobId("slurm", "20250101", "cluster;12"),
+}
+
+
+@pytest.mark.parametrize("text", IDS)
+def test_ids(text: str) -> None:
+    found = JobId.parse(text)
+    assert found == IDS[text]
+    assert str(found) == text
+
+
+NO_IDS = [
+    "", "1234", "pbs/1234", "pbs/20250101", "pbs/20250101/", "/20250101/1", "pbs/2025010/1",
+    "pbs/202501011/1", "pbs/2025010x/1", "../../tmp/evil/20250101/1", "../x/20250101/1",
+    "./20250101/1", ".x/20250101/1", "-x/20250101/1", "a b/20250101/1", "pbs/20250101/-1",
+    "pbs/20250101/--help", "pbs/20250101/;id", "pbs/20250101/$(id)", "pbs/20250101/`id`",
+    "pbs/20250101/1 2", "pbs/20250101/1/2", "pbs/20250101/../x", "pbs/20250101/1\n",
+    "pbs/20250101/1\x00", "pbs/20250101/'1'", 'pbs/20250101/"1"', "pbs/20250101/1@",
+    "pbs/20250101/1@a b", "pbs/20250101/1@a@b", "pbs/20250101/*", "pbs/20250101/é",
+    "pbs/\u0662\u0660250101/1", f"pbs/20250101/{'1' * 2000}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_IDS)
+def test_what_is_no_id(text: str) -> None:
+    with pytest.raises(JobIdError, match="Malformed job id") as caught:
+        JobId.parse(text)
+    assert "<lrms>/<YYYYMMDD>/<native id>" in caught.value.hint
+
+
+def test_an_id_is_made() -> None:
+    made = JobId.create("slurm", dt.date(2026, 1, 2), "7")
+    assert str(made) == "slurm/20260102/7"
+    assert str(JobId.create("slurm", dt.date(2026, 1, 2), "7", "c")) == "slurm/20260102/7@c"
+    with pytest.raises(JobIdError):
+        JobId.create("slurm", dt.date(2026, 1, 2), "7 8")
+    with pytest.raises(JobIdError):
+        JobId.create("../slurm", dt.date(2026, 1, 2), "7")
+
+
+@given(st.text("pbs/20250101.@[]-_ \n'"))
+def test_any_text_as_an_id(text: str) -> None:
+    try:
+        found = JobId.parse(text)
+    except JobIdError:
+        return
+    assert str(found) == text
+    assert JobId.parse(str(found)) == found
