@@ -38,6 +38,23 @@ _MAX_OUTCOMES: Final = 8
 _LIVE_STATES: Final = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
 """If a task has the first of these, the array has it; and so on."""
 _COUNTED_WORDS: Final = ("running", "queued", "held", "unknown", "done", "failed", "removed", "lost")
+_ARGUMENT_SIZE: Final = 9
+"""Bytes of an argument beside its text: a pointer, and the NUL at its end."""
+_get_common_values: Final = attrgetter(
+    *(f.name for f in fields(JobDescription) if f.name not in {"executable", "arguments", "environment"})
+)
+_SEPARATORS: Final = ",:;%@+=~^!|/#"
+_BLOCK_SIZE: Final = 100_000
+"""Bytes of an argument that has the texts of several tasks; Linux takes MAX_ARGUMENT_SIZE."""
+_RUN_TASK: Final = """\
+gpe_n=$((GPE_ARRAY_INDEX - 1)) gpe_begin=$1 gpe_end=$2 gpe_count=$3 IFS=$4
+shift "$((4 + gpe_n / gpe_count))" && set -f && set -- $1 && shift "$((gpe_n % gpe_count))" &&
+eval "set +f; unset gpe_n gpe_begin gpe_end gpe_count IFS; $gpe_begin$1$gpe_end\""""
+"""The program of a task.
+
+Its arguments are the common begin and end of all commands, and what each has between them: so many in one argument,
+with a separator that none of them has. Each argument costs a pointer, and all tasks get all arguments.
+"""
 
 
 @final
@@ -225,27 +242,6 @@ def _describe_ends(outcomes: Counter[TaskOutcome]) -> str:
     if len(ends) > _MAX_OUTCOMES:
         texts.append(f"other ends: {sum(number for _, number in ends[_MAX_OUTCOMES:])}")
     return "; ".join([f"{succeeded} of {outcomes.total()} tasks ended with 0", *texts])
-
-
-# One array in place of many jobs
-
-_ARGUMENT_SIZE: Final = 9
-"""Bytes of an argument beside its text: a pointer, and the NUL at its end."""
-_get_common_values: Final = attrgetter(
-    *(f.name for f in fields(JobDescription) if f.name not in {"executable", "arguments", "environment"})
-)
-_SEPARATORS: Final = ",:;%@+=~^!|/#"
-_BLOCK_SIZE: Final = 100_000
-"""Bytes of an argument that has the texts of several tasks; Linux takes MAX_ARGUMENT_SIZE."""
-_RUN_TASK: Final = """\
-gpe_n=$((GPE_ARRAY_INDEX - 1)) gpe_begin=$1 gpe_end=$2 gpe_count=$3 IFS=$4
-shift "$((4 + gpe_n / gpe_count))" && set -f && set -- $1 && shift "$((gpe_n % gpe_count))" &&
-eval "set +f; unset gpe_n gpe_begin gpe_end gpe_count IFS; $gpe_begin$1$gpe_end\""""
-"""The program of a task.
-
-Its arguments are the common begin and end of all commands, and what each has between them: so many in one argument,
-with a separator that none of them has. Each argument costs a pointer, and all tasks get all arguments.
-"""
 
 
 def combine_into_array(jobs: Sequence[JobDescription], *, at_once: int | None = None) -> JobDescription:

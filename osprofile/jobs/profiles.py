@@ -47,12 +47,21 @@ if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field, Profile
 
+log: Final = logging.getLogger("osprofile.jobs")
 _CONFIRM_WORD: Final = re.compile(r"yes|no|([A-Za-z_][A-Za-z0-9_.-]*)>([0-9]{1,18})")
 CONFIRM_WORDS: Final = "yes, no, or limits of fields, with blanks between them"
 CONFIRM_EXAMPLE: Final = "NODES>100 WALLTIME>86400"
 ENERGY_PRICE_FORM: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) (\S{1,10})")
 """A price for a kWh and its currency, as in `0.30 EUR`."""
 _JOULES_PER_KWH: Final = 3.6e6
+_JOB_TEMPLATES: Final = (
+    "BIN", "SHELL", "GET_JOB_STATUS", "USAGE", "FIND_JOB", "TASK_ID", "ABORT", "HOLD", "RESUME", "SIGNAL", "LIST", "DELETE",
+)  # fmt: skip
+"""What is used of a profile for jobs that have been submitted."""
+_READERS: Final = (
+    StatusOutputReader, MachineOutputReader, get_job_id_pattern, get_poll_intervals, read_submission_limits,
+)  # fmt: skip
+"""What reads its patterns and settings."""
 
 
 def load_profile(name: str, directories: Sequence[str] = ()) -> Profile:
@@ -199,17 +208,6 @@ def _has_valid_default(field: Field) -> bool:
     default = field.default or ""
     is_valid_number = is_integer(default) if field.type == "integer" and default else is_number(default)
     return is_valid_number and is_within_limits(default, field.minimum, field.maximum)
-
-
-log: Final = logging.getLogger("osprofile.jobs")
-_JOB_TEMPLATES: Final = (
-    "BIN", "SHELL", "GET_JOB_STATUS", "USAGE", "FIND_JOB", "TASK_ID", "ABORT", "HOLD", "RESUME", "SIGNAL", "LIST", "DELETE",
-)  # fmt: skip
-"""What is used of a profile for jobs that have been submitted."""
-_READERS: Final = (
-    StatusOutputReader, MachineOutputReader, get_job_id_pattern, get_poll_intervals, read_submission_limits,
-)  # fmt: skip
-"""What reads its patterns and settings."""
 
 
 def keep_profile(profile: Profile, record: str) -> None:

@@ -50,6 +50,13 @@ _STATUS_COLUMNS: Final = (
 )  # fmt: skip
 _CALLBACK_TIMEOUT: Final = 60.0
 """Seconds that `close` waits for listeners to handle events already delivered."""
+_is_exiting: Final = threading.Event()
+_parents_targets: Final[list[TargetSystem]] = []
+"""In a child process, the target systems of its parent: they are kept, so that nothing closes them."""
+_CANCEL_TIMEOUT: Final = 10.0
+"""Seconds to wait for an operation that was cancelled; it ends the scripts that it runs."""
+_lock = threading.Lock()
+_forking: Final = threading.local()
 
 
 @final
@@ -614,9 +621,6 @@ class _EventDispatcher:
 
 _open_sessions: Final[set[JobSession]] = set()
 """The sessions to close when the program ends."""
-_is_exiting: Final = threading.Event()
-_parents_targets: Final[list[TargetSystem]] = []
-"""In a child process, the target systems of its parent: they are kept, so that nothing closes them."""
 
 
 def _renew_locks() -> None:
@@ -633,10 +637,6 @@ def _close_sessions() -> None:
     _is_exiting.set()
     for session in list(_open_sessions):
         session.close()
-
-
-_CANCEL_TIMEOUT: Final = 10.0
-"""Seconds to wait for an operation that was cancelled; it ends the scripts that it runs."""
 
 
 @final
@@ -718,7 +718,6 @@ async def _wait_for_cancelled_tasks() -> None:
         await asyncio.wait(cancelled)
 
 
-_lock = threading.Lock()
 _current: LoopThread | None = None
 
 
@@ -729,9 +728,6 @@ def get_loop_thread() -> LoopThread:
         if _current is None:
             _current = LoopThread()
         return _current
-
-
-_forking: Final = threading.local()
 
 
 def _pause_loop() -> None:

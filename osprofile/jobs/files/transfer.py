@@ -37,6 +37,47 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.jobs")
 _FILE_PROGRAM_TIME_LIMIT: Final = 600.0
 """Seconds for a program that copies a directory, or reads a large file."""
+TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
+"""Bytes that one script uploads."""
+OUTPUT_PART_SIZE: Final = 16 * 1024 * 1024
+"""Bytes of a growing file that one script prints at most."""
+_PART_HEADER: Final = re.compile(rb"([0-9]+) ([0-9]+)")
+_CREATE_TEMPORARY: Final = """\
+case $f in */*) mkdir -p -- "${f%/*}" || exit ;; esac
+if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi
+: > "$t"\
+"""
+_REQUIRE_REGULAR_FILE: Final = """\
+if [ -e "$f" ] && [ ! -f "$f" ]; then printf '%s: this is not a regular file\\n' "$f" >&2; exit 1; fi\
+"""
+_REMOVE_TEMPORARY: Final = 'rm -f -- "$t"\nexit 1'
+_FIND_PART: Final = f"""\
+[ -e "$f" ] || {{ ls -d -- "$d/" > /dev/null && echo missing; exit; }}
+[ ! -c "$f" ] || {{ echo 0 0; exit; }}
+{_REQUIRE_REGULAR_FILE}
+exec < "$f" || exit
+set -f
+set -- $(LC_ALL=C ls -dLin -- "$f")
+[ "$#" -ge 6 ] || exit
+s=$6
+if [ "$i" != "$1" ] || [ "$n" -gt "$s" ]; then n=0; fi
+if [ -n "$l" ]; then
+  b=65536
+  while :; do
+    [ "$b" -lt "$s" ] || b=$s
+    n=$((s - b))
+    t=$(tail -c +$((n + 1)) < "$f" | head -c "$b" | tail -n "$l" | wc -c)
+    [ "$((t))" -eq "$b" ] && [ "$b" -lt "$s" ] || break
+    b=$((b * 16))
+  done
+  n=$((s - t))
+fi
+printf '%s %s\\n' "$1" "$n"
+"""
+"""Sets n to the offset of the part of $f that begins behind offset $n of inode $i, or with its last $l lines.
+
+These are looked for in blocks that grow, up to the size that the file has now: other lines may come.
+"""
 
 
 @final
@@ -240,12 +281,6 @@ def _get_path(file: str | JobFile) -> str:
     return file if isinstance(file, str) else file.path
 
 
-TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
-"""Bytes that one script uploads."""
-OUTPUT_PART_SIZE: Final = 16 * 1024 * 1024
-"""Bytes of a growing file that one script prints at most."""
-
-
 @final
 class FilePosition(NamedTuple):
     """A place in a file that may be truncated, or replaced by another one of the same name."""
@@ -340,42 +375,3 @@ def parse_part(output: bytes, position: FilePosition | None) -> FilePart | None:
     inode, offset = match[1].decode(), int(match[2])
     is_restarted = position is not None and (inode, offset) != position
     return FilePart(data, FilePosition(inode, offset + len(data)), is_restarted)
-
-
-_PART_HEADER: Final = re.compile(rb"([0-9]+) ([0-9]+)")
-_CREATE_TEMPORARY: Final = """\
-case $f in */*) mkdir -p -- "${f%/*}" || exit ;; esac
-if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi
-: > "$t"\
-"""
-_REQUIRE_REGULAR_FILE: Final = """\
-if [ -e "$f" ] && [ ! -f "$f" ]; then printf '%s: this is not a regular file\\n' "$f" >&2; exit 1; fi\
-"""
-_REMOVE_TEMPORARY: Final = 'rm -f -- "$t"\nexit 1'
-_FIND_PART: Final = f"""\
-[ -e "$f" ] || {{ ls -d -- "$d/" > /dev/null && echo missing; exit; }}
-[ ! -c "$f" ] || {{ echo 0 0; exit; }}
-{_REQUIRE_REGULAR_FILE}
-exec < "$f" || exit
-set -f
-set -- $(LC_ALL=C ls -dLin -- "$f")
-[ "$#" -ge 6 ] || exit
-s=$6
-if [ "$i" != "$1" ] || [ "$n" -gt "$s" ]; then n=0; fi
-if [ -n "$l" ]; then
-  b=65536
-  while :; do
-    [ "$b" -lt "$s" ] || b=$s
-    n=$((s - b))
-    t=$(tail -c +$((n + 1)) < "$f" | head -c "$b" | tail -n "$l" | wc -c)
-    [ "$((t))" -eq "$b" ] && [ "$b" -lt "$s" ] || break
-    b=$((b * 16))
-  done
-  n=$((s - t))
-fi
-printf '%s %s\\n' "$1" "$n"
-"""
-"""Sets n to the offset of the part of $f that begins behind offset $n of inode $i, or with its last $l lines.
-
-These are looked for in blocks that grow, up to the size that the file has now: other lines may come.
-"""

@@ -128,6 +128,13 @@ _opening = threading.Lock()
 """Held while a thread of this process opens or closes a record."""
 _open_files: Final[Counter[tuple[int, int]]] = Counter()
 """How many records of this process have a file open, by its device and inode."""
+_NETWORK_TYPES: Final = frozenset(
+    {
+        "9p", "afs", "beegfs", "ceph", "cifs", "fuse.beegfs", "fuse.ceph", "fuse.glusterfs",
+        "fuse.juicefs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "orangefs",
+        "panfs", "pvfs2", "smb3", "smbfs",
+    }
+)  # fmt: skip
 
 
 def _renew_lock() -> None:
@@ -362,15 +369,6 @@ def _set_journal_mode(db: sqlite3.Connection, mode: str) -> None:
 
 def _read_schema_version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
-
-
-_NETWORK_TYPES: Final = frozenset(
-    {
-        "9p", "afs", "beegfs", "ceph", "cifs", "fuse.beegfs", "fuse.ceph", "fuse.glusterfs",
-        "fuse.juicefs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "orangefs",
-        "panfs", "pvfs2", "smb3", "smbfs",
-    }
-)  # fmt: skip
 
 
 def is_on_network_mount(path: str, mount_table: str = "/proc/self/mounts") -> bool:

@@ -21,6 +21,9 @@ REMOTE_OWNER_TIMEOUT: Final = 600.0
 """Seconds after which the submission of another host's process is considered interrupted."""
 _RELEASED: Final = "0 released"
 """What stands for a process that has given a submission up. Its host is still needed: the job may be there."""
+CLUSTER_FIELD: Final = "CLUSTER"
+"""The field of the context that selects one of several clusters of a batch system."""
+_HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def get_current_owner() -> str:
@@ -75,11 +78,6 @@ def _get_start_time(pid: int) -> str:
         return "gone" if os.path.isdir("/proc/self") else "-"
     state, start_time = fields[0], fields[19]
     return "gone" if state in "ZX" else start_time  # a zombie is gone, too
-
-
-CLUSTER_FIELD: Final = "CLUSTER"
-"""The field of the context that selects one of several clusters of a batch system."""
-_HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:

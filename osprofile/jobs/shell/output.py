@@ -79,6 +79,10 @@ _SIGXCPU: Final = 24
 _LINES_PER_CALL: Final = 1000
 """How many lines one call of the pattern reads. Each call has a time limit, which would be reached on a busy machine
 if it read the lines of a hundred thousand jobs."""
+NODES_TEMPLATE: Final = "LIST_NODES"
+QUEUES_TEMPLATE: Final = "LIST_QUEUES"
+T = TypeVar("T")
+_LIMIT: Final = re.compile(r"([A-Z_]+)([<>]?=)(\S+)")
 
 
 @final
@@ -435,12 +439,6 @@ def interpret_exit(
     if code is not None and 0 <= code <= 255:
         return JobState.DONE, code, None, None
     return state, None, None, None
-
-
-NODES_TEMPLATE: Final = "LIST_NODES"
-QUEUES_TEMPLATE: Final = "LIST_QUEUES"
-T = TypeVar("T")
-_LIMIT: Final = re.compile(r"([A-Z_]+)([<>]?=)(\S+)")
 
 
 @final

@@ -42,6 +42,8 @@ _UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, USER_HOME, "WORKING_DIRE
 """Special fields that are not recorded with a request: they are in the target's name or path, or are the job's own."""
 _NO_FILES: Final = JobFiles()
 _MAX_NAMED_KEYS: Final = 3
+_CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
+_HINT: Final = "give the id of a job, or the key that it was submitted with"
 
 
 @final
@@ -211,10 +213,6 @@ def _is_other_job(first: JobDescription, other: JobDescription) -> bool:
     with contextlib.suppress(OSProfileError):
         return (build_request(first), first.application) != (build_request(other), other.application)
     return False
-
-
-_CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
-_HINT: Final = "give the id of a job, or the key that it was submitted with"
 
 
 class _FoundIds(NamedTuple):

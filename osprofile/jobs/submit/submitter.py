@@ -61,6 +61,10 @@ _CUT_HINT: Final = "the submission can be completed, without a second job"
 _RETRY_TIME: Final = 0.3
 """Seconds after which a copy is repeated: then the shells whose connections have broken are known."""
 _COPY_HINT: Final = "the same key, or recover_submissions, copies the rest and submits the job"
+MAX_PART_SIZE: Final = 20
+"""Jobs of `submit_many` submitted by one script. Their states are unknown until that script returns."""
+_PREPARED_PARTS: Final = 2
+"""Parts that are recorded while the scripts of others run. What else is asked meanwhile waits for them."""
 
 
 @final
@@ -495,12 +499,6 @@ def _lacks_commands(error: OSProfileError, find_error: OSProfileError) -> bool:
 
 def _has_done_nothing(error: OSProfileError) -> bool:
     return isinstance(error, ScriptFailedError) and error.exit_status in {AWAY_STATUS, NOTHING_DONE_STATUS}
-
-
-MAX_PART_SIZE: Final = 20
-"""Jobs of `submit_many` submitted by one script. Their states are unknown until that script returns."""
-_PREPARED_PARTS: Final = 2
-"""Parts that are recorded while the scripts of others run. What else is asked meanwhile waits for them."""
 
 
 @final

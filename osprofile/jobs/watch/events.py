@@ -73,6 +73,17 @@ _SHUTDOWN_GRACE: Final = 2.0
 _SIGNAL_CODE: Final = 256
 _MAX_SIGNAL: Final = 64
 _EVENT_LINE: Final = re.compile(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]{1,10})\n\Z")
+EVENTS_TEMPLATE: Final = "EVENTS"
+EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
+_EXPIRY_INTERVAL: Final = 60.0
+"""Seconds between two removals of old early events."""
+_WRITTEN: Final = 0x8
+_MOVED_TO: Final = 0x80
+_QUEUE_OVERFLOW: Final = 0x4000
+_ONLY_DIRECTORY: Final = 0x01000000
+_EVENT: Final = struct.Struct("iIII")
+"""Watch, mask, cookie and the size of the name that follows, see inotify(7)."""
+_READ_SIZE: Final = 64 * 1024
 
 
 def parse_event(line: bytes) -> JobEvent | None:
@@ -263,12 +274,6 @@ async def _stop_generator(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-EVENTS_TEMPLATE: Final = "EVENTS"
-EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
-_EXPIRY_INTERVAL: Final = 60.0
-"""Seconds between two removals of old early events."""
-
-
 def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:
     """Return whether a profile has EVENTS for this context: for this host, or for another host or user."""
     template = profile.templates.get(EVENTS_TEMPLATE)
@@ -362,15 +367,6 @@ class EventStream:
         """End the stream after the events that it has."""
         self._on_close(self)
         self._queue.put_nowait(None)
-
-
-_WRITTEN: Final = 0x8
-_MOVED_TO: Final = 0x80
-_QUEUE_OVERFLOW: Final = 0x4000
-_ONLY_DIRECTORY: Final = 0x01000000
-_EVENT: Final = struct.Struct("iIII")
-"""Watch, mask, cookie and the size of the name that follows, see inotify(7)."""
-_READ_SIZE: Final = 64 * 1024
 
 
 @final
