@@ -86,7 +86,11 @@ def _explain_misuse(words: Sequence[str], first: str) -> str:
     if word := next((w for last, w in before if re.match("[A-Z][A-Z0-9_]*=", w) and last[:1] != "-"), ""):
         hint = f"a field is set by --set {quote_shell_word(word)}"
         return f"incarnate: {quote_name(word)} is no option\n    hint: {hint}"
-    if first and not first.startswith("-") and (hint := common.suggest_command(first)):
+    meant = _VERBS_BY_OTHER_WORD.get(first, "")
+    hint = (
+        f"did you mean job {meant}?" if meant else common.suggest_command(first) if first[:1] != "-" else ""
+    )
+    if first and hint:
         return f"incarnate: {quote_name(first)} is not a command\n    hint: {hint}"
     return ""
 

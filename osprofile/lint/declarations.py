@@ -38,10 +38,20 @@ def check_declarations(view: ProfileView) -> Iterator[Problem]:
         if field.settable and not _has_description(view, template, field):
             message = f"settable field {field.name} has no Description"
             hint = "describe its meaning and unit: commands and forms show that to users"
+            if (inherited := _find_replaced(view, field)) is not None:
+                hint = f"it replaces the one at {inherited.location}, whole: repeat what stays, also type and Default"
             yield make_problem("OSP312", message, field.location, hint)
     for case in view.profile.cases:
         yield from _check_limits(case)
         yield from _check_case(view, case)
+
+
+def _find_replaced(view: ProfileView, field: Field) -> Field | None:
+    """Return the inherited global field that one of the profile's own replaces."""
+    if view.own_document.global_fields.get(field.name) is not field:
+        return None
+    documents = view.profile.documents[1:]
+    return next((d.global_fields[field.name] for d in documents if field.name in d.global_fields), None)
 
 
 def _check_case(view: ProfileView, case: Field) -> Iterator[Problem]:

@@ -222,3 +222,16 @@ def test_a_limit_that_allows_more_than_the_inherited_one(site: ProfileDirectory)
         "the Min of field N allows more than the inherited one, which it replaces",
     )
     assert problem.hint == f"the other is at {site.directory}/parent.xml:7:109; if this is meant, waive it"
+
+
+def test_a_field_without_a_description_that_replaces_an_inherited_one(site: ProfileDirectory) -> None:
+    """The declaration was meant to change one thing: the hint says what else has to be repeated."""
+    site.write("parent", format_global_fields(format_field("N", "<idb:Default/>", ' ext:type="integer"')))
+    own = '<idb:Field name="{}"><idb:Default/></idb:Field>'
+    site.write("child", format_global_fields(own.format("N"), own.format("M")), "parent")
+    hints = [p.hint for p in site.find("child") if p.code == "OSP312"]
+    place = f"{site.directory}/parent.xml:7:15"
+    assert hints == [
+        f"it replaces the one at {place}, whole: repeat what stays, also type and Default",
+        "describe its meaning and unit: commands and forms show that to users",
+    ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import signal
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -663,60 +664,45 @@ def test_a_day_that_no_month_has_is_refused(make: Callable[[str], System], name:
 
 
 def format_page() -> str:
-    """Return docs/conformance.md."""
-    signs = {"real": "real", "stand-in": "stand-in", "documentation": "manual"}
-    notes: dict[str, int] = {}
+    """Return docs/conformance.md; a reason that several systems have says no more than that it cannot be done."""
     rows = []
-    for title in STORIES:
-        cells = []
-        for name, system in SYSTEMS.items():
-            if reason := system.cannot.get(title):
-                cells.append(f"no ({notes.setdefault(reason, len(notes) + 1)})")
-            else:
-                is_real = name in LAB and name != "torque" and title not in LAB[name] | WITH_STAND_INS
-                cells.append("real" if is_real else signs[system.kind])
-        rows.append(f"| {title} | {' | '.join(cells)} |")
+    shared = Counter(reason for system in SYSTEMS.values() for reason in set(system.cannot.values()))
+    for name, system in SYSTEMS.items():
+        told = [title for title in STORIES if title not in system.cannot]
+        real = set(told) if system.kind == "real" else set()
+        if name in LAB and name != "torque":
+            real = set(told) - LAB[name] - WITH_STAND_INS
+        others = [title for title in told if title not in real | (WITH_STAND_INS if real else set())]
+        kind = "by its manual" if system.kind == "documentation" else "of stand-ins"
+        means = f"real, but {kind}: {', '.join(others)}" if real else f"all {kind}"
+        reasons: dict[str, list[str]] = {}
+        for title, reason in system.cannot.items():
+            reasons.setdefault(f": {reason}" if shared[reason] == 1 else "", []).append(title)
+        cannot = "; ".join(f"{', '.join(titles)}{reason}" for reason, titles in sorted(reasons.items()))
+        words = Repository([PROFILES]).load(name).get_value("START", EXPERIMENTAL)
+        answers = f"{system.answers}{', experimental, ' * bool(words)}{words}"
+        rows.append(f"| `{name}` | {answers} | {means if others else 'real'} | {cannot} |")
     stories = [f"- *{title}*: {text}" for title, (_, text) in STORIES.items()]
-    systems = [
-        f"- `{name}`: {system.answers}{', experimental, ' * bool(words)}{words}"
-        for name, system in SYSTEMS.items()
-        for words in [Repository([PROFILES]).load(name).get_value("START", EXPERIMENTAL)]
-    ]
-    reasons = [f"{number}. {reason}." for reason, number in notes.items()]
-    head = " | ".join(f"`{name}`" for name in SYSTEMS)
-    return PAGE_TEXT.format(
-        head=head,
-        line="|".join(["---"] * (len(SYSTEMS) + 1)),
-        rows="\n".join(rows),
-        stories="\n".join(stories),
-        systems="\n".join(systems),
-        reasons="\n".join(reasons),
-    )
+    always = ", ".join(title for title in STORIES if title in WITH_STAND_INS)
+    return PAGE_TEXT.format(rows="\n".join(rows), stories="\n".join(stories), always=always)
 
 
 PAGE_TEXT = """\
 # What is tested
 
-Each bundled profile is tested with the same stories of jobs. This table is made from these tests.
+Each bundled profile is tested with the same [stories](#stories) of jobs, told of
 
-- *real*: the story is told of the batch system itself.
-- *stand-in*: of programs in the place of its commands, which answer as the real ones did.
-- *manual*: of programs that answer as the batch system's manual shows: nobody has run the profile on a real one here.
-- *no*: the batch system, or the profile, cannot do it. The number is that of the reason below the table.
+- *real*: the batch system itself, but for these, which need stand-ins: {always};
+- *stand-ins*: programs in the place of its commands, which answer as the real ones did;
+- *its manual*: programs that answer as the manual shows: nobody has run the profile on a real one here.
 
-| story | {head} |
-|{line}|
+| profile | batch system | the stories | what it, or the batch system, cannot do |
+|---|---|---|---|
 {rows}
-
-{reasons}
 
 ## Stories
 
 {stories}
-
-## Batch systems
-
-{systems}
 """
 
 

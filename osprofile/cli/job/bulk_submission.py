@@ -124,6 +124,8 @@ def submit_as_array(
             _print_errors(name, errors)
             return None
         inputs = list(dict.fromkeys(path for job in prepared.values() for path in job.inputs))
+        if len({job.name for job in jobs}) > 1:  # those of several scripts
+            jobs = [replace(job, name=description.name) for job in jobs]
         return combine_into_array([replace(job, inputs=inputs) for job in jobs], at_once=at_once)
 
     try:

@@ -14,6 +14,7 @@ from osprofile.cli.common import UsageError
 from osprofile.cli.job.session import print_warning
 from osprofile.incarnation.plan import get_plan
 from osprofile.job_scripts.command_line import read_script
+from osprofile.jobs.request import build_job_name
 from osprofile.jobs.shell.scripts import get_shell_command
 from osprofile.profile.data_directories import is_bundled
 from osprofile.shim.command import get_submit_directory
@@ -143,7 +144,7 @@ def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> Jo
     else:
         path = name = _make_absolute(name)  # the working directory, where it runs, has no such file
     if os.path.isfile(path):
-        return _use_file(description, name if "/" in name else path, path)
+        return _use_file(plan, description, name if "/" in name else path, path)
     if not warns:
         return replace(description, executable=name)
     if "/" in name and os.path.isdir(path):
@@ -181,10 +182,19 @@ def is_script(name: str, path: str) -> bool:
     return head.startswith(b"#!") or (name.endswith(".sh") and b"\0" not in head)
 
 
-def _use_file(description: JobDescription, name: str, path: str) -> JobDescription:
+def _use_file(plan: Plan, description: JobDescription, name: str, path: str) -> JobDescription:
     """Return the description with a file as its program, or as a script that an interpreter reads."""
-    words = [*find_interpreter(name, path), name, *description.arguments]
+    if interpreter := find_interpreter(name, path):
+        description = name_after_script(plan.settable, description, path)
+    words = [*interpreter, name, *description.arguments]
     return replace(description, executable=words[0], arguments=words[1:])
+
+
+def name_after_script(settable: frozenset[str], description: JobDescription, path: str) -> JobDescription:
+    """Return a job with the name of its script, not of the interpreter that reads it, unless it has another name."""
+    if description.name or "JOB_NAME" in description.fields or "JOB_NAME" not in settable:
+        return description
+    return replace(description, name=build_job_name(os.path.basename(path)))
 
 
 def find_interpreter(name: str, path: str) -> list[str]:

@@ -15,6 +15,7 @@ from osprofile.cli.job.program import (
     find_local_program,
     is_script,
     localize_description,
+    name_after_script,
     require_program,
     runs_scripts_here,
 )
@@ -34,7 +35,7 @@ from osprofile.errors import (
 from osprofile.job_scripts.command_line import make_script
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
-from osprofile.jobs.profiles import read_confirmation_limits
+from osprofile.jobs.profiles import list_settable_fields, read_confirmation_limits
 from osprofile.text import escape_unprintable, format_amount, quote_value
 
 if TYPE_CHECKING:
@@ -283,6 +284,7 @@ async def _copy_program(
         description, session.directives, interpreter = apply_directives(
             target.profile, description, target.user_name, path
         )
+    description = name_after_script(list_settable_fields(target.profile), description, path)
     return files.copy_program(description, path, interpreter)
 
 
@@ -320,6 +322,7 @@ async def _read_target_script(
         words = [*make_script(script.content, name).interpreter]
     if not words:
         return description
+    description = name_after_script(list_settable_fields(target.profile), description, script.path)
     arguments = [*words[1:], description.executable or "", *description.arguments]
     return replace(description, executable=words[0], arguments=arguments)
 

@@ -133,7 +133,7 @@ def test_the_directives_of_a_script_that_is_copied(machine: Machine, here: Path)
     assert output.name == f"demo-{ended.out.strip()}.out"
     assert output.read_text() == f"forty two\n{machine.directories[0]}\n"
     refused = submit(machine, "--ignore-directives", "--dry-run", "--json", *words, profile="batch")
-    assert "JOB_NAME" not in json.loads(refused.out)["fields"]
+    assert json.loads(refused.out)["fields"]["JOB_NAME"] == "sim.sh"  # not demo
     (here / "sim.sh").write_text("#!/bin/sh\n#SBATCH --nodes 3\n")
     refused = submit(machine, *FAR, "./sim.sh", profile="batch", code=1)
     assert "sim.sh:2: --nodes '3': field NODES: '3' is above the Max of 2" in refused.err

@@ -383,3 +383,16 @@ def test_a_number_is_a_name(machine: Machine) -> None:
     assert ended.code == 0
     hint = "-N is the job's name; for nodes use --nodes"
     assert ended.err == f"incarnate: warning: the job's name is 4\n    hint: {hint}\n"
+
+
+def test_the_name_of_a_job_is_that_of_its_script(machine: Machine, here: Path) -> None:
+    """Also if an interpreter reads it, here or in a copy on another host: not that of the interpreter."""
+    for words, name in (
+        (("script.sh",), "script.sh"),
+        (("./env",), "env"),
+        (("--directory", str(here), "--host", "far", "script.sh"), "script.sh"),
+        (("--name", "mine", "script.sh"), "mine"),
+        (("sh", "script.sh"), "sh"),
+    ):
+        assert run(machine, *words).code == 0
+        assert machine.run_json("list")[-1]["name"] == name

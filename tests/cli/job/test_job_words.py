@@ -384,3 +384,12 @@ def test_a_job_by_its_name(machine: Machine) -> None:
     machine.submit("--name", "true", "--key", "sim", "--wait", "true")
     assert machine.run_json("list", "sim")[0]["name"] == "true"  # a key comes first
     assert machine.run("job", "forget", second).code == 0
+
+
+def test_a_word_of_another_tool_leads_to_the_verb_also_without_its_group(machine: Machine) -> None:
+    for words, verb in ((["kill", "3"], "cancel"), (["logs", "3"], "output")):
+        ended = machine.run(*words)
+        assert (ended.code, ended.err) == (
+            2,
+            f"incarnate: {words[0]} is not a command\n    hint: did you mean job {verb}?\n",
+        )

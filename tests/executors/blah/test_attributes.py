@@ -436,7 +436,7 @@ def test_the_table_gives_attributes_of_a_job() -> None:
     assert len(set(names)) == len(names)
 
 
-# docs/protocols/blah.md, 7.3, 7.5 and 7.6: nothing of an ad is run or expanded by a shell of the submit host.
+# docs/protocols/blah.md, 7.2 and 7.3: nothing of an ad is run or expanded by a shell of the submit host.
 HOSTILE = [
     "a'b", 'a"b', "`touch x`", "$(touch x)", "$HOME", "*", "a\nb", "a\\b", "; touch x", "a b", "",
     "&", "|", "#", "~", "{a,b}", "\t", "'; touch x; '", "%s", "!", "\x01", "\x7f", "é", "-rf",

@@ -238,7 +238,7 @@ async def test_a_query_that_failed_is_no_unknown_job(home: Path, words: list[str
 
 
 async def test_states_are_true(words: list[str], toy: Toy) -> None:
-    """docs/protocols/blah.md, 7.7: an unknown job was 4 with ExitCode 0, and a held one never 5."""
+    """docs/protocols/blah.md, 7.4: an unknown job was 4 with ExitCode 0, and a held one never 5."""
     async with GridManager(*words) as client:
         (toy.path / "stopped").touch()
         held, vanishing, odd = [await client.submit(job()) for _ in range(3)]
@@ -287,7 +287,7 @@ async def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
 
 
 async def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
-    """docs/protocols/blah.md, 7.7: a cache of 60 s showed a cancelled job as running, then as 4 with 255."""
+    """docs/protocols/blah.md, 7.4: a cache of 60 s showed a cancelled job as running, then as 4 with 255."""
     (toy.path.parent / "old.toml").write_text("max_age = 60\nfastest = 60\n")
     async with GridManager(*words, "--config", "old.toml") as client:
         job_id = await client.submit(job("exec sleep 600"))
@@ -301,7 +301,7 @@ async def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
 
 
 async def test_long_status_lines(home: Path, words: list[str]) -> None:
-    """docs/protocols/blah.md, 7.8: what was over 1023 bytes was cut."""
+    """docs/protocols/blah.md, 7.2: what was over 1023 bytes was cut."""
     reason = "because " * 600 + "it is so"
     pattern = "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+) (?&lt;reason>.*)$"
     changed = with_status(home, f"echo '1 KEPT {reason}'; :", pattern)
@@ -331,7 +331,7 @@ def processes_of(toy: Toy) -> list[int]:
 
 @pytest.mark.parametrize("how", ["the end of stdin", "QUIT", "SIGTERM", "a client that is gone"])
 def test_nothing_is_left_behind(words: list[str], toy: Toy, how: str) -> None:
-    """docs/protocols/blah.md, 7.9: orphans for ever. Here each question takes for ever."""
+    """docs/protocols/blah.md, 7.2: orphans for ever. Here each question takes for ever."""
     replace_tool(toy, "toystat", 'trap : TERM; echo >> "$TOY"/began; sleep 600; sleep 600')
     with Living(*words) as daemon:
         for number in range(1, 4):
@@ -344,7 +344,7 @@ def test_nothing_is_left_behind(words: list[str], toy: Toy, how: str) -> None:
 
 
 async def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> None:
-    """docs/protocols/blah.md, 7.9: it is neither an orphan nor lost: the next daemon knows its job."""
+    """docs/protocols/blah.md, 7.2: it is neither an orphan nor lost: the next daemon knows its job."""
     text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", "sleep 1")
     replace_tool(toy, "toysub", text)
     submit_first(words, toy, 1)

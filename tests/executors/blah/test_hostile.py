@@ -1,4 +1,4 @@
-"""Hostile input through real pipes: the daemon answers or refuses, and lives (docs/protocols/blah.md, 7.1 to 7.6).
+"""Hostile input through real pipes: the daemon answers or refuses, and lives (docs/protocols/blah.md, 7.1 to 7.3).
 
 Nothing of an ad is ever run by a shell: each hostile value holds a command that would leave a file
 named CANARY, and there is none anywhere below the directory in which all of it happens.
@@ -198,7 +198,7 @@ ABOUT_A_JOB = {
 
 
 def test_ids_that_leave_their_place(home: Path, living: Living) -> None:
-    """docs/protocols/blah.md, 7.6: an lrms of `../../tmp/evil` ran a script anywhere."""
+    """docs/protocols/blah.md, 7.3: an lrms of `../../tmp/evil` ran a script anywhere."""
     for name in ("evil", "x"):
         (home / name).write_text("#!/bin/sh\ntouch CANARY\n")
         (home / name).chmod(0o755)
@@ -289,7 +289,7 @@ async def check_job(client: GridManager, home: Path, number: int, value: str, *,
 
 @pytest.mark.parametrize("transfers", [False, True])
 async def test_a_value_wherever_it_can_stand(home: Path, *, transfers: bool) -> None:
-    """docs/protocols/blah.md, 7.3, 7.5 and 7.6: nothing of an ad is ever run by a shell."""
+    """docs/protocols/blah.md, 7.2 and 7.3: nothing of an ad is ever run by a shell."""
     carried = [value for value in HOSTILE if not REFUSED.search(value)]
     async with GridManager("--config", "quick.toml", "--log", "log") as client:
         jobs = (check_job(client, home, n, value, transfers=transfers) for n, value in enumerate(carried))

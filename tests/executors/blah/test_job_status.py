@@ -181,6 +181,6 @@ def test_selected(expression: str) -> None:
 
 @pytest.mark.parametrize("expression", ["JobStatus ==", "(", "= 1", "JobStatus == 1 extra", '"x'])
 def test_a_bad_expression_selects_nothing(expression: str) -> None:
-    # docs/protocols/blah.md, 7.8: the real daemon returns everything
+    # docs/protocols/blah.md, 7.2: the real daemon returns everything
     with pytest.raises(ClassAdError, match="column"):
         select_status_ads(ADS, expression)

@@ -166,7 +166,7 @@ KINDS = {"SUBMIT": 4, "STATUS": 5, "CANCEL": 3, "HOLD": 3, "RESUME": 3}
 
 @given(st.sampled_from(list(KINDS)), st.text(), st.text(), st.integers())
 def test_a_result_has_as_many_fields_whatever_it_says(kind: str, text: str, more: str, number: int) -> None:
-    # docs/protocols/blah.md, 7.2 and 7.3: HTCondor's gridmanager aborts at any other number of fields.
+    # docs/protocols/blah.md, 7.2: HTCondor's gridmanager aborts at any other number of fields.
     client = Client()
     request = client.request(command(f"BLAH_JOB_{kind}", "1", "x"))
     extras = {"SUBMIT": (more,), "STATUS": (str(number), more)}.get(kind, ())
