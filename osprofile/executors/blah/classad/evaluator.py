@@ -44,7 +44,6 @@ MAX_STEPS: Final = 100_000
 _MAX_DEPTH: Final = 120  # more than the height of a tree (100), because attributes refer to others
 _MAX_VALUE_SIZE: Final = 1 << 20  # strcat(a, a) doubles a value: twenty such attributes make a megabyte
 _REGEXP_COST: Final = MAX_STEPS // 5  # javaregex stops each after a second
-_SCOPE_NAMES: Final = frozenset({"my", "toplevel", "self", "parent"})
 
 
 class _StepsExhaustedError(Exception):
@@ -78,46 +77,39 @@ class Evaluator:
         except _StepsExhaustedError:
             return Failure("evaluating it takes too long")
 
-    def _evaluate_node(self, node: Expression, scope: Scope) -> Value:
+    def _evaluate_node(self, node: Expression, scope: Scope) -> Value:  # noqa: PLR0911, C901  # one a kind
         self._charge_steps(1)
         if self._depth >= _MAX_DEPTH:
             return Failure("it is nested too deeply")
         self._depth += 1
         try:
-            return self._dispatch_node(node, scope)
+            match node:
+                case Literal(value=value):
+                    return value
+                case Reference():
+                    return self._evaluate_reference(node, scope)
+                case OperatorChain():
+                    return self._evaluate_chain(node, scope)
+                case Unary():
+                    return apply_unary(node.operator, self._evaluate_node(node.operand, scope))
+                case Call():
+                    return self._evaluate_call(node, scope)
+                case Conditional():
+                    return self._evaluate_conditional(node, scope)
+                case ListExpression():
+                    return self._make_list(tuple(self._evaluate_node(item, scope) for item in node.items))
+                case Subscript():
+                    return self._evaluate_subscript(node, scope)
+                case Ad():  # the same object each time, because it is the key of cached attributes
+                    return self._inner_scopes.setdefault((id(node), id(scope)), Scope(node, scope))
         finally:
             self._depth -= 1
-
-    def _dispatch_node(self, node: Expression, scope: Scope) -> Value:  # noqa: PLR0911  # one a kind
-        match node:
-            case Literal(value=value):
-                return value
-            case Reference():
-                return self._evaluate_reference(node, scope)
-            case OperatorChain():
-                return self._evaluate_chain(node, scope)
-            case Unary():
-                return apply_unary(node.operator, self._evaluate_node(node.operand, scope))
-            case Call():
-                return self._evaluate_call(node, scope)
-            case Conditional():
-                return self._evaluate_conditional(node, scope)
-            case ListExpression():
-                return self._make_list(tuple(self._evaluate_node(item, scope) for item in node.items))
-            case Subscript():
-                return self._evaluate_subscript(node, scope)
-            case Ad():
-                return self._make_scope(node, scope)
 
     def _make_list(self, items: tuple[Value, ...]) -> Value:
         """Return a list as a value, and charge its nested size, because `{ a, a }` doubles a list."""
         size = _measure_size(items)
         self._charge_steps(size // 16)
         return items if size <= _MAX_VALUE_SIZE else Failure("a list is too large")
-
-    def _make_scope(self, ad: Ad, parent: Scope) -> Scope:
-        """Return an ad as a value: the same object each time, because it is the key of cached attributes."""
-        return self._inner_scopes.setdefault((id(ad), id(parent)), Scope(ad, parent))
 
     def _charge_steps(self, steps: int) -> None:
         self._steps_left -= steps
@@ -136,14 +128,8 @@ class Evaluator:
             if attribute is not None:
                 return self._get_attribute_value(attribute, key, enclosing)
             enclosing = enclosing.parent
-        return self._resolve_scope_name(key, scope) if key in _SCOPE_NAMES else UNDEFINED
-
-    def _resolve_scope_name(self, key: str, scope: Scope) -> Value:
-        if key == "self":
-            return scope
-        if key == "parent":
-            return scope.parent or UNDEFINED
-        return self.scope
+        scopes = {"my": self.scope, "toplevel": self.scope, "self": scope, "parent": scope.parent}
+        return scopes.get(key) or UNDEFINED
 
     def _get_attribute_value(self, attribute: Attribute, key: str, scope: Scope) -> Value:
         cache_key = (id(scope), key)

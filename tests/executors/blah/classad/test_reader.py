@@ -48,6 +48,7 @@ CONSTRUCTS = {
     "scopes": ("[a=MY.b; c=TARGET.d.e; f=.g]", "[ a = MY.b; c = TARGET.d.e; f = .g ]"),
     "selection of a keyword": ("[a=b.true]", "[ a = b.'true' ]"),
     "subscripts": ("[a=b[1][2].c]", "[ a = b[1][2].c ]"),
+    "subscripts of a minus": ('[a="-x"[0]; b=-1[0]]', '[ a = "-x"[0]; b = (-1)[0] ]'),
     "calls": ('[a=strcat("x",f( ),Member(1,{1}))]', '[ a = strcat("x", f(), Member(1, { 1 })) ]'),
     "precedence": ("[a=1+2*3<<1<2==3&4^5|6&&7||8?9:10]", "[ a = 1 + 2 * 3 << 1 < 2 == 3 & 4 ^ 5 | 6 && 7 || 8 ? 9 : 10 ]"),
     "parentheses that are needed": ("[a=((1+2))*3-(4-5)]", "[ a = (1 + 2) * 3 - (4 - 5) ]"),
