@@ -10,7 +10,6 @@ import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
-from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, OSProfileError, OutputError, Problem
@@ -206,6 +205,8 @@ def build_output_error(template: str, pattern: str, text: str) -> OutputError:
 
 def _parse_entry(match: Match) -> FileEntry:
     values = {name: value or "" for name, value in match.groupdict().items()}
+    from urllib.parse import unquote_to_bytes  # late: it is slow to import
+
     name = os.fsdecode(unquote_to_bytes(values["name"]))
     try:
         mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])
