@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
-from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 from osprofile.text import (
@@ -89,6 +88,8 @@ class JobRow(NamedTuple):
             text = f"the batch system's state is {self.status.native_state}, which the profile does not know"
             return f"{text}: {self.status.reason}" if self.status.reason else text
         if self.tasks and not (self.status.state.is_terminal and self.status.reason):
+            from osprofile.jobs.arrays import count_tasks, format_counts  # late: few lists have arrays
+
             return format_counts(count_tasks(task.status for task in self.tasks))
         return self.status.reason
 
