@@ -37,7 +37,7 @@ def main() -> int:
         schema = etree.XMLSchema(etree.parse(f"{get_schemas_directory()}/osprofile.xsd"))
 
         def ours() -> None:
-            Repository([bundled], use_standard_path=False).load_file(site)
+            Repository([bundled], use_standard_path=False, uses_cache=False).load_file(site)
 
         texts = [source.name for document in documents for source in document.files]
 

@@ -150,7 +150,7 @@ def _collect_folders(words: list[str], profiles: list[str]) -> list[ProfileFolde
     """Return the profiles' folders, without duplicates."""
     from os import path
 
-    repository = common.open_repository(profiles)
+    repository = common.open_repository(profiles, uses_cache=False)
     by_path = dict[str, ProfileFolder]()
     for word in words:
         for folder in _expand_folder(word, profiles, repository):
@@ -188,7 +188,7 @@ def _expand_folder(word: str, profiles: list[str], repository: "Repository") -> 
         if not folders:
             _raise_no_profile(word)
         # They may extend each other.
-        repository = common.open_repository([*profiles, word])
+        repository = common.open_repository([*profiles, word], uses_cache=False)
         yield from (ProfileFolder(folder, repository) for folder in folders)
 
 

@@ -118,7 +118,7 @@ def _read_default_profile(path: str) -> str | None:
     return profile
 
 
-def open_repository(profiles: Iterable[str]) -> Repository:
+def open_repository(profiles: Iterable[str], *, uses_cache: bool = True) -> Repository:
     """Return the repository that searches the directories of `--profiles` first."""
     from osprofile.profile.repository import Repository
 
@@ -127,7 +127,7 @@ def open_repository(profiles: Iterable[str]) -> Repository:
         if not os.path.isdir(directory):
             fault = "is not a directory" if os.path.exists(directory) else "does not exist"
             raise UsageError(f"--profiles {quote_path(directory)} {fault}")
-    return Repository(directories)
+    return Repository(directories, uses_cache=uses_cache)
 
 
 def is_profile_path(profile: str) -> bool:

@@ -133,7 +133,7 @@ def _parse_codes(words: list[str], option: str) -> tuple[str, ...]:
 def _examine_files(files: list[str], profiles: list[str], shellcheck: bool) -> "list[Findings]":
     from osprofile.lint import examine_file
 
-    repository = common.open_repository(profiles)
+    repository = common.open_repository(profiles, uses_cache=False)
     extra_rules = {}
     if shellcheck:
         from osprofile.lint import shellcheck as tool

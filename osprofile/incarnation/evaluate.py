@@ -1,14 +1,14 @@
 """Evaluate a compiled template: values by name in, values by key and text out.
 
 A plan is data: tuples of texts and of steps, which this module carries out. Whatever must be explained is left to
-`incarnate`, by `UnusualError`. To import it takes no time: of this package it needs `text` alone.
+`incarnate`, by `UnusualError`. To import it takes no time: of this package it needs `text` and `files` alone.
 """
 
 from __future__ import annotations
 
-import sys
 from _operator import itemgetter  # a part of the interpreter; to import `operator` takes time
 
+from osprofile.files import compute_digest
 from osprofile.text import format_clock, quote_shell_word
 
 TYPE_CHECKING = False
@@ -282,18 +282,6 @@ def choose_end_word(text: str) -> str:
         digest = compute_digest(digest.encode())
         word = f"{END_WORD_PREFIX}{digest[:12]}"
     return word
-
-
-def compute_digest(data: bytes) -> str:
-    """Return the SHA-256 of some bytes, in hex."""
-    # To import hashlib takes a quarter of the time that the interpreter takes to start.
-    name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
-    try:
-        module = __import__(name)
-    except ImportError:
-        module = __import__("hashlib")
-    digest: str = module.sha256(data).hexdigest()
-    return digest
 
 
 def add_check(text: str, path: str, profile_name: str) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import marshal
 import os
-import stat
 import sys
 from os import path as paths
 
-from osprofile.incarnation.evaluate import compute_digest
+from osprofile.files import compute_digest, make_cache_folder, make_stamp, read_cached, write_cached
 from osprofile.incarnation.plain_plan import FORMAT, PlainPlan
 
 TYPE_CHECKING = False  # to import this module takes no time
@@ -20,18 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any, TypeAlias
 
+    from osprofile.files import Stamp
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
 
     Key: TypeAlias = tuple[Any, ...]
-    Stamp: TypeAlias = tuple[int, ...] | None
 
 SETTLING_TIME = 2.0
 """Seconds after a change in which a file may change again without another time of its change."""
-MAX_FILES = 256
 _DIGEST_SIZE = 64
-_OTHERS = 0o077
 
 
 def find_plan(
@@ -43,12 +40,12 @@ def find_plan(
     """
     try:
         key = _make_key(profile, directories, template, variation)
-        data = _read_own_file(_get_path(key))
+        data = read_cached(_make_name(key))
         digest, content = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
         if digest != compute_digest(content).encode():
             return None
         kept_key, stamps, plan = marshal.loads(content)  # noqa: S302  # nobody else can write it
-        is_current = kept_key == key and all(_make_stamp(path) == stamp for path, stamp in stamps)
+        is_current = kept_key == key and all(make_stamp(path) == stamp for path, stamp in stamps)
         return PlainPlan(plan) if is_current else None
     except Exception:  # noqa: BLE001  # whatever it is, the engine does without
         return None
@@ -66,14 +63,18 @@ def keep_plan(
     from osprofile.incarnation.plain_plan import encode_plan
     from osprofile.profile.repository import has_entry_points
 
+    template, variation = plan.template.name, plan.variation
     try:
-        if plan.cases or has_group_cases(resolved) or has_entry_points():
+        if plan.cases or has_group_cases(resolved):
             return
+        make_cache_folder()  # where it cannot be written, nothing is encoded in vain
+        if find_plan(profile, directories, template, variation) is not None or has_entry_points():
+            return  # the request is unusual, not the plan
         stamps = _make_stamps(_list_paths(repository, resolved, directories), repository.created)
         if stamps:
-            key = _make_key(profile, directories, plan.template.name, plan.variation)
+            key = _make_key(profile, directories, template, variation)
             content = marshal.dumps((key, stamps, encode_plan(resolved, plan)))
-            _write_own_file(_get_path(key), compute_digest(content).encode() + content)
+            write_cached(_make_name(key), compute_digest(content).encode() + content)
     except Exception:  # noqa: BLE001  # a full disk, or what `find_plan` will not miss
         return
 
@@ -96,6 +97,10 @@ def _make_key(profile: str, directories: Sequence[str], template: str, variation
     )
 
 
+def _make_name(key: Key) -> str:
+    return compute_digest(repr(key).encode("utf-8", "surrogateescape"))[:32]
+
+
 def _list_paths(repository: Repository, resolved: Profile, directories: Sequence[str]) -> set[str]:
     """Return the paths on which a plan depends: of profiles, settings, distributions and osprofile itself."""
     from osprofile.profile import repository as profiles
@@ -116,60 +121,6 @@ def _list_paths(repository: Repository, resolved: Profile, directories: Sequence
 
 def _make_stamps(files: Iterable[str], begin: float) -> list[tuple[str, Stamp]]:
     """Return the stamps of files that were read after a time (s since 1970); none if one of them had just changed."""
-    stamps = [(path, _make_stamp(path)) for path in sorted(set(map(paths.abspath, files)))]
+    stamps = [(path, make_stamp(path)) for path in sorted(set(map(paths.abspath, files)))]
     latest = max(change for _, stamp in stamps for change in (stamp or ())[3:])
     return stamps if latest < (begin - SETTLING_TIME) * 1e9 else []
-
-
-def _make_stamp(path: str) -> Stamp:
-    """Return what differs for another file, or after a change; None for no file."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _get_path(key: Key) -> str:
-    cache = os.environ.get("XDG_CACHE_HOME", "")  # a relative one is to be ignored
-    cache = cache if cache.startswith("/") else paths.expanduser("~/.cache")
-    return paths.join(cache, "osprofile", compute_digest(repr(key).encode("utf-8", "surrogateescape"))[:32])
-
-
-def _read_own_file(path: str) -> bytes:
-    _require_own(os.lstat(paths.dirname(path)), stat.S_IFDIR)
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        status = os.fstat(descriptor)
-        _require_own(status, stat.S_IFREG)
-        return os.read(descriptor, status.st_size)
-    finally:
-        os.close(descriptor)
-
-
-def _write_own_file(path: str, data: bytes) -> None:
-    folder = paths.dirname(path)
-    cache = paths.dirname(folder)
-    if not paths.isdir(cache):
-        os.mkdir(cache, 0o700)
-    if os.stat(cache).st_uid == os.geteuid() and not paths.lexists(folder):
-        os.mkdir(folder, 0o700)
-    _require_own(os.lstat(folder), stat.S_IFDIR)
-    names = os.listdir(folder)
-    for name in names if len(names) >= MAX_FILES else ():
-        os.unlink(paths.join(folder, name))
-    temporary_path = f"{path}.{os.urandom(4).hex()}"
-    try:
-        with open(os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-        os.replace(temporary_path, path)
-    except BaseException:
-        os.unlink(temporary_path)
-        raise
-
-
-def _require_own(status: os.stat_result, kind: int) -> None:
-    """Raise `PermissionError` for what is not of this kind, not this user's, or not closed to others."""
-    is_own = status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
-    if stat.S_IFMT(status.st_mode) != kind or not is_own:
-        raise PermissionError

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, final
 
+from osprofile.files import compute_digest
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ class StaticScriptFile(NamedTuple):
     @property
     def digest(self) -> str:
         """The SHA-256 of the body, in hex: a caller that remembers it can skip a deployment."""
-        from hashlib import sha256
-
-        return sha256(self.body.encode()).hexdigest()
+        return compute_digest(self.body.encode())
 
 
 def compute_folder_name(bodies: Mapping[str, str]) -> str:
@@ -50,9 +49,7 @@ def compute_folder_name(bodies: Mapping[str, str]) -> str:
     All profiles of a user share one directory. With the digest as its name a folder never changes its
     content: another profile, or another version of this one, cannot replace a script that a job is about to run.
     """
-    from hashlib import sha256
-
-    return sha256(repr(sorted(bodies.items())).encode()).hexdigest()[:16]
+    return compute_digest(repr(sorted(bodies.items())).encode())[:16]
 
 
 def hide_folder(text: str, folder: str) -> str:

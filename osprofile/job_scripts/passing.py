@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from osprofile.incarnation.outline import find_directive_template
 from osprofile.job_scripts.command_line import OptionValue, UsageError
-from osprofile.job_scripts.reader import FAMILIES
 from osprofile.job_scripts.script_request import find_field
 from osprofile.jobs.request import find_evaded_field, is_passed_option, quote_passed_value
 from osprofile.profile.model import PASSED
@@ -80,6 +79,10 @@ def _refuse_options(profile: Profile, refused: Sequence[OptionValue], hint: str,
 
 def _find_form(profile: Profile, field: str) -> str:
     """Return the option of the profile's batch system for a field, whose limits can be checked."""
+    from osprofile.job_scripts.reader import (
+        FAMILIES,  # late: only a refusal needs the tables of all batch systems
+    )
+
     template = find_directive_template(profile)
     family = FAMILIES.get(template.directive_prefix) if template is not None else None
     rows = [row for row in (family.table if family else ()) if find_field(row.name) == field]

@@ -17,26 +17,26 @@ from osprofile.text import format_clock, quote_value
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 NO_TIME_LIMIT: Final = 999_999_999
 """Seconds, over 31 years, that stand for no limit: the most that the bundled profiles allow."""
-_COUNT: Final = re.compile(r"[0-9]{1,9}")
-_SLURM_TIME: Final = re.compile(r"([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
-_SLURM_DAYS: Final = re.compile(r"([0-9]{1,6})-([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
-_PBS_TIME: Final = re.compile(r"(?:(?:([0-9]{1,9}):)?([0-9]{1,9}):)?([0-9]{1,9})(?:\.[0-9]{1,9})?")
-_SIZE: Final = re.compile(r"([0-9]{1,15})([a-z]*)")
+_COUNT: Final = r"[0-9]{1,9}"
+_SLURM_TIME: Final = r"([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?"
+_SLURM_DAYS: Final = r"([0-9]{1,6})-([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?"
+_PBS_TIME: Final = r"(?:(?:([0-9]{1,9}):)?([0-9]{1,9}):)?([0-9]{1,9})(?:\.[0-9]{1,9})?"
+_SIZE: Final = r"([0-9]{1,15})([a-z]*)"
 _SLURM_UNITS: Final = {"": 2**20, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _PBS_UNITS: Final = {
     f"{prefix}{unit}": factor * width
     for prefix, factor in (("", 1), ("k", 2**10), ("m", 2**20), ("g", 2**30), ("t", 2**40), ("p", 2**50))
     for unit, width in (("b", 1), ("w", 8))
 } | {"": 1}
-_PBS_DATE: Final = re.compile(r"((?:[0-9]{2}){0,4})([0-9]{4})(?:\.([0-9]{2}))?")
+_PBS_DATE: Final = r"((?:[0-9]{2}){0,4})([0-9]{4})(?:\.([0-9]{2}))?"
 _DIGITS_WITH_YEAR: Final = 6
 _DAYS_TO_LEAP_DAY: Final = 366 * 8
-_ISO_TIME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?")
+_ISO_TIME: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T([0-9]{2}:[0-9]{2}(?::[0-9]{2})?))?"
 
 
 def parse_count(option: OptionValue, *, minimum: int = 1) -> int:
     """Return a whole number of at least `minimum`."""
-    if not _COUNT.fullmatch(option.text) or int(option.text) < minimum:
+    if not re.fullmatch(_COUNT, option.text) or int(option.text) < minimum:
         raise _refuse(option, "a number", f"a whole number from {minimum} on")
     return int(option.text)
 
@@ -45,10 +45,10 @@ def parse_slurm_time(option: OptionValue) -> int:
     """Return a time of Slurm in seconds: `MIN`, `MIN:SEC`, `H:M:S`, `D-H`, `D-H:M` or `D-H:M:S`; 0 is no limit."""
     if option.text.upper() in {"INFINITE", "UNLIMITED", "-1"}:
         return NO_TIME_LIMIT
-    if match := _SLURM_DAYS.fullmatch(option.text):
+    if match := re.fullmatch(_SLURM_DAYS, option.text):
         days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
         total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
-    elif match := _SLURM_TIME.fullmatch(option.text):
+    elif match := re.fullmatch(_SLURM_TIME, option.text):
         first, second, third = match.groups()
         parts = (0, first, second or 0) if third is None else (first, second, third)
         total = sum(int(part) * seconds for part, seconds in zip(parts, (3600, 60, 1), strict=True))
@@ -59,7 +59,7 @@ def parse_slurm_time(option: OptionValue) -> int:
 
 def parse_pbs_time(option: OptionValue) -> int:
     """Return a time of PBS in seconds: `SEC`, `M:S` or `H:M:S`; fractions of a second are cut off."""
-    match = _PBS_TIME.fullmatch(option.text)
+    match = re.fullmatch(_PBS_TIME, option.text)
     parts = [int(part or 0) for part in match.groups()] if match else [0, 0, 0]
     total = parts[0] * 3600 + parts[1] * 60 + parts[2]
     if total == 0:
@@ -85,7 +85,7 @@ def parse_pbs_size(option: OptionValue) -> int:
 
 
 def _parse_size(option: OptionValue, units: dict[str, int], text: str, hint: str, *, minimum: int) -> int:
-    match = _SIZE.fullmatch(text)
+    match = re.fullmatch(_SIZE, text)
     if match is None or match[2] not in units or int(match[1]) < minimum:
         raise _refuse(option, "a size" if minimum == 0 else "a size above 0", hint)
     return math.ceil(int(match[1]) * units[match[2]] / 2**20)
@@ -93,7 +93,7 @@ def _parse_size(option: OptionValue, units: dict[str, int], text: str, hint: str
 
 def parse_iso_time(option: OptionValue) -> str:
     """Return a date with a time, `YYYY-MM-DDTHH:MM[:SS]`; a date alone is its midnight."""
-    match = _ISO_TIME.fullmatch(option.text)
+    match = re.fullmatch(_ISO_TIME, option.text)
     if match is None:
         raise _refuse(option, "a time that is supported", "as in 2030-12-31T23:59:30")
     return f"{match[1]}T{match[2] or '00:00'}"
@@ -102,7 +102,7 @@ def parse_iso_time(option: OptionValue) -> str:
 def parse_pbs_date(option: OptionValue) -> str:
     """Return `[[[[CC]YY]MM]DD]hhmm[.SS]` as `YYYY-MM-DDTHH:MM:SS`: the next such time, if it names no year."""
     now = datetime.now().replace(microsecond=0)  # noqa: DTZ005  # local, as that of the option
-    if match := _PBS_DATE.fullmatch(option.text):
+    if match := re.fullmatch(_PBS_DATE, option.text):
         date, clock = match[1], f"{match[2]}{match[3] or '00'}"
         days = [f"{now:%Y%m%d}"[: 8 - len(date)] + date]
         if len(date) < _DIGITS_WITH_YEAR:

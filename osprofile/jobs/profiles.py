@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import logging
 import os
 import re
 import stat
 from typing import TYPE_CHECKING, Final, NamedTuple, final
-from urllib.parse import quote
 
 from osprofile.errors import InvalidProfileError, OSProfileError, Problem
 from osprofile.files import atomic_write
@@ -306,11 +304,15 @@ def _load_kept(path: str) -> Profile | None:
 
 
 def _get_path(name: str, record: str) -> str:
+    from urllib.parse import quote  # late: it is slow to import
+
     return os.path.join(f"{record}.profiles", f"{quote(name, safe='')}.xml")
 
 
 def _compute_digest(profile: Profile) -> str:
     """Return a text that differs for two versions of a profile: of the bytes of all its files."""
+    import hashlib  # late: it is slow to import
+
     digest = hashlib.sha256()
     for document in profile.documents:
         for source in document.sources:

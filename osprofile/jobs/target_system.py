@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import tempfile
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self, final
@@ -737,6 +736,8 @@ class TargetSystem:
         return await self._read_output(job_id, "stderr")
 
     async def _read_output(self, job_id: str, stream: str) -> bytes:
+        import tempfile  # late: it is slow to import
+
         with tempfile.TemporaryFile() as file:
             await self.files.download_output(self.find_output_file(job_id, stream), file.fileno())
             file.seek(0)

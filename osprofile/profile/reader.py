@@ -52,27 +52,29 @@ if TYPE_CHECKING:
     NamedEntity = TypeVar("NamedEntity", Template, Storage, Application, Field, Invocation)
 
 
-def load_document(file_name: str, data: bytes, folder: str | None = None) -> Document:
+def load_document(
+    file_name: str, data: bytes, folder: str | None = None, *, uses_cache: bool = False
+) -> Document:
     """Return the document in `data`; messages call it `file_name`.
 
-    `folder` has the files that it names (`ext:src`); a document in memory has none. Raises
-    `InvalidProfileError` with every problem of the document.
+    `folder` has the files that it names (`ext:src`); a document in memory has none. With `uses_cache`, a text that was
+    valid is not validated again. Raises `InvalidProfileError` with every problem of the document.
     """
-    document, problems = parse_with_problems(file_name, data, folder)
+    document, problems = parse_with_problems(file_name, data, folder, uses_cache=uses_cache)
     if problems:
         raise InvalidProfileError(problems)
     return document
 
 
 def parse_with_problems(
-    file_name: str, data: bytes, folder: str | None = None
+    file_name: str, data: bytes, folder: str | None = None, *, uses_cache: bool = False
 ) -> tuple[Document, list[Problem]]:
     """Return a document, valid or not, and its problems in order: the linter needs both.
 
     Raises `InvalidProfileError` if the bytes are not well-formed XML.
     """
     root = tree.parse_xml(tree.decode_source(file_name, data))
-    problems = schema.validate_document(root)
+    problems = schema.validate_document(root, uses_cache=uses_cache)
     document = _DocumentReader(problems, TextFileReader(folder)).read_root(root)
     return document, sorted(problems, key=_get_problem_offset)  # the checks here follow those of the schema
 

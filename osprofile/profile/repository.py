@@ -118,12 +118,18 @@ def iter_metadata_paths() -> Iterator[str]:
 class Repository:
     """The profiles of a search path; documents are read once and cached.
 
-    `directories` come before the standard search path; `use_standard_path=False` leaves that out.
+    `directories` come before the standard search path; `use_standard_path=False` leaves that out. With `uses_cache`, a
+    document whose text was valid is not validated again (see `schema`).
     """
 
     def __init__(
-        self, directories: Iterable[str | PathLike[str]] = (), *, use_standard_path: bool = True
+        self,
+        directories: Iterable[str | PathLike[str]] = (),
+        *,
+        use_standard_path: bool = True,
+        uses_cache: bool = True,
     ) -> None:
+        self._uses_cache = uses_cache
         self.created = time.time()
         """When it was made, in s since 1970: nothing was read before."""
         self.probed = set[str]()
@@ -192,7 +198,8 @@ class Repository:
     def read_document(self, path: str) -> Document:
         """Return the document in a file. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
         if path not in self._documents:
-            self._documents[path] = load_document(path, read_profile_bytes(path), paths.dirname(path))
+            data, folder = read_profile_bytes(path), paths.dirname(path)
+            self._documents[path] = load_document(path, data, folder, uses_cache=self._uses_cache)
         return self._documents[path]
 
     def resolve_document(self, document: Document, path: str | None) -> Profile:

@@ -7,13 +7,16 @@ allowed at a position.
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from os import path
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import Problem
+from osprofile.files import compute_digest, make_stamp, read_cached, write_cached
 from osprofile.profile.data_directories import get_schemas_directory
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, JSDL_NAMESPACE, PROFILE_NAMESPACE
 from osprofile.source import Location
@@ -90,8 +93,32 @@ def _create_parser() -> etree.XMLParser:
     return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
 
 
-def validate_document(root: Element) -> list[Problem]:
-    """Return the schema errors of a document that `tree.parse_xml` accepted; empty if valid."""
+def validate_document(root: Element, *, uses_cache: bool = False) -> list[Problem]:
+    """Return the schema errors of a document that `tree.parse_xml` accepted; empty if valid.
+
+    With `uses_cache`, it is valid if the same text was: that is kept in the user's cache, by the text's digest.
+    """
+    name = _name_valid(root.source.data) if uses_cache else ""
+    with suppress(OSError):
+        if name:
+            read_cached(name)
+            return []
+    problems = _validate(root)
+    with suppress(OSError):
+        if name and not problems:
+            write_cached(name, b"")
+    return problems
+
+
+def _name_valid(data: bytes) -> str:
+    """Return the name in the cache for a document that is valid, by what validates it here."""
+    directory = get_schemas_directory()
+    files = [__file__, *(path.join(directory, name) for name in sorted(os.listdir(directory)))]
+    validator = repr([(file, make_stamp(file)) for file in files]).encode("utf-8", "surrogateescape")
+    return f"valid-{compute_digest(validator + data)[:32]}"
+
+
+def _validate(root: Element) -> list[Problem]:
     from lxml import etree
 
     if (root.namespace, root.name) != (PROFILE_NAMESPACE, "Profile"):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile.errors import OSProfileError
-from osprofile.incarnation import kept_plans
+from osprofile.incarnation import kept_plans, plain_plan
 from osprofile.incarnation.evaluate import UnusualError, add_check
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.kept_plans import find_plan, keep_plan
@@ -75,7 +75,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def keep(name: str, template: str, variation: str = "") -> None:
-    repository = Repository()
+    repository = Repository(uses_cache=False)  # only plans are kept
     profile = repository.load(name)
     keep_plan(repository, profile, get_plan(profile, template, variation, None), name, [])
 
@@ -215,7 +215,7 @@ def test_another_build_or_interpreter_has_plans_of_its_own(monkeypatch: pytest.M
 def test_a_file_that_has_just_changed_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_plans, "SETTLING_TIME", 3600.0)
     keep("site", "T")
-    assert not cache.exists()
+    assert not list(cache.iterdir())
     monkeypatch.setattr(kept_plans, "SETTLING_TIME", 0.1)
 
     def is_kept() -> bool:
@@ -241,7 +241,7 @@ def test_what_is_unusual_is_not_kept(site: Path, cache: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(package.parent))
         keep("site", "T")
-    assert not cache.exists()
+    assert not list(cache.iterdir())
 
 
 def damage(data: bytes) -> list[bytes]:
@@ -331,6 +331,19 @@ def test_a_place_that_cannot_be_written_is_no_error(
     assert not cache.exists()
 
 
+def test_a_plan_is_encoded_once_and_not_where_it_cannot_be_written(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded = list[str]()
+    monkeypatch.setattr(plain_plan, "encode_plan", lambda *words: encoded.append("") or encode_plan(*words))
+    for _ in range(3):
+        keep("site", "T")
+    assert len(encoded) == 1
+    monkeypatch.setenv("XDG_CACHE_HOME", str(site / "none" / "cache"))
+    keep("site", "T")
+    assert len(encoded) == 1
+
+
 @pytest.mark.usefixtures("site")
 def test_writers_at_the_same_time(cache: Path) -> None:
     """Each reader gets the whole plan, or none; nothing else is left."""
@@ -360,7 +373,7 @@ def test_writers_at_the_same_time(cache: Path) -> None:
 
 @pytest.mark.usefixtures("site")
 def test_the_folder_does_not_grow(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_plans, "MAX_FILES", 3)
+    monkeypatch.setattr("osprofile.files.MAX_CACHED_FILES", 3)
     for template in ("START", "GET_JOB_STATUS", "ABORT", "HOLD"):
         keep("linux", template)
     assert len(list(cache.iterdir())) == 1

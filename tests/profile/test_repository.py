@@ -13,6 +13,7 @@ import pytest
 
 import osprofile
 from osprofile import InvalidProfileError, ProfileNotFoundError, Repository
+from osprofile.profile import schema
 from osprofile.profile.repository import iter_search_path
 from tests.strategies import application, calls, default, document, field, template, template_of
 
@@ -472,3 +473,34 @@ def test_all_dangling_names_are_told_with_the_chain(tmp_path: Path) -> None:
         (f"{child}:5:33", f"Storage S names template 'HOME_PAHT', {without}", "did you mean HOME_PATH?"),
         (f"{child}:6:37", f"Application a names template 'RUN', {without}", "known: HOME_PATH"),
     ]
+
+
+def test_a_text_that_was_valid_is_not_validated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = write(tmp_path, "mine")
+    validated = list[str]()
+    validate = schema._validate
+    monkeypatch.setattr(
+        schema, "_validate", lambda root: validated.append(root.source.name) or validate(root)
+    )
+
+    def load(**options: bool) -> int:
+        """Return how many documents are validated."""
+        count = len(validated)
+        Repository([tmp_path], use_standard_path=False, **options).load("mine")
+        return len(validated) - count
+
+    assert [load(), load(), load(uses_cache=False), load()] == [1, 0, 1, 0]
+    file.write_text(f"{file.read_text()}<!-- another -->")
+    assert [load(), load()] == [1, 0]
+    (tmp_path / "cache/osprofile").chmod(0o755)
+    assert [load(), load()] == [1, 1]
+    (tmp_path / "cache/osprofile").chmod(0o700)
+    monkeypatch.setattr(schema, "make_stamp", lambda _path: "another schema")
+    assert [load(), load()] == [1, 0]
+    file.write_text(file.read_text().replace("Delimiter", "Delimeter"))
+    for _ in range(2):
+        with pytest.raises(InvalidProfileError):
+            load()

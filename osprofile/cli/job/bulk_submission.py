@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from osprofile.cli.job.job_file import JobLine
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.target_system import TargetSystem
 

@@ -43,7 +43,7 @@ from osprofile.text import escape_unprintable, format_signal_name, format_size, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.client import JobReference
     from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus

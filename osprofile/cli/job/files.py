@@ -23,7 +23,7 @@ from osprofile.text import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.files.trees import FetchedFile
     from osprofile.jobs.target_system import TargetSystem

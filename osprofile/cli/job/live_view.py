@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
-import sys
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common
-from osprofile.cli.job import rows
+from osprofile.cli.job import listing, rows
 from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import (
     CommandSession,
@@ -27,26 +25,17 @@ from osprofile.errors import (
 )
 from osprofile.jobs.client import JobReference, gather_results, query_jobs
 from osprofile.jobs.shell.process import end_at_once_on_signal
-from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.text import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.record.store import JobRecord, Store
+    from osprofile.cli.job.option_groups import TargetSelection
+    from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
 
 _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "cancel": TargetSystem.abort}
-RECENT_PERIOD: Final = 86400.0
-"""Seconds for which `incarnate job list` shows jobs after their end."""
-_OUTPUT_HINT: Final = "incarnate job output ID prints what a job has written"
-_FAILURE_HINT: Final = (
-    f"{_OUTPUT_HINT}, incarnate job show ID why it failed; incarnate job rerun ID runs it again"
-)
-_FEW_JOBS: Final = 3
-"""So many jobs are listed for somebody who may not know yet how to see their output."""
 
 
 async def _add_unrecorded_tasks(
@@ -102,11 +91,6 @@ async def _query_rows(
     return job_rows
 
 
-def _unfold_rows(job_rows: Sequence[JobRow], *, unfolds: bool) -> Sequence[JobRow]:
-    """Return rows, with `unfolds` those of tasks, too; in JSON, an array contains its tasks anyway."""
-    return [row for job_row in job_rows for row in job_row.unfold()] if unfolds else job_rows
-
-
 def _keep_own_words(job: JobReference, error: OSProfileError) -> None:
     """Make a script's own refusal, as in `ABORT: job 7 has already ended`, the whole message about a job."""
     if isinstance(error, ScriptFailedError) and error.output.startswith(f"{error.template}: "):
@@ -145,10 +129,10 @@ async def list_jobs(
             selected = []  # no job is known
         answers = await asyncio.gather(*(_refresh_target(session, name, job_ids) for name in selected))
         refreshed = dict(zip(selected, answers, strict=True))
-        since = 0.0 if include_old or are_named else time.time() - RECENT_PERIOD
+        since = listing.get_begin(include_old=include_old or are_named)
         job_rows = [
             _build_row(session, record, refreshed[record.target], with_tasks=tasks or json)
-            for record in _list_records(session.store, selected, job_ids, since)
+            for record in listing.list_records(session.store, selected, job_ids, since)
         ]
         found = {row.status.job_id for row in job_rows}
         others = find_jobs(session, [i for i in job_ids if i not in found], failures)
@@ -167,21 +151,10 @@ async def list_jobs(
             _report_silent_target(name, answer.error, stale, failures, folds=folds)
     if folds:
         job_rows = [row for row in job_rows if not _is_folded(row)]
-    listed = _unfold_rows([row for row in job_rows if _is_recent(row, since)], unfolds=tasks and not json)
-    listed = list(filter(selects, listed))
-    if listed or json or not are_named:
-        rows.print_rows(listed, json=json)
-    if sys.stdout.isatty() and sys.stderr.isatty() and not json and (hint := _choose_hint(listed)):
-        common.print_message(hint)
+    listing.print_listed(
+        job_rows, since, tasks=tasks, selects=selects, json=json, is_empty_shown=not are_named
+    )
     return failures.exit_code if are_named else min(failures.exit_code, 1)
-
-
-def _choose_hint(listed: Sequence[JobRow]) -> str:
-    """Return a line that tells what to do next: where a job has failed, or where there are few jobs."""
-    if any(row.status.has_failed for row in listed):
-        return _FAILURE_HINT
-    has_ended = any(row.status.state is JobState.DONE for row in listed)
-    return _OUTPUT_HINT if has_ended and len(listed) <= _FEW_JOBS else ""
 
 
 @dataclass(slots=True)
@@ -193,25 +166,6 @@ class _Answer:
     error: OSProfileError | None = None
 
 
-def _list_records(
-    store: Store, targets: Sequence[str], job_ids: Sequence[str], since: float
-) -> list[JobRecord]:
-    """Return the records of the jobs with these ids; without ids, of those that have not ended before `since`."""
-    records: list[JobRecord] = []
-    for target in targets:
-        if job_ids:
-            records += _find_records(store, target, job_ids)
-        else:
-            records += store.list_recent_jobs(target, since) if since else store.list_all_jobs(target)
-    return sorted(records, key=lambda record: record.number)
-
-
-def _find_records(store: Store, target: str, job_ids: Sequence[str]) -> list[JobRecord]:
-    """Return the records of the jobs of a target that have these ids, without tasks of arrays."""
-    found = [store.find_job(target, job_id) for job_id in dict.fromkeys(job_ids)]
-    return [record for record in found if record is not None and record.array_id is None]
-
-
 async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[str]) -> _Answer:
     """Query the states of a target's live jobs, and of those whose interrupted submission succeeded.
 
@@ -219,7 +173,7 @@ async def _refresh_target(session: CommandSession, name: str, job_ids: Sequence[
     """
     answer = _Answer()
     if job_ids:
-        found = _find_records(session.store, name, job_ids)
+        found = listing.find_records(session.store, name, job_ids)
         records = [record for record in found if not record.status.state.is_terminal]
     else:
         records = session.store.list_live_jobs(name)
@@ -243,14 +197,14 @@ def _build_row(session: CommandSession, record: JobRecord, answer: _Answer, *, w
     has_failed = answer.error is not None
     if not record.is_submitted:
         if record.number in answer.interrupted:
-            return replace(session.build_interrupted_row(record), is_stale=has_failed)
+            return session.build_interrupted_row(record)._replace(is_stale=has_failed)
         return JobRow(record.target, record.status, record, rows.SUBMITTING)
     status = answer.states.get(record.status.job_id)
     known = status or record.status
     has_reason = bool(known.reason) and (status is not None or known.state.is_terminal)
     row = session.build_row(record.target, known, record, with_tasks=with_tasks or not has_reason)
     is_stale = has_failed and status is None and not record.status.state.is_terminal
-    return replace(row, is_stale=True) if is_stale else row
+    return row._replace(is_stale=True) if is_stale else row
 
 
 def _report_silent_target(
@@ -279,10 +233,3 @@ def _report_silent_target(
 def _is_folded(row: JobRow) -> bool:
     """Return whether a row is that of an interrupted submission to a target that does not answer."""
     return row.is_stale and row.submission_state == rows.INTERRUPTED
-
-
-def _is_recent(row: JobRow, since: float) -> bool:
-    status = row.status
-    if row.submission_state or not status.state.is_terminal:
-        return True
-    return (status.ended or status.submitted or 0.0) >= since

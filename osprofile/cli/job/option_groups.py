@@ -1,7 +1,8 @@
 """The options that several verbs `incarnate job ...` have: of the target system, and of a job's description."""
 
 # No `from __future__ import annotations`: `read_parameters` needs the evaluated annotations.
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.options import (
@@ -14,8 +15,15 @@ from osprofile.cli.options import (
     read_parameters,
 )
 
-if TYPE_CHECKING:
-    from osprofile.cli.job.session import TargetSelection
+
+@final
+class TargetSelection(NamedTuple):
+    """The options of a command line that select target systems; `profile` is the value of `--profile`."""
+
+    profile: str | None
+    context: Mapping[str, str]
+    profiles: Sequence[str]
+    store: str | None
 
 
 def _declare_target(profile_option: Any) -> OptionGroup:
@@ -52,8 +60,7 @@ def _declare_target(profile_option: Any) -> OptionGroup:
                 "OSPROFILE_STORE",
             ),
         ] = None,
-    ) -> "TargetSelection":
-        from osprofile.cli.job.session import TargetSelection
+    ) -> TargetSelection:
         from osprofile.jobs.record.names import CLUSTER_FIELD, parse_host_context
 
         special = common.parse_assignments(context, "--context")
@@ -68,9 +75,9 @@ def _declare_target(profile_option: Any) -> OptionGroup:
     return OptionGroup(lambda: read_parameters(select_target), select_target)
 
 
-SubmissionTarget = Annotated["TargetSelection", _declare_target(ProfileOption)]
+SubmissionTarget = Annotated[TargetSelection, _declare_target(ProfileOption)]
 RecordedTarget = Annotated[
-    "TargetSelection",
+    TargetSelection,
     _declare_target(
         Annotated[
             str | None,
@@ -84,7 +91,7 @@ RecordedTarget = Annotated[
     ),
 ]
 ListedTarget = Annotated[
-    "TargetSelection",
+    TargetSelection,
     _declare_target(
         Annotated[
             str | None,

@@ -22,7 +22,7 @@ from osprofile.text import escape_unprintable, quote_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.files.directory import JobFile
     from osprofile.jobs.files.transfer import FilePart, FilePosition
     from osprofile.jobs.state import JobStatus

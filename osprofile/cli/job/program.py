@@ -6,7 +6,6 @@ import functools
 import os
 import re
 import shlex
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -162,6 +161,8 @@ def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> Jo
 @functools.cache
 def _search_path(name: str, path: str | None) -> str | None:
     """Return the program of a name; many lines of a file have the same."""
+    import shutil  # late: it is slow to import
+
     return shutil.which(name, path=path)
 
 

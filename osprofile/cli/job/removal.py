@@ -16,7 +16,7 @@ from osprofile.text import escape_unprintable, quote_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.record.store import JobRecord
 
 

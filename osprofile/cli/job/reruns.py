@@ -28,7 +28,7 @@ from osprofile.text import escape_unprintable, pluralize, quote_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem

@@ -9,12 +9,10 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
-from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.text import (
@@ -29,7 +27,7 @@ from osprofile.text import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.jobs.record.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.jobs.state import JobStatus
 
 INTERRUPTED: Final = "INTERRUPTED"
@@ -61,8 +59,7 @@ _STYLE_CODES: Final = {
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(NamedTuple):
     """A job: its status, and its entry in the record if it has one.
 
     `submission_state` is INTERRUPTED or SUBMITTING if the job has no id yet; `remedy` says what to do about INTERRUPTED.
@@ -91,6 +88,8 @@ class JobRow:
             text = f"the batch system's state is {self.status.native_state}, which the profile does not know"
             return f"{text}: {self.status.reason}" if self.status.reason else text
         if self.tasks and not (self.status.state.is_terminal and self.status.reason):
+            from osprofile.jobs.arrays import count_tasks, format_counts  # late: few lists have arrays
+
             return format_counts(count_tasks(task.status for task in self.tasks))
         return self.status.reason
 
@@ -99,8 +98,20 @@ class JobRow:
         tasks = (JobRow(self.target, task.status, task) for task in self.tasks)
         return [
             self,
-            *(replace(row, is_stale=self.is_stale and not row.status.state.is_terminal) for row in tasks),
+            *(row._replace(is_stale=self.is_stale and not row.status.state.is_terminal) for row in tasks),
         ]
+
+
+def build_row(
+    store: Store, name: str, status: JobStatus, record: JobRecord | None = None, *, with_tasks: bool = True
+) -> JobRow:
+    """Return the row of a job of a target system; its record is looked up if it is not given.
+
+    Without the tasks of an array, which may be 100,000, its reason is that of `status`.
+    """
+    record = record or store.find_job(name, status.job_id)
+    is_array = with_tasks and record is not None and record.array
+    return JobRow(name, status, record, tasks=store.list_tasks(name, status.job_id) if is_array else ())
 
 
 def format_target_options(target: str) -> str:

@@ -9,12 +9,11 @@ import logging
 import os
 import shlex
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, final
 
 from osprofile.cli import common
-from osprofile.cli.job.rows import INTERRUPTED, JobRow, format_target_options, name_jobs
+from osprofile.cli.job.rows import INTERRUPTED, JobRow, build_row, format_target_options, name_jobs
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
 from osprofile.jobs.client import JobClient, JobReference, require_id
 from osprofile.jobs.profiles import load_for_jobs
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.job_scripts.command_line import OptionValue
     from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
@@ -38,17 +38,6 @@ _printed_warnings: ContextVar[set[str] | None] = ContextVar("printed_warnings", 
 _COMPLETION_HINT: Final = "incarnate job list shows how to complete it"
 _TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", CLUSTER_FIELD)
 """The fields of the context that are parts of a target system's name."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class TargetSelection:
-    """The options of a command line that select target systems; `profile` is the value of `--profile`."""
-
-    profile: str | None
-    context: Mapping[str, str]
-    profiles: Sequence[str]
-    store: str | None
 
 
 def run_cancellable(work: Coroutine[Any, Any, int]) -> int:
@@ -274,14 +263,8 @@ class CommandSession:
     def build_row(
         self, name: str, status: JobStatus, record: JobRecord | None = None, *, with_tasks: bool = True
     ) -> JobRow:
-        """Return the row of a job of a target system; its record is looked up if it is not given.
-
-        Without the tasks of an array, which may be 100,000, its reason is that of `status`.
-        """
-        record = record or self.store.find_job(name, status.job_id)
-        is_array = with_tasks and record is not None and record.array
-        tasks = self.store.list_tasks(name, status.job_id) if is_array else ()
-        return JobRow(name, status, record, tasks=tasks)
+        """Return the row of a job, as `rows.build_row` does."""
+        return build_row(self.store, name, status, record, with_tasks=with_tasks)
 
     def build_submitted_row(self, job: JobReference) -> JobRow:
         """Return the row of a job that this process has submitted."""

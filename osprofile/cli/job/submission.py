@@ -10,16 +10,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
 from osprofile.cli import common
-from osprofile.cli.job import preview, rows, waiter
+from osprofile.cli.job import rows
 from osprofile.cli.job.program import (
     find_local_program,
+    find_script,
     is_script,
     localize_description,
     name_after_script,
     require_program,
     runs_scripts_here,
 )
-from osprofile.cli.job.script_directives import MAX_HEADER, apply_directives
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.errors import (
     IncarnationError,
@@ -41,7 +41,7 @@ from osprofile.text import escape_unprintable, format_amount, quote_value
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.job_scripts.command_line import OptionValue
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.record.store import JobRecord
@@ -124,6 +124,8 @@ async def submit_job(
         if not (wait and json):
             _print_submitted_job(session, job, json=json)
         if wait:
+            from osprofile.cli.job import waiter
+
             codes = await waiter.await_jobs(session, [job], ErrorReporter(), time_limit=None, json=json)
             return codes[job.job_id]
     return 0
@@ -181,6 +183,8 @@ async def _show_job(
 ) -> None:
     """Print what would be submitted, or what the batch system says about it."""
     if mode.dry_run:
+        from osprofile.cli.job import preview
+
         await preview.print_preview(session, target, description, json=json)
     if mode.test_only:
         common.print_result(await target.test(description))
@@ -252,8 +256,8 @@ async def prepare_description(
         description = locate_files(description)
     if not is_local:
         return await _copy_program(session, target, description, mode, record)
-    if not mode.ignores_directives:
-        description, session.directives, _ = apply_directives(target.profile, description, target.user_name)
+    if not mode.ignores_directives and find_script(description) is not None:
+        description, _ = _apply_directives(session, target, description)
     return localize_description(target.profile, description)
 
 
@@ -281,9 +285,7 @@ async def _copy_program(
         return await _read_target_script(session, target, description, mode, record)
     interpreter = ""
     if not mode.ignores_directives and is_script(path, path):
-        description, session.directives, interpreter = apply_directives(
-            target.profile, description, target.user_name, path
-        )
+        description, interpreter = _apply_directives(session, target, description, path)
     description = name_after_script(list_settable_fields(target.profile), description, path)
     return files.copy_program(description, path, interpreter)
 
@@ -300,6 +302,7 @@ async def _read_target_script(
     A job that is recorded is known, whether the target answers or not.
     """
     from osprofile.cli.job import files
+    from osprofile.cli.job.script_directives import MAX_HEADER
 
     try:
         script = await files.read_target_script(session, target, description, MAX_HEADER)
@@ -312,9 +315,7 @@ async def _read_target_script(
     name, interpreter = os.path.basename(script.path), ""
     if not mode.ignores_directives:
         text, directory = script.content.decode("utf-8", "surrogateescape"), description.directory
-        description, session.directives, interpreter = apply_directives(
-            target.profile, description, target.user_name, script.path, text
-        )
+        description, interpreter = _apply_directives(session, target, description, script.path, text)
         if description.directory != directory:  # the path may be relative to that one
             description = replace(description, executable=script.path)
     words = [interpreter] if interpreter else []
@@ -325,6 +326,19 @@ async def _read_target_script(
     description = name_after_script(list_settable_fields(target.profile), description, script.path)
     arguments = [*words[1:], description.executable or "", *description.arguments]
     return replace(description, executable=words[0], arguments=arguments)
+
+
+def _apply_directives(
+    session: CommandSession, target: TargetSystem, description: JobDescription, *script: str
+) -> tuple[JobDescription, str]:
+    """Return a job with what the directives of its script ask for, and the interpreter that they name."""
+    from osprofile.cli.job.script_directives import apply_directives  # late: most programs are no scripts
+
+    user = target.user_name
+    description, session.directives, interpreter = apply_directives(
+        target.profile, description, user, *script
+    )
+    return description, interpreter
 
 
 def name_option(

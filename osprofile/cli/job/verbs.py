@@ -255,7 +255,7 @@ def list_(
       incarnate job list 4711 4712
       incarnate job list --watch
     """
-    from osprofile.cli.job import operations, rows
+    from osprofile.cli.job import listing, rows
 
     own = {"--tasks": tasks, "--all": all, "--state": state, "--failed": failed, "--json": json}
     common.check_option("--watch", watch, excludes=own)
@@ -269,7 +269,14 @@ def list_(
         is_in_state = states is None or row.state in states
         return is_in_state and (not failed or row.status.has_failed)
 
-    return operations.list_jobs(target, jobs, include_old=all, tasks=tasks, selects=selects, json=json)
+    code = None
+    if not jobs:
+        code = listing.list_quiet_jobs(target, include_old=all, tasks=tasks, selects=selects, json=json)
+    if code is None:
+        from osprofile.cli.job import operations
+
+        code = operations.list_jobs(target, jobs, include_old=all, tasks=tasks, selects=selects, json=json)
+    return code
 
 
 def wait(

@@ -18,7 +18,7 @@ from osprofile.text import quote_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from osprofile.cli.job.session import TargetSelection
+    from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.client import JobReference
     from osprofile.jobs.state import JobStatus
 

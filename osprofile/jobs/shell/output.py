@@ -17,7 +17,6 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, final
-from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, OSProfileError, OutputError, Problem
@@ -222,6 +221,8 @@ def build_output_error(template: str, pattern: str, text: str) -> OutputError:
 
 def _parse_entry(match: Match) -> FileEntry:
     values = {name: value or "" for name, value in match.groupdict().items()}
+    from urllib.parse import unquote_to_bytes  # late: it is slow to import
+
     name = os.fsdecode(unquote_to_bytes(values["name"]))
     try:
         mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])

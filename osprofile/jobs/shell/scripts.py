@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import secrets
 import shlex
 from dataclasses import replace
-from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem
+from osprofile.files import compute_digest
 from osprofile.incarnation.context import add_target_fields
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
@@ -82,7 +81,7 @@ def get_control_path(context: Mapping[str, str]) -> str:
     # A hash, as in ssh's own %C: the path of a socket has at most 107 bytes.
     address = f"{context.get('SSH:HOST')}:{context.get('SSH:PORT', '')}"
     return os.path.expanduser(
-        f"~/.ssh/osprofile-{sha256(address.encode(errors='surrogatepass')).hexdigest()[:16]}"
+        f"~/.ssh/osprofile-{compute_digest(address.encode(errors='surrogatepass'))[:16]}"
     )
 
 
@@ -142,7 +141,7 @@ def wrap_script(script: str) -> bytes:
 
 def generate_mark() -> str:
     """Return a word for the line of an exit status that no output of a script has by chance or by intent."""
-    return f"osprofile-{secrets.token_hex(16)}"
+    return f"osprofile-{os.urandom(16).hex()}"
 
 
 def mark_exit_status(script: str, mark: str) -> str:

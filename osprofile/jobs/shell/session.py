@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import secrets
 import signal
 from typing import TYPE_CHECKING, Final, cast, final
 from weakref import WeakSet
@@ -117,7 +116,7 @@ class ShellSession(asyncio.SubprocessProtocol):
 
     async def run(self, script: bytes, time_limit: float | None) -> ProcessResult:
         """Run a script; see `run_process`. The shell is ended if the script does not end by itself."""
-        token = f"osprofile-{secrets.token_hex(16)}"
+        token = f"osprofile-{os.urandom(16).hex()}"
         self._begin, self._end_mark = f"{token}\n".encode(), re.compile(rf"\n{token} ([0-9]+)\n".encode())
         self._free_mark = f"{token} free\n".encode()
         self._ends.clear()

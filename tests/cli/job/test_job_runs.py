@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile
+from osprofile.cli.job import listing
 from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.state import JobState, JobStatus
 from tests.cli.job.conftest import adopt, template
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from tests.cli.conftest import Incarnate
     from tests.cli.job.conftest import Machine
 
 ENDS = [
@@ -572,6 +574,36 @@ def test_a_list_of_some_states(machine: Machine) -> None:
     assert [line.split()[0] for line in table] == [killed, array, f"{array}_2"]
 
 
+LISTS = (
+    [],
+    ["--tasks"],
+    ["--all"],
+    ["--failed"],
+    ["--state", "DONE"],
+    ["--json"],
+    ["--all", "--tasks", "--json"],
+)
+
+
+def test_a_list_of_ended_jobs_is_the_same_as_one_that_asks(
+    machine: Machine, incarnate: Incarnate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is asked where no job lives, and nothing is loaded that would."""
+    ended = [machine.submit("--name", "fit", "false"), machine.submit("--array", "1-2", "true")]
+    machine.run("job", "wait", *ended)
+    with monkeypatch.context() as patch:
+        patch.setattr(listing, "list_quiet_jobs", lambda *_words, **_options: None)
+        expected = [incarnate("job", "list", *words) for words in LISTS]
+    with monkeypatch.context() as patch:
+        patch.setattr("osprofile.cli.job.operations.list_jobs", None)
+        assert [incarnate("job", "list", *words) for words in LISTS] == expected
+    adopt("here", JobStatus("7", JobState.RUNNING, "R"))
+    with monkeypatch.context() as patch:
+        patch.setattr("osprofile.cli.job.operations.list_jobs", lambda *_words, **_options: 77)
+        assert incarnate("job", "list").code == 77
+        assert incarnate("job", "list", ended[0]).code == 77
+
+
 # What a batch system says
 
 SAYS = r"""
@@ -690,7 +722,7 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
 SIGNALLED = """\
 import os, signal, sys
 from osprofile.cli import main
-from osprofile.cli.job import operations, rows
+from osprofile.cli.job import listing, rows
 def get_signal(*_words, **_options):
     os.kill(os.getpid(), signal.SIGTERM)
     print("went on")
@@ -701,7 +733,7 @@ main.main()
 """
 
 
-@pytest.mark.parametrize("step", ["operations._list_records", "rows.print_rows"])
+@pytest.mark.parametrize("step", ["listing.list_records", "rows.print_rows"])
 def test_a_signal_ends_a_list_at_once(machine: Machine, step: str) -> None:
     """To read and to format 100,000 jobs takes seconds."""
     machine.submit("true")

@@ -1,0 +1,73 @@
+"""The promise: a command for jobs on this machine starts fast. Against a bare interpreter, user plus system time.
+
+What they need takes most of the time. To import asyncio takes three to four times as long as the interpreter takes to
+start, to import what submits and follows jobs three times, and a job's shells once: so a submission cannot keep to
+6 times, nor a list that asks to 5, as long as they use asyncio. A list that asks nobody needs SQLite, `re` and `typing`.
+"""
+
+from __future__ import annotations
+
+import compileall
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from paired import Promise, compare, heading, memory_directory, process, rounds
+
+import osprofile
+
+PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="here" extends="linux">
+  <osp:UspaceRoot>{}</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+</osp:Profile>
+"""
+PEER = "a bare interpreter"
+
+
+def compare_commands(root: Path, count: int) -> bool:
+    """Compare commands in a home directory, and return whether the promises are kept."""
+    (root / "here.xml").write_text(PROFILE.format(root))
+    command = [sys.executable, str(Path(sys.executable).parent / "incarnate")]
+    job, shim = [*command, "job"], str(root / "shim")
+    submit = [*job, "submit", "-p", "here"]
+
+    def run(*words: str) -> str:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+    run(*command, "shim", shim, "--profile", "here", "--as", "slurm")
+    script = root / "job.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    quiet, live, many = (["--store", str(root / f"{name}.db")] for name in ("quiet", "live", "many"))
+    run(*submit, *quiet, "--wait", "true")
+    job_id = run(*submit, *live, "sleep", "100000")
+    cases = [
+        ("job list, no job lives", [*job, "list", *quiet], 3.8),  # the aim is 3
+        ("job list, one job lives", [*job, "list", *live], 14),  # 5
+        ("job submit", [*submit, *many, "true"], 15),  # 6
+        ("squeue of a stand-in, no job", [f"{shim}/squeue"], 3.9),  # 3
+        ("sbatch of a stand-in", [f"{shim}/sbatch", str(script)], 15),  # 6
+    ]
+    bare = process([sys.executable, "-I", "-c", ""])
+    try:
+        held = [compare(Promise(what, PEER, limit), process(c), bare, count) for what, c, limit in cases]
+    finally:
+        os.killpg(int(job_id.partition("-")[0]), signal.SIGKILL)
+    return all(held)
+
+
+def main() -> int:
+    """Compare and print; 1 where a promise is broken."""
+    heading()
+    # As an installed package is: pip compiles what it installs, but not a checkout.
+    compileall.compile_dir(Path(osprofile.__file__).parent, quiet=1)
+    with memory_directory() as directory:
+        for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "OSPROFILE_STORE"):
+            os.environ.pop(name, None)
+        os.environ |= {"HOME": directory, "OSPROFILE_PATH": directory}
+        os.chdir(directory)  # where the stand-in's jobs write their output
+        return 0 if compare_commands(Path(directory), rounds()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
