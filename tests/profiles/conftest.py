@@ -64,6 +64,11 @@ class Status:
     word: str
     reason: str | None
 
+    @property
+    def end(self) -> tuple[str, int | None]:
+        """The state and the exit code."""
+        return self.state, self.exit
+
 
 @dataclass
 class Target:
@@ -252,7 +257,7 @@ DASH = pytest.mark.parametrize("shell", ["dash"], indirect=True)
 """For tests of what a batch system says: test_stories.py runs each line of a script in both shells."""
 
 
-@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(4, of="file"))])
+@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(5, of="file"))])
 def shell(request: pytest.FixtureRequest) -> str:
     """Give each shell in turn."""
     name: str = request.param
