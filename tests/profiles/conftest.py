@@ -18,6 +18,7 @@ from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern,
 from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
+from tests.hunting import rounds
 from tests.programs import write_programs
 from tests.waiting import PATIENCE
 
@@ -220,6 +221,8 @@ class Job:
         """Wait for one of these states; without any, for the end."""
         wanted = states or ENDED
         deadline, pause = time.monotonic() + PATIENCE, 0.05
+        if not states:
+            self._wait_for_record()
         while time.monotonic() < deadline:
             status = self.status()
             if status.state in wanted:
@@ -228,6 +231,12 @@ class Job:
             time.sleep(pause)
             pause = min(1.3 * pause, 0.4)
         raise AssertionError(status)
+
+    def _wait_for_record(self) -> None:
+        """Look for half a second whether the job has recorded an end: to ask for its status takes fifteen processes."""
+        end = time.monotonic() + rounds(0, 1) / 2
+        while time.monotonic() < end and not [*self.directory.glob(".gpe_exit_status*")]:
+            time.sleep(0.01)
 
     def read(self, name: str) -> str:
         return (self.directory / name).read_text(errors="surrogateescape")

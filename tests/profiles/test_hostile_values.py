@@ -328,7 +328,8 @@ def test_files_and_containers_of_each_batch_system(batch: Batch, tmp_path: Path)
     payload = tmp_path / "payload"
     payload.write_text(PLACES)
     payload.chmod(0o700)
-    for value in NAMES:
+    # the first two have all characters; each alone for one system, as the job's own program is the same for all
+    for value in NAMES if batch.target.profile.name == "slurm" else [*NAMES[:2], *NAMES[-2:]]:
         root = tmp_path / "roots" / value
         root.mkdir(parents=True)
         fields = {"NODE_FILE": value, "TMP_DIR": str(root), "CONTAINER": value}

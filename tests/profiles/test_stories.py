@@ -52,7 +52,7 @@ LAB: dict[str, set[str]] = {
 
 What answers to `torque` there is Slurm's package of PBS commands, so the table does not say that it is real."""
 PAGE = Path(__file__).parents[2] / "docs/conformance.md"
-UNTIL_GO = "until [ -e go ]; do sleep 0.02; done; "
+UNTIL_GO = "until [ -e go ]; do sleep 0.1; done; "
 STORIES: dict[str, tuple[Callable[..., None], str]] = {}
 """The function of each story, and what it says, by its title."""
 

@@ -210,7 +210,7 @@ FRAMES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=rounds(25, 8), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=rounds(25, 5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     pieces=st.lists(st.one_of(st.sampled_from(FRAMES), st.binary(max_size=40)), max_size=12),
     seed=st.integers(0, 2**32),
