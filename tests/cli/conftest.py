@@ -17,6 +17,8 @@ import pytest
 
 from osprofile.cli import command_line, common, options
 from osprofile.profile.data_directories import get_bundled_directory
+from tests.fork_server import Forked, run_forked
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,9 +150,7 @@ def on_terminal(
         streams["stdin"] = inner
         os.write(outer, answer)
     without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "osprofile", *words], **streams, text=True, env={**without, **environment}
-    )
+    process = Forked(("incarnate", *words), **streams, env={**without, **environment})
     os.close(inner)
     screen = b""
     while True:
@@ -162,25 +162,24 @@ def on_terminal(
             break
         screen += block
     os.close(outer)
-    out, err = process.communicate()
-    return process.returncode, screen.decode(), out or err or ""
+    other = b""
+    for file in (process.stdout, process.stderr):
+        if file:
+            with file:
+                other += file.read()
+    return process.wait(), screen.decode(), other.decode()
 
 
 def completions(line: str, home: Path) -> set[str]:
     """Return the shell's completions at the end of a command line."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "osprofile"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            "_INCARNATE_COMPLETE": "complete_bash",
-            "COMP_WORDS": line.replace(" ", "\n"),
-            "COMP_CWORD": str(len(line.split()) - 1),
-            "_TYPER_COMPLETE_ARGS": line,
-            "HOME": str(home),
-        },
-    )
+    environment = {
+        "_INCARNATE_COMPLETE": "complete_bash",
+        "COMP_WORDS": line.replace(" ", "\n"),
+        "COMP_CWORD": str(len(line.split()) - 1),
+        "_TYPER_COMPLETE_ARGS": line,
+        "HOME": str(home),
+    }
+    ended = run_forked("incarnate", environment=environment, timeout=PATIENCE)
     assert ended.stderr == ""
     return set(ended.stdout.split())
 

@@ -147,7 +147,7 @@ def test_a_line_end_that_is_missing_is_told(incarnate: Incarnate, tmp_path: Path
 
 
 def test_bundled_profiles(incarnate: Incarnate) -> None:
-    names = ("linux", "pbs", "torque", "slurm", "sge", "lsf")
+    names = ("linux", "pbs", "torque")
     for name in names:
         assert incarnate("diff", name, name).code == 0
         assert incarnate("diff", "linux", name).code == (name != "linux")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BUNDLED = sorted(p.parent.name for p in Path(get_bundled_directory()).glob("*/profile.xml"))
 
 
-@pytest.mark.hunt(3)
+@pytest.mark.hunt(7)
 @pytest.mark.parametrize(("parent", "name"), [*((name, "mysite") for name in BUNDLED), ("slurm", "slurm")])
 def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, name: str) -> None:
     """As processes, in an empty home: new, lint, START."""

@@ -38,14 +38,13 @@ PRINTING = [
 ]
 
 
-@pytest.mark.parametrize("words", PRINTING)
 @pytest.mark.parametrize(
-    ("stream", "message"),
+    ("words", "stream", "message"),
     [
-        ("> /dev/full", b"incarnate: output: No space left on device\n"),
-        (">&-", b"incarnate: output: Bad file descriptor\n"),
-        (">&- <&-", b"incarnate: output: Bad file descriptor\n"),
-        (">&- 2>&-", b""),
+        *((words, "> /dev/full", b"incarnate: output: No space left on device\n") for words in PRINTING),
+        *((words, ">&-", b"incarnate: output: Bad file descriptor\n") for words in PRINTING[:3]),
+        ("show --list", ">&- <&-", b"incarnate: output: Bad file descriptor\n"),
+        ("show -p linux", ">&- 2>&-", b""),
     ],
 )
 def test_a_result_that_cannot_be_written_is_told(words: str, stream: str, message: bytes, home: Path) -> None:

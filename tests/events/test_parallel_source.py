@@ -61,7 +61,7 @@ def read_both_ways(name: str, directory: Path, since: int = 1_000_000) -> tuple[
 
 
 @pytest.mark.parametrize("irregular", [False, True])
-@pytest.mark.parametrize("jobs", [0, 1, 2, 3, 4, 5, 300])
+@pytest.mark.parametrize("jobs", [0, 1, 2, 5, 300])
 @pytest.mark.parametrize("kind", PARALLEL_KINDS)
 def test_the_same_events(kind: str, jobs: int, irregular: bool, tmp_path: Path) -> None:
     name, writer = WRITERS[kind]

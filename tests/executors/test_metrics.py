@@ -119,14 +119,18 @@ def test_a_daemon_runs_without_metrics_that_cannot_be_written(home: Path) -> Non
     assert home.exists()
 
 
-@pytest.mark.parametrize("where", ["0.0.0.0:9100", "host.example.org:80", "127.0.0.1:99999", "file.txt"])
 @pytest.mark.parametrize(
-    "words",
+    ("words", "where"),
     [
-        DAEMON, SERVER, (*AGENT, "--profile=linux", "--proxy=stdio"),
-        (sys.executable, "-m", "osprofile.events.seg_command", "-s", "fork"),
+        *(
+            (DAEMON, where)
+            for where in ("0.0.0.0:9100", "host.example.org:80", "127.0.0.1:99999", "file.txt")
+        ),
+        (SERVER, "0.0.0.0:9100"),
+        ((*AGENT, "--profile=linux", "--proxy=stdio"), "file.txt"),
+        ((sys.executable, "-m", "osprofile.events.seg_command", "-s", "fork"), "file.txt"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.usefixtures("home")
 def test_what_is_no_place_for_metrics(words: tuple[str, ...], where: str) -> None:
     done = subprocess.run(

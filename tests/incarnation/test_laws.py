@@ -24,6 +24,7 @@ from osprofile import (
     load,
 )
 from tests.incarnation.parts import bin_template
+from tests.javaregex.test_hostile import short_deadline
 from tests.strategies import (
     bodies,
     default,
@@ -39,6 +40,8 @@ from tests.strategies import (
     values,
     xml_texts,
 )
+
+__all__ = ["short_deadline"]
 
 # A reference of the rules, as plain as they can be written down
 
@@ -207,6 +210,7 @@ TOO_SLOW = {
 }
 
 
+@pytest.mark.usefixtures("short_deadline")
 @pytest.mark.parametrize(("content", "name"), TOO_SLOW.values(), ids=TOO_SLOW)
 def test_a_pattern_that_takes_too_long_names_its_field(content: str, name: str) -> None:
     with pytest.raises(JavaRegexTimeoutError) as caught:

@@ -25,6 +25,7 @@ from osprofile import (
 )
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.incarnation.static_scripts import compute_folder_name
+from tests.hunting import rounds
 from tests.incarnation.parts import bin_template
 from tests.strategies import XML_CHARACTERS, default, field, invocation, profile, static, template_of
 
@@ -409,9 +410,9 @@ def test_two_profiles_whose_scripts_have_one_name_run_their_own(shell: str, tmp_
         found = incarnate(profile(template_of("A", static(f"echo {word}", "s.sh")), BIN), "A")
         scripts.append(f"({deployment_script(found.static_scripts)}) && {found.text}")
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda script: run(shell, script, tmp_path), scripts * 40))
+        done = list(pool.map(lambda script: run(shell, script, tmp_path), scripts * rounds(40, 12)))
     said = [one.stdout + one.stderr for one in done]
-    assert said == ["one\n", "two\n"] * 40
+    assert said == ["one\n", "two\n"] * rounds(40, 12)
 
 
 def test_a_deployment_of_nothing(shell: str, tmp_path: Path) -> None:

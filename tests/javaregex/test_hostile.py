@@ -48,7 +48,7 @@ def _bounded(call: Callable[[], object]) -> object:
     ["(a+)+$", "(a|a)*b", "(.*)*x", "(?:a+)+b", "(a*)*b", "(?:a|a)*b", "(a|aa)+$", r"(a*)*\1b", "(?:a?){40}a{40}",
      ".*.*.*.*x", "(?=(a+)+$)b", "((a+)*)*b", "(?:(?:a|a)*){2}b", "(?<!a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?x)b", "(a{1,40}){1,40}b"],
 )  # fmt: skip
-@pytest.mark.parametrize("length", [30, 600, 20_000])
+@pytest.mark.parametrize("length", [30, 20_000])
 def test_every_call_ends(pattern: str, length: int) -> None:
     compiled = javaregex.compile(pattern)
     value = "a" * length + "!"

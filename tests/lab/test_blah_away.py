@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.executors.blah.gridmanager import GridManager, ad
+from tests.lab.conftest import SITE, USER
 from tests.lab.test_blah import here
 from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["here"]
 pytestmark = pytest.mark.alone
 SERVER = "slurmctld"
+SLURM_CONF = Path("/etc/slurm/slurm.conf")
 
 
 def find_server() -> str:
@@ -68,8 +71,15 @@ def write_ad(here: Path, text: str, number: int) -> str:
 
 @pytest.fixture
 def words(here: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """Return the options of a daemon whose commands wait for the server for one second, not for nine."""
+    conf, site, config = here / "slurm.conf", here / "profiles/slurm", here / "home/quick.toml"
+    conf.write_text(re.sub("(?m)^MessageTimeout=.*", "MessageTimeout=2", SLURM_CONF.read_text()))
+    site.mkdir(parents=True)
+    shell = f"SLURM_CONF={conf} exec sh -s"
+    (site / "profile.xml").write_text(SITE.format(name="slurm", user=USER, shell=shell, fields=""))
+    config.write_text(config.read_text().replace("profiles = [", f'profiles = ["{site.parent}", '))
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "home"))
-    return ("--config", str(here / "home" / "quick.toml"), "--log", str(here / "home" / "log"))
+    return ("--config", str(config), "--log", str(here / "home" / "log"))
 
 
 async def cancel_while_away(

@@ -110,4 +110,4 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
     assert status.started is not None
     assert status.ended is not None
     assert status.started >= events[-3].timestamp - 1, "when the last run began"
-    assert 1 <= status.ended - status.started <= 4
+    assert status.ended - status.started >= 1

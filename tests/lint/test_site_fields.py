@@ -216,7 +216,7 @@ def test_what_a_boolean_is(tmp_path: Path) -> None:
     assert "true or false" in f"{problem.message} {problem.hint}"
 
 
-@pytest.mark.parametrize("name", ["SITE_SETUP", "SITE_CLEANUP"])
+@pytest.mark.parametrize(("name", "in_file"), [("SITE_SETUP", True), ("SITE_CLEANUP", False)])
 @pytest.mark.parametrize(
     ("code", "line"),
     [
@@ -230,7 +230,6 @@ def test_what_a_boolean_is(tmp_path: Path) -> None:
         ("if true; then for i in 1; do f() { (true); }; done; fi\ncase x in x) ;; esac; echo if {", 0),
     ],
 )
-@pytest.mark.parametrize("in_file", [False, True])
 def test_code_of_a_site_that_does_not_end(
     tmp_path: Path, name: str, code: str, line: int, *, in_file: bool
 ) -> None:

@@ -193,7 +193,7 @@ BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 OPPOSITE = {"added": "removed", "removed": "added", "changed": "changed"}
 
 
-@pytest.mark.hunt(4)
+@pytest.mark.hunt(7)
 @pytest.mark.parametrize(
     ("one", "other"), list(itertools.combinations_with_replacement(BUNDLED.list_names(), 2))
 )

@@ -87,7 +87,7 @@ def test_tsp_a_job_of_a_later_server_with_the_id_of_ours(tsp: Target, code: str)
     assert (ours.status().state, ended.status().state) == ("QUEUED", "QUEUED")
     (commands / "jobs").write_text(f"{ours.id}|{code}\n{ended.id}|{code}\n77|{code}\n")
     assert "unknown job" in tsp.fails("GET_JOB_STATUS", JOB_ID=ours.id)
-    assert (ended.status().state, ended.status().exit) == ("DONE", 3)
+    assert ended.status().end == ("DONE", 3)
     assert list(tsp.statuses()) == ["77"]  # not of START
     for job in (ours, ended):
         assert "already ended" in tsp.fails("ABORT", JOB_ID=job.id)

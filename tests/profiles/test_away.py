@@ -201,7 +201,7 @@ def test_one_query_answers_for_all(make: Callable[[str], System], name: str, tmp
     """Of jobs that left no record, too: as many commands as for one of them."""
     system = make(name)
     assert isinstance(system, StandIn)
-    jobs = [start(system) for _ in range(4)]
+    jobs = [start(system) for _ in range(3)]
     for job in jobs:
         system.forget(job)
     directory, rest = tmp_path / "counters", system.target.env["PATH"]

@@ -259,7 +259,7 @@ def test_flux_a_job_that_ends_while_it_is_cancelled(flux: Target, ends_by: str, 
         assert job.status().state == "REMOVED"
     else:
         assert "is inactive" in flux.fails("ABORT", JOB_ID=job.id)
-        assert (job.status().state, job.status().exit) == ("DONE", 0)
+        assert job.status().end == ("DONE", 0)
 
 
 def test_flux_fields(flux: Target) -> None:

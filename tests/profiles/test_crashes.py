@@ -57,7 +57,7 @@ step() {
 trap step DEBUG
 """
 LAST_COMMAND = 150
-EVERY = 4  # one in so many is a test: they run side by side
+EVERY = 6  # one in so many is a test: they run side by side
 FIELDS = {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", "echo run >> log")}
 
 

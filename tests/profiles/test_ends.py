@@ -110,7 +110,7 @@ def test_a_removal_that_is_under_way_is_no_end(make: Callable[[str], System], na
     (job.directory / "go").touch()
     assert isinstance(system, StandIn)
     system.wait(job)
-    assert (job.status().state, job.status().exit) == ("DONE", 3)
+    assert job.status().end == ("DONE", 3)
 
 
 @pytest.mark.parametrize("name", ["at", "tsp"])

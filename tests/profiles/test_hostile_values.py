@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import re
@@ -130,19 +131,19 @@ def refused(target: Target, name: str, value: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", [*DIRECTIVES, *NUMBERS])
 @pytest.mark.parametrize("profile", BUNDLED)
 @DASH
 def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
-    target_of: Callable[[str], Target], profile: str, name: str
+    target_of: Callable[[str], Target], profile: str
 ) -> None:
     target = target_of(profile)
-    for value in [*VALUES, "1 2", "1\n", "0", "00", "010", "-1", "1e3", "0x10", "\u0661"]:
+    values = [*VALUES, "1 2", "1\n", "0", "00", "010", "-1", "1e3", "0x10", "\u0661"]
+    for name, value in itertools.product([*DIRECTIVES, *NUMBERS], values):
         if refused(target, name, value):
             continue
         if (profile, name, value) == ("slurm", "MEMORY", "0"):  # all of a node's
             continue
-        assert name in DIRECTIVES
+        assert name in DIRECTIVES, (name, value)
         assert value.isascii()
         others = "-/." if name == "JOB_NAME" else "-"  # Slurm keeps a / in a name; it is no part of a path
         assert value.translate(dict.fromkeys(map(ord, others), "a")).isalnum()
@@ -198,23 +199,19 @@ def test_every_other_value_is_carried_or_refused(target_of: Callable[[str], Targ
         assert before + quoted(value) in target.script("START", **{name: value})
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "DIRECTORY", "CONTAINER", "NODE_FILE", "TMP_DIR", *FILES],
-)
 @pytest.mark.parametrize("profile", BUNDLED)
 @DASH
 def test_a_line_that_a_batch_system_would_read_is_refused(
-    target_of: Callable[[str], Target], profile: str, name: str
+    target_of: Callable[[str], Target], profile: str
 ) -> None:
     target = target_of(profile)
-    if name in {"NODE_FILE", "CONTAINER"} and refused(target, name, "/a"):
-        pytest.skip("this profile has none")
+    names = ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "DIRECTORY", "TMP_DIR", *FILES]
+    names += [name for name in ("NODE_FILE", "CONTAINER") if not refused(target, name, "/a")]  # not all have
     hostile = ("\r\nb", "\n#PBS -q x", "\n#SBATCH -p x", "\n#BSUB -q x", "\n#$ -q x", "\n\n#SBATCH")
-    for line in ("", "\n #PBS\n#x", *hostile):
+    for name, line in itertools.product(names, ("", "\n #PBS\n#x", *hostile)):
         text = f"/a{line}"
         value = {"ARGUMENTS": quoted(text), "ENVIRONMENT": exports(X=text)}.get(name, text)
-        assert refused(target, name, value) == (line in hostile), value
+        assert refused(target, name, value) == (line in hostile), (name, value)
 
 
 @DASH
@@ -328,7 +325,8 @@ def test_files_and_containers_of_each_batch_system(batch: Batch, tmp_path: Path)
     payload = tmp_path / "payload"
     payload.write_text(PLACES)
     payload.chmod(0o700)
-    for value in NAMES:
+    # the first two have all characters; each alone for one system, as the job's own program is the same for all
+    for value in NAMES if batch.target.profile.name == "slurm" else [*NAMES[:2], *NAMES[-2:]]:
         root = tmp_path / "roots" / value
         root.mkdir(parents=True)
         fields = {"NODE_FILE": value, "TMP_DIR": str(root), "CONTAINER": value}

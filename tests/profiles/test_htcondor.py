@@ -59,7 +59,7 @@ def test_a_job_in_another_directory_on_its_node(condor: Target, system: StandIn,
     job = condor.start(directory, EXECUTABLE="/bin/sh", ARGUMENTS=words, STDIN="in $x")
     assert run(condor, job, tmp_path / "scratch") == 3
     system.tell(job, "exit", code=3)
-    assert (job.status().state, job.status().exit) == ("DONE", 3)
+    assert job.status().end == ("DONE", 3)
     assert job.read("stdout") == "1\nof stdin\n"
 
 

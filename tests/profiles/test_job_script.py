@@ -156,19 +156,17 @@ DIRECTIVES = {
 
 
 @pytest.mark.parametrize("name", DIRECTIVES)
-@pytest.mark.parametrize("case", PROGRAM_NAMES)
-def test_a_job_without_a_name_has_that_of_its_program(name: str, case: str) -> None:
+def test_a_job_without_a_name_has_that_of_its_program(name: str) -> None:
     profile, directive = osprofile.load(name), DIRECTIVES[name]
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/w"}
-    program, expected = PROGRAM_NAMES[case]
-    text = incarnate(profile, "START", fields={"EXECUTABLE": program}, context=context).text
-    assert f"\n{directive.format(expected)}\n" in text
-    named = incarnate(
-        profile, "START", fields={"EXECUTABLE": program, "JOB_NAME": "mine"}, context=context
-    ).text
-    assert f"\n{directive.format('mine')}\n" in named
-    assert directive.format(expected) not in named
-    assert "JOB_NAME=" not in text  # the program is not told a name that nobody gave
+    for program, expected in PROGRAM_NAMES.values():
+        fields = {"EXECUTABLE": program}
+        text = incarnate(profile, "START", fields=fields, context=context).text
+        assert f"\n{directive.format(expected)}\n" in text
+        named = incarnate(profile, "START", fields={**fields, "JOB_NAME": "mine"}, context=context).text
+        assert f"\n{directive.format('mine')}\n" in named
+        assert directive.format(expected) not in named
+        assert "JOB_NAME=" not in text  # the program is not told a name that nobody gave
 
 
 def test_a_name_keeps_to_its_pattern_and_an_application_has_its_own() -> None:

@@ -64,20 +64,24 @@ STATES: dict[str, dict[str, Told]] = {
 
 
 @DASH
-@pytest.mark.parametrize(
-    ("name", "words", "told"),
-    [(name, words, told) for name in STATES for words, told in STATES[name].items()],
-)
-def test_states(target_of: Callable[..., Target], tmp_path: Path, name: str, words: str, told: Told) -> None:
+@pytest.mark.parametrize("name", STATES)
+def test_states(target_of: Callable[..., Target], tmp_path: Path, name: str) -> None:
     """Of a job that left nothing; a cause that the batch system tells counts even if the job noted an exit status."""
     system = make_stand_in(name, target_of, tmp_path / "commands")
-    job = system.target.start()
-    (job.directory / ".gpe/output").touch()  # it has begun
-    system.write(job, words)
-    status = job.status()
-    assert (status.state, status.exit, status.signal) == told
-    is_listed = system.is_all_with_ended or told[0] not in ENDED
-    assert system.target.statuses().get(job.id) == (status if is_listed else None)
-    if "/" in told[0] or told[0] == "REMOVED":
-        (job.directory / ".gpe_exit_status").write_text("143\n")
-        assert job.status().state == told[0]
+    target, jobs = system.target, {words: system.target.start() for words in STATES[name]}
+    for words, job in jobs.items():
+        (job.directory / ".gpe/output").touch()  # it has begun
+        system.write(job, words)
+    ids = " ".join(job.id for job in jobs.values())
+    found, listed = target.statuses("SEVERAL", JOB_IDS=ids), target.statuses()
+    for words, told in STATES[name].items():
+        status = found[jobs[words].id]
+        assert (status.state, status.exit, status.signal) == told, words
+        is_listed = system.is_all_with_ended or told[0] not in ENDED
+        assert listed.get(status.id) == (status if is_listed else None)
+        assert jobs[words].status() == status
+        (jobs[words].directory / ".gpe_exit_status").write_text("143\n")
+    again = target.statuses("SEVERAL", JOB_IDS=ids)
+    for words, told in STATES[name].items():
+        if "/" in told[0] or told[0] == "REMOVED":
+            assert again[jobs[words].id].state == told[0]

@@ -53,7 +53,7 @@ LAB: dict[str, set[str]] = {
 
 What answers to `torque` there is Slurm's package of PBS commands, so the table does not say that it is real."""
 PAGE = Path(__file__).parents[2] / "docs/conformance.md"
-UNTIL_GO = "until [ -e go ]; do sleep 0.02; done; "
+UNTIL_GO = "until [ -e go ]; do sleep 0.1; done; "
 STORIES: dict[str, tuple[Callable[..., None], str]] = {}
 """The function of each story, and what it says, by its title."""
 
@@ -125,7 +125,8 @@ def tell_start_to_end(system: System) -> None:
 
 @story("The exit code of the program is that of the job.")
 def tell_exit_codes(system: System) -> None:
-    for code in (0, 99, 100, 255):  # the first story has 3
+    # the first story has 3; by 99 and 100 Grid Engine would run the job again, or take it for one that cannot run
+    for code in (0, 255) + (99, 100) * (system.profile == "sge"):
         status = run(system, f"exit {code}").status()
         assert (status.state, status.exit, status.signal) == ("DONE", code, None)
 
@@ -134,7 +135,7 @@ def tell_exit_codes(system: System) -> None:
 def tell_end_without_a_record(system: System) -> None:
     job = run(system, "exit 3")
     (job.directory / ".gpe_exit_status").unlink()
-    assert (job.status().state, job.status().exit) == ("DONE", 3)
+    assert job.status().end == ("DONE", 3)
 
 
 @story("A program that a signal ended has failed, by this signal.")
@@ -192,8 +193,6 @@ def tell_hold(system: System) -> None:
     if not done.returncode:
         assert target.ok("RESUME", JOB_ID=running.id) == ""
         assert running.status().state in {"RUNNING", "QUEUED"}  # HTCondor runs it again
-    target.ok("ABORT", JOB_ID=job.id)
-    target.ok("ABORT", JOB_ID=running.id)
 
 
 @story("A job that waits, or runs, is removed and leaves no process; a second time it has ended already.")
@@ -212,7 +211,7 @@ def tell_cancel(system: System) -> None:
         job.wait("REMOVED")
         assert (job.directory / ".gpe/removed").exists()
         target.fails("ABORT", JOB_ID=job.id)
-        assert job.status().state == "REMOVED"
+    assert (job.status().state, waiting.status().state) == ("REMOVED", "REMOVED")
     assert not (waiting.directory / "stdout").exists()
 
 
@@ -243,7 +242,7 @@ def tell_signal(system: System) -> None:
         time.sleep(0.02)
     assert target.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(signal.SIGUSR1))) == ""
     system.end(job)
-    assert (job.status().state, job.status().exit) == ("DONE", 5)
+    assert job.status().end == ("DONE", 5)
     assert job.read("stdout") == "up\ngot\n"
 
 
@@ -456,8 +455,9 @@ def tell_unknown_job(system: System) -> None:
     target, job = system.target, start(system, **system.waits)
     unknown = re.sub("[0-9]+", "9999999", job.id, count=1)
     unknown = "f9SEBrbSJ" if system.profile == "flux" else unknown
-    assert target.run("GET_JOB_STATUS", JOB_ID=unknown).returncode == 1
-    for template in ("GET_JOB_STATUS", "ABORT", *(() if "hold" in system.cannot else ("HOLD", "RESUME"))):
+    done = target.run("GET_JOB_STATUS", JOB_ID=unknown)
+    assert (done.returncode, done.stdout, bool(done.stderr)) == (1, "", True)
+    for template in ("ABORT", *(() if "hold" in system.cannot else ("HOLD", "RESUME"))):
         assert target.fails(template, JOB_ID=unknown)
     assert ask_several(system, unknown, job.id) == {job.id}
 
@@ -513,7 +513,7 @@ def tell_requeue(system: System) -> None:
     assert job.status().state == "RUNNING"
     (job.directory / "go").touch()
     system.end(job)
-    assert (job.status().state, job.status().exit) == ("DONE", 4)
+    assert job.status().end == ("DONE", 4)
     assert job.read("log") == "run\nrun\n"
 
 
@@ -522,8 +522,9 @@ def tell_reasons(system: System) -> None:
     assert isinstance(system, StandIn)
     job = start(system)
     system.tell(job, "reason")
-    assert job.status().reason
-    assert job.status().state in {"QUEUED", "HELD"}
+    status = job.status()
+    assert status.reason
+    assert status.state in {"QUEUED", "HELD"}
 
 
 @story("How long a job ran, and its processor time, are told.")
@@ -545,7 +546,7 @@ def tell_forgotten_jobs(system: System) -> None:
     system.target.ok("ABORT", JOB_ID=removed.id)
     for job in (ended, removed):
         system.forget(job)
-    assert (ended.status().state, ended.status().exit) == ("DONE", 5)
+    assert ended.status().end == ("DONE", 5)
     assert removed.status().state == "REMOVED"
     assert ask_several(system, ended.id, removed.id) == {ended.id, removed.id}
     assert system.target.statuses() == {}
@@ -579,12 +580,12 @@ def runs_in_bash(name: str, title: str) -> bool:
 
 
 TOLD = [
-    pytest.param(shell, name, title, marks=pytest.mark.hunt(4, of="file") if shell == "bash" else ())
-    for title in STORIES
+    pytest.param(shell, name, title, marks=pytest.mark.hunt(5, of="file") if shell == "bash" else ())
     for name, system in SYSTEMS.items()
+    for title in STORIES
     if title not in system.cannot or title in REFUSALS
     for shell in ("dash", "bash")
-    if shell == "dash" or runs_in_bash(name, title)
+    if shell == "dash" or (title not in system.cannot and runs_in_bash(name, title))
 ]
 
 

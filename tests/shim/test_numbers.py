@@ -21,7 +21,7 @@ COUNTER = "jobs.db.shim-number"
 
 @pytest.mark.race
 def test_many_at_once(place: Place) -> None:
-    count = rounds(20, 8)
+    count = rounds(20, 6)
     place.script('echo "$SLURM_JOB_ID" >> ran\n')
     started = [place.start("sbatch", "--parsable", "-o", "/dev/null", "job.sh") for _ in range(count)]
     ended = [process.communicate("", timeout=PATIENCE) for process in started]
@@ -61,7 +61,7 @@ def test_killed_at_any_moment(place: Place) -> None:
     """Each number that was told has one job; a job that was not told is listed nevertheless."""
     place.script('echo "$SLURM_JOB_ID" >> ran\n')
     told = set[int]()
-    for i in range(12):
+    for i in range(0, 12, rounds(1, 2)):
         process = place.start("sbatch", "--parsable", "-o", "/dev/null", "job.sh")
         time.sleep(0.04 * i)
         process.kill()

@@ -1,4 +1,4 @@
-"""Jobs of three users over ten simulated days: each end is told as it was, once, whoever is killed meanwhile."""
+"""Jobs of three users over some simulated days, ten with HUNT=1: each end is told as it was, once, whoever is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ pytestmark = pytest.mark.race
 
 USERS = ("ann", "bob", "cyd")
 HOUR = 3600.0
+DAYS = rounds(10, 5)
 
 
 def follow(site: Site, user: str, module: str = "tests.simulated.follow") -> int:
@@ -49,7 +50,7 @@ def harsh(seed: int, kill_interval: float) -> dict[str, Any]:
 def test_target_system(seed: int) -> None:
     with run_site(USERS, participants=USERS, **harsh(seed, 40)) as site, ThreadPoolExecutor() as executor:
         plans = {
-            user: site.write_plan(user, rounds(30, 4), 10, seed, tasks=rounds(300, 30)) for user in USERS
+            user: site.write_plan(user, rounds(30, 4), DAYS, seed, tasks=rounds(300, 30)) for user in USERS
         }
         assert [*executor.map(lambda user: follow(site, user), USERS)] == [0, 0, 0]
         truth = site.ask(truth=True)
@@ -67,7 +68,7 @@ def test_target_system(seed: int) -> None:
 def test_blah(seed: int) -> None:
     participants = [name for user in USERS for name in (f"blah of {user}", f"client of {user}")]
     with run_site(USERS, participants=participants, **harsh(seed, 15)) as site:
-        plans = {user: site.write_plan(user, rounds(30, 4), 10, seed) for user in USERS}
+        plans = {user: site.write_plan(user, rounds(30, 4), DAYS, seed) for user in USERS}
         clients = [BlahClient(site, user, plan) for user, plan in plans.items()]
 
         async def run() -> None:

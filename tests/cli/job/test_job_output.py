@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,8 @@ import pytest
 
 from osprofile.jobs.record.store import default_store_path
 from osprofile.jobs.state import JobState, JobStatus
-from tests.cli.job.conftest import COMMAND, adopt
+from tests.cli.job.conftest import adopt
+from tests.fork_server import read_forked
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BYTES = bytes(range(256)) + b"\x1b[2Jno end of line"
 
 
 def read_bytes(*words: str) -> bytes:
-    ended = subprocess.run([*COMMAND, "job", "output", *words], capture_output=True, check=False)
+    ended = read_forked("incarnate", "job", "output", *words, environment=os.environ, timeout=PATIENCE)
     assert (ended.returncode, ended.stderr) == (0, b"")
     return ended.stdout
 

@@ -98,8 +98,9 @@ def test_what_has_not_ended_does_not_run_twice(machine: Machine) -> None:
     assert count_jobs(machine) == 4
 
 
-@pytest.mark.parametrize("gate", ["before", "after"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("gate", "number"), [("before", signal.SIGINT), ("after", signal.SIGINT), ("after", signal.SIGKILL)]
+)
 def test_an_interrupted_rerun_is_completed(machine: Machine, gate: str, number: signal.Signals) -> None:
     machine.add_gated()
     job = machine.submit("--key", "k", "false", profile="gated")

@@ -215,8 +215,10 @@ def test_a_key_is_submitted_once(machine: Machine) -> None:
     assert len(machine.directories) == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("key", ["mine", ""])
+@pytest.mark.parametrize(
+    ("number", "key"),
+    [(signal.SIGKILL, "mine"), (signal.SIGKILL, ""), (signal.SIGINT, ""), (signal.SIGTERM, "mine")],
+)
 def test_a_submission_cut_before_its_work_is_listed_and_completed(
     machine: Machine, number: signal.Signals, key: str
 ) -> None:

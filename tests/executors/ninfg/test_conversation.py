@@ -17,6 +17,7 @@ import pytest
 
 from tests.executors.ninfg.client import PLAIN, SERVER, Client, attributes, block, output, shell
 from tests.executors.ninfg.conftest import processes
+from tests.hunting import rounds
 from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def test_destroy_of_a_live_job(machine: Machine, tmp_path: Path) -> None:
 def test_destroy_before_it_runs(machine: Machine) -> None:
     """docs/protocols/ninfg.md, 2.4: destroyed right behind its creation, and twice."""
     with machine.session() as client:
-        jobs = [client.create(shell("sleep 600", **HERE)) for _ in range(20)]
+        jobs = [client.create(shell("sleep 600", **HERE)) for _ in range(rounds(20, 8))]
         for job in jobs * 2:
             assert client.ask(f"JOB_DESTROY {job}") == "S"
         assert {client.wait(job) for job in jobs} == {"DONE"}
@@ -283,7 +284,7 @@ def test_all_are_missing(machine: Machine) -> None:
 
 def test_a_client_that_reads_late(machine: Machine) -> None:
     """A full pipe stops nothing but the reading of requests."""
-    number = 40_000
+    number = 12_000  # a pipe holds 64 KiB
     with machine.session() as client:
         thread = threading.Thread(target=client.send, args=(b"JOB_STATUS nobody\r\n" * number,))
         thread.start()

@@ -17,6 +17,7 @@ import pytest
 from osprofile.profile.data_directories import get_bundled_directory
 from tests.executors.ninfg.client import Client, attributes, block, output, shell
 from tests.executors.ninfg.conftest import processes
+from tests.hunting import rounds
 from tests.jobs.test_faults import TOOLS
 from tests.strategies import cdata
 from tests.waiting import PATIENCE, wait_until
@@ -24,7 +25,7 @@ from tests.waiting import PATIENCE, wait_until
 if TYPE_CHECKING:
     from tests.executors.ninfg.conftest import Machine
 
-MANY = int(os.environ.get("LAB_JOBS", "50"))
+MANY = int(os.environ.get("LAB_JOBS", str(rounds(50, 20))))
 HERE = {"jobmanager": "here"}
 
 
@@ -49,11 +50,12 @@ def test_many_one_after_the_other(machine: Machine, tmp_path: Path) -> None:
 
 def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
     with machine.session() as client:
-        for number in range(1, 61):
+        count = rounds(60, 24)
+        for number in range(1, count + 1):
             client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", status_polling="1", **HERE)))
-        client.until(lambda: len(client.created) == 60)
+        client.until(lambda: len(client.created) == count)
         assert {client.wait(job) for job in client.created.values()} == {"DONE"}
-    assert (tmp_path / "ran").read_text() == "x\n" * 60
+    assert (tmp_path / "ran").read_text() == "x\n" * count
     machine.assert_clean()
 
 

@@ -210,7 +210,7 @@ FRAMES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=rounds(25, 8), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=rounds(25, 5), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     pieces=st.lists(st.one_of(st.sampled_from(FRAMES), st.binary(max_size=40)), max_size=12),
     seed=st.integers(0, 2**32),
@@ -281,7 +281,7 @@ def test_commands_that_nobody_reads_the_answers_of(place: Place) -> None:
 
 def test_a_flood_of_submissions(place: Place) -> None:
     """All that a client sends at once is answered once, each with its own transaction."""
-    count = 40
+    count = rounds(40, 16)
     with place.session("here") as live:
         frames = [live.client.command(5, f"jobSubId=JOB_{n}", *shell(f"exit {n}")) for n in range(count)]
         live.write(b"".join(frames))

@@ -9,7 +9,7 @@ set_words() { # ID STATUS URGENCY CODE
 case "$1 $2" in
 "batch "*)
   [ ! -e refuse ] || { cat refuse >&2; exit 1; }
-  id=f11234$(($(wc -l < jobs) + 1))
+  id=f11234$(echo "$(($(wc -l < jobs) + 1))" | tr 0 A) # an id has no 0
   echo "$id SCHED 16" >> jobs
   while [ "$#" -gt 2 ]; do echo "$2" >> options; shift; done
   cp "$2" "script.$id"

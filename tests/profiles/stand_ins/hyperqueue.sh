@@ -10,13 +10,13 @@ case "$1 $2 $3" in
   while [ "$1" != -- ]; do shift; done
   [ "$2 $3" = 'sh -c' ] && printf '%s\n' "$4" > "script.$id" && echo "$id" ;;
 '--output-mode=json job list')
-  awk 'BEGIN { print "["; split("canceled failed finished running waiting", states) }
+  awk 'BEGIN { printf "["; split("canceled failed finished running waiting", states) }
   {
-    printf "%s  {\n    \"id\": %s,\n    \"name\": \"sh\",\n    \"task_count\": 1,\n    \"task_stats\": {\n", n++ ? "," : "", $1
+    printf "%s\n  {\n    \"id\": %s,\n    \"name\": \"sh\",\n    \"task_count\": 1,\n    \"task_stats\": {\n", n++ ? "," : "", $1
     for (i = 1; i <= 5; i++) printf "      \"%s\": %s%s\n", states[i], $2 == states[i] ? 1 : 0, i < 5 ? "," : ""
-    print "    }\n  }"
+    printf "    }\n  }"
   }
-  END { print "]" }' jobs ;;
+  END { print "\n]" }' jobs ;;
 'job cancel '*)
   grep -q "^$3 [wr]" jobs || { echo "Canceling job $3 failed" >&2; exit 1; }
   sed "s/^$3 .*/$3 canceled/" jobs > new && mv new jobs ;;

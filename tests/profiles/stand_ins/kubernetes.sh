@@ -1,7 +1,9 @@
 #!/bin/sh
 # Answers as the reference of Kubernetes 1.29 says (kubectl; Job v1, Pod v1). The file jobs beside it has a job on each line:
 # ID|STATE|EXIT|DIRECTORY, with what a pod or its container tells as STATE.
-here=$(cd "$(dirname "$0")" && pwd)
+# jq, which takes as long as twenty programs, reads a submission only.
+here=${0%/*} line='
+'
 [ ! -e "$here/away" ] || { echo 'The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?' >&2; exit 1; }
 change() { # ID STATES NEW
   grep -q "^$1|" "$here/jobs" || { echo "Error from server (NotFound): jobs.batch \"$1\" not found" >&2; exit 1; }
@@ -14,31 +16,37 @@ case "$1 $2" in
   [ -n "$body" ] || { echo 'error: no objects passed to create' >&2; exit 1; }
   id=gpe-$(printf 'k%04d' "$(($(wc -l < "$here/jobs") + 1))")
   printf '%s\n' "$body" >> "$here/requests"
-  state=$(printf '%s\n' "$body" | jq -r 'if .spec.suspend then "Suspended" else "Pending" end')
-  printf '%s|%s|0|%s\n' "$id" "$state" "$(printf '%s\n' "$body" | jq -r .metadata.annotations.directory)" >> "$here/jobs"
-  printf '%s\n' "$body" | jq -r '.spec.template.spec.containers[0].command[2]' > "$here/script.$id"
+  text=$(printf '%s\n' "$body" | jq -r '(if .spec.suspend then "Suspended" else "Pending" end) + "|0|" + .metadata.annotations.directory,
+    .spec.template.spec.containers[0].command[2]')
+  printf '%s\n' "$id|${text%%"$line"*}" >> "$here/jobs"
+  printf '%s\n' "${text#*"$line"}" > "$here/script.$id"
   printf %s "$id" ;;
 'get jobs,pods')
   for id in $(sed -n 's/|Deleting|.*//p' "$here/jobs"); do
     kill -0 "$(cat "$here/session.$id")" 2> /dev/null || sed -i "/^$id|/d" "$here/jobs"
   done
-  jq -R -s --arg user "$(id -un)" '
-def terminated($reason; $code): {phase: "Failed", containerStatuses: [{state: {terminated: {reason: $reason, exitCode: $code}}}]};
-def failed: {conditions: [{type: "Failed", status: "True", reason: "BackoffLimitExceeded"}]};
-{items: [split("\n")[] | select(. != "") | split("|") as [$id, $state, $code, $directory] | ($code | tonumber) as $code
-  | {kind: "Job", metadata: {name: $id, annotations: {user: $user, directory: $directory}}, spec: {suspend: ($state == "Suspended")},
-     status: (if $state == "Complete" then {conditions: [{type: "Complete", status: "True"}]}
-       elif $state == "Suspended" then {conditions: [{type: "Suspended", status: "True", reason: "JobSuspended"}]}
-       elif $state == "Pending" or $state == "Running" or $state == "Deleting" or $state == "Unschedulable" then {active: 1} else failed end)},
-    (select($state != "Suspended" and $state != "Gone") | {kind: "Pod", metadata: {name: ($id + "-x"), labels: {"job-name": $id}},
-     spec: (if $state == "Unschedulable" then {} else {nodeName: "n1"} end),
-     status: (if $state == "Pending" then {phase: "Pending", containerStatuses: [{state: {waiting: {reason: "ContainerCreating"}}}]}
-       elif $state == "Unschedulable" then {phase: "Pending", conditions: [{type: "PodScheduled", status: "False", reason: "Unschedulable"}]}
-       elif $state == "Running" or $state == "Deleting" then {phase: "Running", containerStatuses: [{state: {running: {startedAt: "2026-01-01T00:00:00Z"}}}]}
-       elif $state == "Complete" then {phase: "Succeeded", containerStatuses: [{state: {terminated: {reason: "Completed", exitCode: 0}}}]}
-       elif $state == "DeadlineExceeded" then terminated("Error"; 137) + {reason: "DeadlineExceeded"}
-       elif $state == "OOMKilled" then terminated("OOMKilled"; 137)
-       else terminated("Error"; $code) end)})]}' "$here/jobs" ;;
+  awk -F'|' -v user="$(id -un)" '
+function condition(type, reason) { return "\"conditions\": [{\"type\": \"" type "\", \"status\": \"True\", \"reason\": \"" reason "\"}]" }
+function container(phase, state) { return "\"phase\": \"" phase "\", \"containerStatuses\": [{\"state\": {" state "}}]" }
+function ended(phase, reason, code) { return container(phase, "\"terminated\": {\"reason\": \"" reason "\", \"exitCode\": " code "}") }
+BEGIN {
+  printf "{\"items\": ["
+  job["Complete"] = condition("Complete", ""); job["Suspended"] = condition("Suspended", "JobSuspended")
+  job["Pending"] = job["Running"] = job["Deleting"] = job["Unschedulable"] = "\"active\": 1"
+  pod["Pending"] = container("Pending", "\"waiting\": {\"reason\": \"ContainerCreating\"}")
+  pod["Unschedulable"] = "\"phase\": \"Pending\", \"conditions\": [{\"type\": \"PodScheduled\", \"status\": \"False\", \"reason\": \"Unschedulable\"}]"
+  pod["Running"] = pod["Deleting"] = container("Running", "\"running\": {\"startedAt\": \"2026-01-01T00:00:00Z\"}")
+  pod["Complete"] = ended("Succeeded", "Completed", 0)
+  pod["DeadlineExceeded"] = ended("Failed", "Error", 137) ", \"reason\": \"DeadlineExceeded\""
+  pod["OOMKilled"] = ended("Failed", "OOMKilled", 137)
+}
+{ gsub(/["\\]/, "\\\\&", $4)
+  printf "%s{\"kind\": \"Job\", \"metadata\": {\"name\": \"%s\", \"annotations\": {\"user\": \"%s\", \"directory\": \"%s\"}}, ", (NR > 1 ? ", " : ""), $1, user, $4
+  printf "\"spec\": {\"suspend\": %s}, \"status\": {%s}}", $2 == "Suspended" ? "true" : "false", ($2 in job) ? job[$2] : condition("Failed", "BackoffLimitExceeded")
+  if ($2 == "Suspended" || $2 == "Gone") next
+  printf ", {\"kind\": \"Pod\", \"metadata\": {\"name\": \"%s-x\", \"labels\": {\"job-name\": \"%s\"}}, ", $1, $1
+  printf "\"spec\": {%s}, \"status\": {%s}}", $2 == "Unschedulable" ? "" : "\"nodeName\": \"n1\"", ($2 in pod) ? pod[$2] : ended("Failed", "Error", $3) }
+END { print "]}" }' "$here/jobs" ;;
 'delete job')
   case $* in *--cascade=foreground*)
     # the job is there until its pod has ended
