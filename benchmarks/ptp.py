@@ -21,11 +21,10 @@ from paired import Promise, compare, deploy, heading, memory_directory, rounds, 
 
 import osprofile
 from osprofile.executors.ptp.elements import Job, Machine, Node, Process, Queue
-from osprofile.executors.ptp.events import Ok
+from osprofile.executors.ptp.events import ok
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.protocol import Connection
-from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import FrameReader, encode_frame
+from osprofile.executors.ptp.wire import FrameReader, RangeSet, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +49,7 @@ def session() -> Connection:
         connection.receive_data(encode_frame(number, 0, arguments))
         connection.next_event()
         if number < 3:
-            connection.send(Ok(0))
+            connection.send(ok(0))
     if not connection.wants_events:
         message = "the session does not begin"
         raise RuntimeError(message)

@@ -16,8 +16,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.wire import escape_non_ascii
+from osprofile.executors.ptp.wire import LocalError, escape_non_ascii
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:

@@ -15,17 +15,16 @@ from osprofile.errors import ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import PREDEFINED, AttributeType, encode_attribute
 from osprofile.executors.ptp.elements import RUNNING, Queue
-from osprofile.executors.ptp.errors import LocalError
 from osprofile.executors.ptp.events import (
-    ChangedElements,
     Element,
     ElementGroup,
-    ModelEvent,
-    NewElements,
-    RemovedElements,
+    Event,
+    change_elements,
+    new_elements,
+    remove_elements,
 )
 from osprofile.executors.ptp.filters import Filters
-from osprofile.executors.ptp.ranges import MAX_ID, RangeSet
+from osprofile.executors.ptp.wire import MAX_ID, LocalError, RangeSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -145,7 +144,7 @@ class Model:
         nodes: Iterable[Node] | None = None,
         queues: Iterable[Queue] | None = None,
         jobs: Iterable[Job] | None = None,
-    ) -> list[ModelEvent]:
+    ) -> list[Event]:
         """Return the events that bring the client to these elements; None means no change.
 
         Raises `LocalError`, without a change of state, for a value that clients refuse. Nodes need
@@ -201,7 +200,7 @@ class Model:
 
     def build_output_events(
         self, key: str, ranks: Iterable[int], *, stdout: str = "", stderr: str = ""
-    ) -> list[ModelEvent]:
+    ) -> list[Event]:
         """Return the event with the output of processes; none for processes that were not sent."""
         sent_job = self._sent_jobs.get(key)
         processes = sent_job.processes if sent_job else ()
@@ -212,7 +211,7 @@ class Model:
         texts = tuple(encode_attribute(id_, text) for id_, text in pairs if text)
         if sent_job is None or not sent_ranks.spans or not texts:
             return []
-        return [ChangedElements(Element.PROCESS, [ElementGroup(sent_ranks, texts)], sent_job.id)]
+        return [change_elements(Element.PROCESS, [ElementGroup(sent_ranks, texts)], sent_job.id)]
 
     def _collect_present(
         self,
@@ -276,7 +275,7 @@ class Model:
 
     def _remove_elements(
         self, element: Element, visible: Mapping[str, object], present: Mapping[str, object]
-    ) -> list[ModelEvent]:
+    ) -> list[Event]:
         """Return the removal of elements; those that do not exist any more lose id and filter."""
         sent: dict[str, _SentJob] | dict[str, tuple[str, ...]] = (
             self._sent_jobs if element is Element.JOB else self._sent_attributes[element]
@@ -293,11 +292,11 @@ class Model:
                 id_ = id_by_key.pop(key)
                 del self._key_by_id[id_]
                 self._filters.drop_filter(id_)
-        return [RemovedElements(element, RangeSet.from_numbers(ids))] if ids else []
+        return [remove_elements(element, RangeSet.from_numbers(ids))] if ids else []
 
     def _send_elements(
         self, element: Element, parent: int, changed: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[ModelEvent]:
+    ) -> Iterator[Event]:
         """Yield NEW_ and CHANGE_ events for machines, nodes or queues with changed attributes."""
         sent = self._sent_attributes[element]
         changes: dict[tuple[str, ...], list[int]] = {}
@@ -310,7 +309,7 @@ class Model:
         sent.update(changed)
         yield from _split_new_elements(element, parent, groups)
         if changes:
-            yield ChangedElements(element, _group_changes(changes))
+            yield change_elements(element, _group_changes(changes))
 
     def _encode_changed_jobs(self, jobs: Mapping[str, Job]) -> dict[str, tuple[str, ...]]:
         before = {key: known.job for key, known in self._sent_jobs.items()}
@@ -331,7 +330,7 @@ class Model:
 
     def _send_jobs(
         self, jobs: Mapping[str, Job], changed: Mapping[str, tuple[str, ...]], *, recheck_processes: bool
-    ) -> Iterator[ModelEvent]:
+    ) -> Iterator[Event]:
         """Yield the events for jobs; `recheck_processes`: the nodes or filters have changed."""
         changes: dict[tuple[str, ...], list[int]] = {}
         new = [key for key in changed if key not in self._sent_jobs]
@@ -343,13 +342,13 @@ class Model:
                 known.job = jobs[key]._replace(queue=known.job.queue)
         yield from self._send_new_jobs(new, jobs, changed)
         if changes:
-            yield ChangedElements(Element.JOB, _group_changes(changes))
+            yield change_elements(Element.JOB, _group_changes(changes))
         for key in jobs if recheck_processes else changed:
             yield from self._send_processes(self._sent_jobs[key])
 
     def _send_new_jobs(
         self, keys: Sequence[str], jobs: Mapping[str, Job], changed: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[ModelEvent]:
+    ) -> Iterator[Event]:
         by_queue: dict[str, list[ElementGroup]] = {}
         for key, id_ in zip(keys, self._assign_ids(Element.JOB, keys), strict=True):
             self._sent_jobs[key] = _SentJob(id_, jobs[key], changed[key])
@@ -357,7 +356,7 @@ class Model:
         for queue, groups in by_queue.items():
             yield from _split_new_elements(Element.JOB, self._id_by_key[Element.QUEUE][queue], groups)
 
-    def _send_processes(self, sent_job: _SentJob) -> Iterator[ModelEvent]:
+    def _send_processes(self, sent_job: _SentJob) -> Iterator[Event]:
         """Yield the events for the processes of a job; their ids are their ranks."""
         before, there = sent_job.processes, self._filter_processes(sent_job)
         sent_job.processes = there
@@ -365,7 +364,7 @@ class Model:
             return
         gone = [rank for rank, p in enumerate(before) if p is not None and _get_process(there, rank) is None]
         if gone:
-            yield RemovedElements(Element.PROCESS, RangeSet.from_numbers(gone), sent_job.id)
+            yield remove_elements(Element.PROCESS, RangeSet.from_numbers(gone), sent_job.id)
         attributes = self._encode_processes((*before, *there))
         new = [
             ElementGroup(rank, _encode_process(rank, attributes[process]))
@@ -375,7 +374,7 @@ class Model:
         yield from _split_new_elements(Element.PROCESS, sent_job.id, new)
         changes = _diff_processes(before, there, attributes)
         if changes:
-            yield ChangedElements(Element.PROCESS, _group_changes(changes), sent_job.id)
+            yield change_elements(Element.PROCESS, _group_changes(changes), sent_job.id)
 
     def _filter_processes(self, sent_job: _SentJob) -> tuple[Process | None, ...]:
         """Return the processes of a job to be sent; None for one that does not pass the filters."""
@@ -410,11 +409,9 @@ def _encode_changed(
     return {key: value.encode_attributes() for key, value in present.items() if before.get(key) != value}
 
 
-def _split_new_elements(
-    element: Element, parent: int, groups: Sequence[ElementGroup]
-) -> Iterator[NewElements]:
+def _split_new_elements(element: Element, parent: int, groups: Sequence[ElementGroup]) -> Iterator[Event]:
     for begin in range(0, len(groups), MAX_GROUPS_PER_EVENT):
-        yield NewElements(element, parent, groups[begin : begin + MAX_GROUPS_PER_EVENT])
+        yield new_elements(element, parent, groups[begin : begin + MAX_GROUPS_PER_EVENT])
 
 
 def _group_changes(changes: Mapping[tuple[str, ...], Iterable[int]]) -> list[ElementGroup]:

@@ -12,16 +12,16 @@ from osprofile.errors import ValueRefusedError
 from osprofile.executors.ptp import filters
 from osprofile.executors.ptp.elements import Job, Node, Process, Queue
 from osprofile.executors.ptp.events import (
-    ChangedElements,
     Element,
     ElementGroup,
-    NewElements,
-    RemovedElements,
+    EventNumber,
+    change_elements,
+    new_elements,
+    remove_elements,
 )
 from osprofile.executors.ptp.filters import Filter, Filters, parse_filter
 from osprofile.executors.ptp.model import Model
-from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import encode_frame
+from osprofile.executors.ptp.wire import RangeSet, encode_frame
 from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
 from tests.executors.ptp.test_model import BASE, VM, Session, Update, updates
 from tests.hunting import rounds
@@ -157,24 +157,22 @@ def test_processes_below_a_job() -> None:
     session.update(machine=VM, jobs=[job])
     id_ = session.client.id_of(JOB, "j")
     session.set_filter(id_, "filterChildren=true", "processStateFilter=COMPLETED")
-    removed = [RemovedElements(Element.PROCESS, RangeSet(((0, 0), (2, 2))), id_)]
+    removed = [remove_elements(Element.PROCESS, RangeSet(((0, 0), (2, 2))), id_)]
     assert session.model.update_elements() == removed
     assert session.model.build_output_events("1", [0], stdout="x") == []
     assert len(session.model.build_output_events("1", [0, 1], stdout="x")) == 1
     now = job._replace(processes=(*states[:2], Process("COMPLETED", exit_code=1)))
     attributes = ("name=2", "processState=COMPLETED", "processIndex=2", "processExitCode=1")
     assert session.model.update_elements(jobs=[now]) == [
-        NewElements(Element.PROCESS, id_, [ElementGroup(2, attributes)])
+        new_elements(Element.PROCESS, id_, [ElementGroup(2, attributes)])
     ]
     again = now._replace(processes=(*states[:2], Process("COMPLETED", exit_code=2)))
     assert session.model.update_elements(jobs=[again]) == [
-        ChangedElements(Element.PROCESS, [ElementGroup(RangeSet(((2, 2),)), ("processExitCode=2",))], id_)
+        change_elements(Element.PROCESS, [ElementGroup(RangeSet(((2, 2),)), ("processExitCode=2",))], id_)
     ]
     fewer = again._replace(processes=tuple(states[:1]))
-    assert [type(e) for e in session.model.update_elements(jobs=[fewer])] == [
-        ChangedElements,
-        RemovedElements,
-    ]
+    numbers = [event.number for event in session.model.update_elements(jobs=[fewer])]
+    assert numbers == [EventNumber.CHANGE_JOB, EventNumber.REMOVE_PROCESS]
 
 
 def test_a_filter_of_no_element() -> None:

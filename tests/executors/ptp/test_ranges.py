@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.ranges import MAX_ID, RangeSet
+from osprofile.executors.ptp.wire import MAX_ID, LocalError, RangeSet
 from tests.executors.ptp.client import parse_range_set
 
 # (text as it may come, its numbers, the shortest text)

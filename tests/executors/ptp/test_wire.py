@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.executors.ptp import wire
-from osprofile.executors.ptp.errors import LocalError, RemoteError
-from osprofile.executors.ptp.wire import Frame, FrameReader, encode_frame, escape_non_ascii
+from osprofile.executors.ptp.wire import (
+    Frame,
+    FrameReader,
+    LocalError,
+    RemoteError,
+    encode_frame,
+    escape_non_ascii,
+)
 
 # (section, frame, bytes): the writer gives the bytes, and the reader gives the frame.
 FRAMES: list[tuple[str, Frame, bytes]] = [
