@@ -35,10 +35,10 @@ from osprofile.executors.ptp.system_view import POLL_INTERVAL, SystemView
 from osprofile.executors.ptp.wire import LocalError, PTPError, RemoteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from osprofile.executors.ptp.channel import Channel
-    from osprofile.executors.ptp.elements import Node
+    from osprofile.executors.ptp.elements import Attributes
     from osprofile.executors.ptp.events import Element, Event
     from osprofile.executors.ptp.form import SubmissionForm
     from osprofile.jobs.target_system import TargetSystem
@@ -96,7 +96,7 @@ class Agent:
             CommandKind.CLEAR_FILTERS: self._handle_clear_filters,
         }
         self._model = Model(0)
-        self._sent_nodes: Sequence[Node] | None = None
+        self._sent_nodes: Mapping[str, Attributes] | None = None
         self._muted_streams: set[str] = set()
         self._model_was_sent = False
         self._model_changed, self._events_wanted = asyncio.Event(), asyncio.Event()

@@ -23,7 +23,7 @@ from osprofile.executors.ptp.attributes import decode_attribute
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 log: Final = logging.getLogger("osprofile.ptp")
 MAX_FILTERS: Final = 256
@@ -151,21 +151,14 @@ class Filters:
         """Return whether an element with these attributes passes one filter."""
         return filter_.matches_attributes(attributes, self._time_budget)
 
-    def accepts_element(
-        self, id_: int | None, parent: int | None, attributes: Callable[[], Iterable[str]]
-    ) -> bool:
+    def accepts_element(self, id_: int | None, parent: int | None, attributes: Iterable[str]) -> bool:
         """Return whether an element passes its own filter and its parent's.
 
-        An id is None for an element that was never sent. `attributes` returns the attributes in
-        wire format; it is called only if there is a filter.
+        An id is None for an element that was never sent. `attributes` are in wire format.
         """
         own = None if id_ is None else self._by_id.get(id_)
         above = None if parent is None else self.get_child_filter(parent)
-        asked = [filter_ for filter_ in (own, above) if filter_ is not None]
-        if not asked:
-            return True
-        texts = tuple(attributes())
-        return all(self.passes_filter(filter_, texts) for filter_ in asked)
+        return all(self.passes_filter(filter_, attributes) for filter_ in (own, above) if filter_ is not None)
 
 
 def parse_filter(arguments: Iterable[str], default: Filter | None = None) -> Filter:

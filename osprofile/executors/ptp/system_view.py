@@ -14,22 +14,24 @@ import logging
 import os
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError, TemplateNotFoundError
-from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
+from osprofile.executors.ptp.elements import encode_machine, encode_node, encode_queue, job_from_status
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
-from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
-from osprofile.jobs.watch.live_jobs import LiveJob, StatusHistory, apply_removal
+from osprofile.jobs.record.store import JobRecord
+from osprofile.jobs.state import JobStatus, NodeState, QueueState
+from osprofile.jobs.timing import Clock, Moment
+from osprofile.jobs.watch.tracker import JobTracker
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from osprofile.executors.ptp.elements import Job
-    from osprofile.jobs.record.store import JobRecord
+    from osprofile.executors.ptp.elements import Attributes, Job
     from osprofile.jobs.shell.output import NodeStatus, QueueStatus
+    from osprofile.jobs.state import JobState
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")
@@ -50,10 +52,7 @@ _QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
 @final
 @dataclass(slots=True)
 class TrackedJob:
-    """A job with its status and what a status does not have; `job` is its element of the model.
-
-    `live` is used for the jobs of others; its `removed_at` is when the removal was requested.
-    """
+    """A job with its status and what a status does not have; `job` is its element of the model."""
 
     status: JobStatus
     queue: str = ""
@@ -61,10 +60,6 @@ class TrackedJob:
     sub_id: str = ""
     process_count: int = 1
     job: Job | None = None
-    live: LiveJob = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.live = LiveJob(StatusHistory(self.status))
 
 
 @final
@@ -92,6 +87,9 @@ class SystemView:
         self._events = target.events()
         self._tracked_jobs: dict[str, TrackedJob] = {}
         self._other_jobs: dict[str, TrackedJob] = {}
+        self._clock = Clock()
+        self._tracker = JobTracker(target.timing, lambda _: None)
+        """It judges the ends of the jobs of others, by the rules for recorded ones; nothing is recorded of them."""
         self._wake_up = asyncio.Event()
         self._recorded_jobs: dict[str, JobRecord] = {}
         self._ended_job_ids: deque[str] = deque()
@@ -99,27 +97,27 @@ class SystemView:
         self._query_errors: dict[str, str] = {}
         self._node_list: Sequence[NodeStatus] = ()
         self._queue_list: Sequence[QueueStatus] = ()
-        self.nodes: Sequence[Node] = ()
-        """The nodes; the same object as long as they do not change."""
+        self.nodes: Mapping[str, Attributes] = {}
+        """The nodes by name; the same object as long as they do not change."""
         self.first_poll_done = asyncio.Event()
         """Set after the first poll of everything."""
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> dict[str, Attributes]:
         """The machine: ERROR if a query failed, DOWN if all nodes are down."""
         state = "UP"
         if self._node_list and all(n.state is NodeState.DOWN for n in self._node_list):
             state = "DOWN"
-        return Machine(self._name, "ERROR" if self._query_errors else state)
+        return {self._name: encode_machine(self._name, "ERROR" if self._query_errors else state)}
 
     @property
-    def queues(self) -> list[Queue]:
-        """The queues; DEFAULT_QUEUE if the machine has none."""
-        found = [
-            Queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.native_state)
+    def queues(self) -> dict[str, Attributes]:
+        """The queues by name; DEFAULT_QUEUE if the machine has none."""
+        found = {
+            queue.name: encode_queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.native_state)
             for queue in self._queue_list
-        ]
-        return found or [Queue(DEFAULT_QUEUE)]
+        }
+        return found or {DEFAULT_QUEUE: encode_queue(DEFAULT_QUEUE)}
 
     @property
     def jobs(self) -> list[Job]:
@@ -150,7 +148,8 @@ class SystemView:
 
     def add_job(self, tracked: TrackedJob) -> None:
         """Add a job that was submitted here just now."""
-        self._other_jobs.pop(tracked.status.job_id, None)  # an id that is used again
+        if self._other_jobs.pop(tracked.status.job_id, None) is not None:  # an id that is used again
+            self._tracker.forget(tracked.status.job_id)
         self._tracked_jobs[tracked.status.job_id] = tracked
         self._set_status(tracked, tracked.status)
 
@@ -160,17 +159,17 @@ class SystemView:
 
         This is for the jobs of others: those of the record are watched.
         """
-        tracked = self._other_jobs.get(job_id)
-        if tracked is not None and aborts:
-            tracked.live.removed_at = time.time()  # first, as the job may end at any time
+        job = self._tracker.jobs.get(job_id)
+        if aborts:
+            self._tracker.note_removal(job_id, self._clock.now())  # first, as the job may end at any time
         try:
             yield
         except BaseException:  # an ABORT that was cut off or cancelled does not count
-            if tracked is not None and aborts:
-                tracked.live.removed_at = None
+            if job is not None and aborts:
+                job.removed_at = None
             raise
         finally:
-            if tracked is not None:
+            if job is not None:
                 self._wake_up.set()
 
     async def follow_events(self) -> None:
@@ -217,7 +216,9 @@ class SystemView:
         return status.queue or only
 
     def _forget_job(self, job_id: str) -> None:
-        if self._other_jobs.pop(job_id, None) is None:
+        if self._other_jobs.pop(job_id, None) is not None:
+            self._tracker.forget(job_id)
+        else:
             self._tracked_jobs.pop(job_id, None)
             self._target.unwatch(job_id)
 
@@ -266,14 +267,14 @@ class SystemView:
         try:
             found = await self._target.list_nodes()
         except TemplateNotFoundError:
-            self.nodes = self.nodes or (Node(self._name, "UP", "", 0),)
+            self.nodes = self.nodes or {self._name: encode_node(self._name, number=0)}
             return
         if found != self._node_list:
             self._node_list = found
-            self.nodes = tuple(
-                Node(node.name, node.state.value, node.native_state, number)
+            self.nodes = {
+                node.name: encode_node(node.name, node.state.value, node.native_state, number)
                 for number, node in enumerate(found)
-            )
+            }
             self._on_changed()
 
     async def _query_queues(self) -> None:
@@ -285,11 +286,11 @@ class SystemView:
 
     async def _query_jobs(self) -> None:
         """Poll jobs, and find those of others that have not ended."""
-        before = self._submission_count
+        before, asked = self._submission_count, self._clock.now()
         found = await self._target.poll(self._interval / 2)
         if self._running_submissions or self._submission_count != before:
             return  # one of them may be the submitted one
-        await self._update_other_jobs(found)
+        await self._update_other_jobs(found, asked)
         for number, (job_id, status) in enumerate(found.items()):
             if not (job_id in self._tracked_jobs or job_id in self._other_jobs or status.state.is_terminal):
                 await self._discover_job(status)
@@ -313,6 +314,8 @@ class SystemView:
             if record is None:
                 tracked = TrackedJob(status, queue=self._guess_queue(status))
                 self._other_jobs[job_id] = tracked
+                unrecorded = JobRecord(0, self._target.name, "", None, "", None, None, status)
+                self._tracker.watch(unrecorded, self._clock.now())
                 self._set_status(tracked, status)
                 return
             self._recorded_jobs[job_id] = record
@@ -320,37 +323,27 @@ class SystemView:
         if job_id in self._recorded_jobs:
             self._add_recorded_job(status)
 
-    async def _update_other_jobs(self, found: Mapping[str, JobStatus]) -> None:
+    async def _update_other_jobs(self, found: Mapping[str, JobStatus], asked: Moment) -> None:
         """Update the jobs of others; those that are not listed any more are queried one by one."""
-        live = {
-            job_id: tracked
-            for job_id, tracked in self._other_jobs.items()
-            if not tracked.status.state.is_terminal
-        }
-        missing = []
-        for job_id, tracked in live.items():
-            status = found.get(job_id)
-            if status is None or status.state is JobState.LOST:
-                missing.append(job_id)
-            elif status is not tracked.status:
-                self._update_job(tracked, status)
+        missing = self._tracker.receive_answer(found, asked, self._clock.now())
+        self._show_other_jobs(found)
         if missing:
-            statuses = await self._target.statuses(missing, max_age=self._interval)
-            for job_id in missing:
-                if job_id in self._other_jobs:
-                    self._resolve_missing_job(self._other_jobs[job_id], statuses.get(job_id))
+            asked = self._clock.now()
+            answers = await self._target.statuses(missing, max_age=self._interval)
+            self._tracker.receive_missing_answers(missing, answers, asked, self._clock.now())
+            self._show_other_jobs(answers)
 
-    def _update_job(self, tracked: TrackedJob, status: JobStatus) -> None:
-        tracked.live.missing = None
-        self._set_status(tracked, apply_removal(status) if tracked.live.removed_at else status)
-
-    def _resolve_missing_job(self, tracked: TrackedJob, status: JobStatus | None) -> None:
-        """Update a job of others that the batch system does not list, by the rule for recorded jobs."""
-        if status is not None and status.state is not JobState.LOST:
-            self._update_job(tracked, status)
-            return
-        ended = tracked.live.resolve_missing(
-            status, now=time.monotonic(), grace_period=self._target.timing.grace_period
-        )
-        if ended is not None:
-            self._set_status(tracked, ended)
+    def _show_other_jobs(self, statuses: Mapping[str, JobStatus]) -> None:
+        """Show these statuses of live jobs, also if only their words have changed, and the ends that the tracker knows."""
+        self._tracker.take_changes()
+        for job_id, tracked in list(self._other_jobs.items()):
+            job = self._tracker.jobs.get(job_id)
+            if job is None:  # it was one of the oldest that have ended
+                continue
+            known, status = job.history.status, statuses.get(job_id)
+            if known.state.is_terminal:
+                status = known
+            elif status is not None and status.state.is_terminal:  # LOST, as it seems
+                continue
+            if status is not None and status is not tracked.status:
+                self._set_status(tracked, status)

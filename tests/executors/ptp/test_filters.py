@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from osprofile.errors import ValueRefusedError
 from osprofile.executors.ptp import filters
-from osprofile.executors.ptp.elements import Job, Node, Process, Queue
+from osprofile.executors.ptp.elements import Job, Process
 from osprofile.executors.ptp.events import (
     Element,
     ElementGroup,
@@ -23,7 +23,7 @@ from osprofile.executors.ptp.filters import Filter, Filters, parse_filter
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.wire import RangeSet, encode_frame
 from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
-from tests.executors.ptp.test_model import BASE, VM, Session, Update, updates
+from tests.executors.ptp.test_model import BASE, VM, Node, Queue, Session, Update, updates
 from tests.hunting import rounds
 
 UP = ("name=n1", "nodeState=UP", "nodeStatus=idle")
@@ -93,7 +93,7 @@ def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
     held = Filters()
     held.set_filter(parse_filter(["id=7", "nameFilter=x"]))
     held.start_time_limit()
-    assert held.accepts_element(7, None, lambda: UP)
+    assert held.accepts_element(7, None, UP)
     assert held.drop_all_if_overdue()
     assert not held
 
@@ -158,20 +158,20 @@ def test_processes_below_a_job() -> None:
     id_ = session.client.id_of(JOB, "j")
     session.set_filter(id_, "filterChildren=true", "processStateFilter=COMPLETED")
     removed = [remove_elements(Element.PROCESS, RangeSet(((0, 0), (2, 2))), id_)]
-    assert session.model.update_elements() == removed
+    assert session.find_events() == removed
     assert session.model.build_output_events("1", [0], stdout="x") == []
     assert len(session.model.build_output_events("1", [0, 1], stdout="x")) == 1
     now = job._replace(processes=(*states[:2], Process("COMPLETED", exit_code=1)))
     attributes = ("name=2", "processState=COMPLETED", "processIndex=2", "processExitCode=1")
-    assert session.model.update_elements(jobs=[now]) == [
+    assert session.find_events(jobs=[now]) == [
         new_elements(Element.PROCESS, id_, [ElementGroup(2, attributes)])
     ]
     again = now._replace(processes=(*states[:2], Process("COMPLETED", exit_code=2)))
-    assert session.model.update_elements(jobs=[again]) == [
+    assert session.find_events(jobs=[again]) == [
         change_elements(Element.PROCESS, [ElementGroup(RangeSet(((2, 2),)), ("processExitCode=2",))], id_)
     ]
     fewer = again._replace(processes=tuple(states[:1]))
-    numbers = [event.number for event in session.model.update_elements(jobs=[fewer])]
+    numbers = [event.number for event in session.find_events(jobs=[fewer])]
     assert numbers == [EventNumber.CHANGE_JOB, EventNumber.REMOVE_PROCESS]
 
 
@@ -254,7 +254,7 @@ def test_filtered_and_then_not_is_what_is_told_without(steps: list[Update | Refi
         else:
             refilter(filtered, *step)
             filtered.update()
-        assert filtered.model.update_elements() == []
+        assert filtered.find_events() == []
         names = {
             kind: [a["name"] for a in filtered.client.elements[kind].values()] for kind in (NODE, QUEUE, JOB)
         }

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osprofile.executors.ptp.elements import PTP_STATES, Job, Machine, Node, Process, Queue, job_from_status
+from osprofile.executors.ptp.elements import (
+    PTP_STATES,
+    Attributes,
+    Job,
+    Process,
+    encode_machine,
+    encode_node,
+    encode_queue,
+    job_from_status,
+)
 from osprofile.executors.ptp.events import Element, Event, EventNumber, ok
 from osprofile.executors.ptp.filters import parse_filter
 from osprofile.executors.ptp.model import ID_SPACE_SIZE, MAX_GROUPS_PER_EVENT, IdAllocator, Model
@@ -19,7 +28,28 @@ from tests.executors.ptp import client as strict
 from tests.hunting import rounds
 
 BASE = 16777216
-VM = Machine("vm")
+VM = {"vm": encode_machine("vm")}
+
+
+class Node(NamedTuple):
+    """The arguments of `encode_node`."""
+
+    name: str
+    state: str = "UP"
+    status: str = ""
+    number: int | None = None
+
+
+class Queue(NamedTuple):
+    """The arguments of `encode_queue`."""
+
+    name: str
+    state: str = "NORMAL"
+    status: str = ""
+
+
+def encode(element: Node | Queue) -> Attributes:
+    return encode_node(*element) if isinstance(element, Node) else encode_queue(*element)
 
 
 class Session:
@@ -45,9 +75,16 @@ class Session:
             self.client.receive(frame)
         return frames
 
+    def find_events(self, **there: Any) -> list[Event]:  # noqa: ANN401  # the arguments of `update_elements`
+        """Have the model know what is there now."""
+        for kind in ("nodes", "queues"):
+            if there.get(kind) is not None:
+                there[kind] = {element.name: encode(element) for element in there[kind]}
+        return self.model.update_elements(**there)
+
     def update(self, **there: object) -> list[bytes]:
         """Have the model know what is there now, and tell the client."""
-        return self.tell(self.model.update_elements(**there))  # type: ignore[arg-type]
+        return self.tell(self.find_events(**there))
 
     def set_filter(self, id_: int | str, *arguments: str) -> None:
         self.model.set_filter(parse_filter([f"id={id_}", *arguments]))
@@ -83,7 +120,7 @@ def test_ten_thousand_nodes_are_one_frame() -> None:
     """10,000 nodes in one NEW_NODE; their ids follow each other."""
     session = Session()
     nodes = [Node(f"n{number:05}", number=number) for number in range(10_000)]
-    events = session.model.update_elements(machine=VM, nodes=nodes)
+    events = session.find_events(machine=VM, nodes=nodes)
     assert [event.number for event in events] == [EventNumber.NEW_MACHINE, EventNumber.NEW_NODE]
     session.tell(events)
     assert len(session.client.elements["node"]) == 10_000
@@ -113,13 +150,13 @@ def test_a_hundred_thousand_processes_are_one_frame() -> None:
 
 
 def test_nothing_new_is_nothing_said() -> None:
-    model = Model(BASE)
+    session = Session()
     job = Job("1", "q", "j", processes=(Process(),) * 3)
     there = {"machine": VM, "nodes": [Node("n")], "queues": [Queue("q")], "jobs": [job]}
-    assert model.update_elements(**there)  # type: ignore[arg-type]
-    assert model.update_elements(**there) == []  # type: ignore[arg-type]
-    assert model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
-    assert model.update_elements() == []
+    assert session.find_events(**there)
+    assert session.find_events(**there) == []
+    assert session.find_events(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
+    assert session.find_events() == []
 
 
 def test_only_what_changed_is_said() -> None:
@@ -170,7 +207,7 @@ def test_a_process_on_an_unknown_node() -> None:
     session.update(nodes=[Node("n"), Node("late")])
     late = session.client.id_of("node", "late")
     assert session.client.processes[id_][0]["processNodeId"] == str(late)
-    assert [e.number for e in session.model.update_elements(nodes=[Node("n")])] == [EventNumber.REMOVE_NODE]
+    assert [e.number for e in session.find_events(nodes=[Node("n")])] == [EventNumber.REMOVE_NODE]
     assert session.model.build_output_events("1", [0], stdout="x")
 
 
@@ -193,15 +230,16 @@ def test_a_job_that_moves_stays_where_it_was_told() -> None:
     moved = Job("1", "b", "j", "RUNNING")
     (frame,) = session.update(jobs=[moved])
     assert frame[9:13] == b"00e6"
-    assert session.model.update_elements(jobs=[moved]) == []
+    assert session.find_events(jobs=[moved]) == []
     session.update(queues=[Queue("b")])
     assert session.client.by_name("queue").keys() == {"a", "b"}
 
 
 def test_names_by_id() -> None:
     """docs/protocols/ptp.md, 3.1 and 3.2: jobId and queueId are element ids."""
-    model = Model(BASE)
-    model.update_elements(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
+    session = Session()
+    model = session.model
+    session.update(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
     job, queue = model.find_id(Element.JOB, "1.srv"), model.find_id(Element.QUEUE, "q")
     assert model.find_key(Element.JOB, str(job)) == "1.srv"
     assert model.find_key(Element.QUEUE, str(queue)) == "q"
@@ -225,14 +263,6 @@ def test_output() -> None:
     assert model.build_output_events("1", [7], stdout="x") == []
     assert model.build_output_events("2", [0], stdout="x") == []
     assert model.build_output_events("1", [0]) == []
-
-
-def test_the_machine_keeps_its_name() -> None:
-    session = Session()
-    session.update(machine=VM, nodes=[Node("n")])
-    (frame,) = session.update(machine=Machine("other", "ALERT"))
-    assert frame.endswith(b"machineState=ALERT")
-    assert session.client.by_name("machine") == {"vm": {"machineState": "ALERT"}}
 
 
 # Ids
@@ -354,7 +384,7 @@ def test_any_history(history: list[Update]) -> None:
     there_jobs: list[Job] = []
     for update in history:
         session.update(machine=VM, **update._asdict())
-        assert session.model.update_elements(machine=VM, **update._asdict()) == []
+        assert session.find_events(machine=VM, **update._asdict()) == []
         there_nodes = there_nodes if update.nodes is None else update.nodes
         there_jobs = there_jobs if update.jobs is None else update.jobs
         check_nodes(session.client, there_nodes)
@@ -390,7 +420,6 @@ def check_jobs(session: Session, jobs: list[Job]) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"machine": Machine("vm", "FINE")},
         {"queues": [Queue("q", "OPEN")]},
         {"nodes": [Node("n", "DOWN"), Node("m", "ALERT")]},
         {"jobs": [Job("1", "q", "j", "RUNNING"), Job("2", "q", "j", "QUEUED")]},
@@ -402,7 +431,7 @@ def test_what_is_refused_changes_nothing(wrong: dict[str, object]) -> None:
     session = Session()
     session.update(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")])
     with pytest.raises(LocalError, match="is not one of"):
-        session.model.update_elements(**wrong)  # type: ignore[arg-type]
+        session.find_events(**wrong)
     down, running = Node("n", "DOWN"), Job("1", "q", "j", "RUNNING", processes=(Process(),))
     session.update(nodes=[down], jobs=[running])
     check_nodes(session.client, [down])
