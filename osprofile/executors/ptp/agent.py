@@ -76,9 +76,10 @@ class Agent:
     ) -> None:
         self._channel, self._target, self._form = channel, target, form
         self._connection = Connection(draft_commands=draft_commands)
+        self._model_changed, self._events_wanted = asyncio.Event(), asyncio.Event()
         self._view = SystemView(
             target,
-            self._mark_changed,
+            self._model_changed.set,
             self._warn_client,
             lambda record: self._jobs.follow_output(record),  # noqa: PLW0108  # `_jobs` needs the view
             user=user,
@@ -86,20 +87,10 @@ class Agent:
         )
         self._outputs = OutputFollower(target, self._send_output, self._handle_output_end)
         self._jobs = JobCommands(target, form, self._view, self._outputs, self._find_key)
-        self._command_handlers = {
-            CommandKind.INIT: self._handle_init,
-            CommandKind.MODEL_DEF: self._handle_model_def,
-            CommandKind.START_EVENTS: self._handle_start_events,
-            CommandKind.QUIT: self._handle_quit,
-            CommandKind.FILTER_EVENTS: self._handle_filter_events,
-            CommandKind.SET_FILTERS: self._handle_set_filters,
-            CommandKind.CLEAR_FILTERS: self._handle_clear_filters,
-        }
         self._model = Model(0)
         self._sent_nodes: Mapping[str, Attributes] | None = None
         self._muted_streams: set[str] = set()
         self._model_was_sent = False
-        self._model_changed, self._events_wanted = asyncio.Event(), asyncio.Event()
         self._background_tasks: set[asyncio.Task[None]] = set()
 
     async def serve_client(self) -> int:
@@ -192,24 +183,33 @@ class Agent:
                 self._dispatch_command(event)
 
     def _dispatch_command(self, command: Command) -> None:
-        if command.kind in JOB_COMMANDS:
-            self._start_background(self._run_and_answer(command))
-        else:
-            self._command_handlers.get(command.kind, self._acknowledge_command)(command)
+        match command.kind:
+            case kind if kind in JOB_COMMANDS:
+                self._start_background(self._run_and_answer(command))
+            case CommandKind.MODEL_DEF:
+                self._define_attributes(command)
+            case (
+                CommandKind.START_EVENTS
+            ):  # what has changed since they were stopped: the client keeps what it knew
+                self._model_changed.set()
+            case CommandKind.QUIT:
+                self._send_answer(events.shutdown(command.tid))
+            case CommandKind.FILTER_EVENTS:
+                self._apply_filter(command, None)
+            case CommandKind.SET_FILTERS:
+                self._handle_set_filters(command)
+            case CommandKind.CLEAR_FILTERS:
+                self._handle_clear_filters(command)
+            case kind:  # others have no effect here
+                if kind is CommandKind.INIT:
+                    self._model = Model(self._connection.base_id or 0)
+                self._send_answer(events.ok(command.tid))
         if self._connection.wants_events:
             self._events_wanted.set()
         else:
             self._events_wanted.clear()
 
-    def _acknowledge_command(self, command: Command) -> None:
-        """Answer a command that has no effect here."""
-        self._send_answer(events.ok(command.tid))
-
-    def _handle_init(self, command: Command) -> None:
-        self._model = Model(self._connection.base_id or 0)
-        self._send_answer(events.ok(command.tid))
-
-    def _handle_model_def(self, command: Command) -> None:
+    def _define_attributes(self, command: Command) -> None:
         try:
             self._send_event(events.define_attributes(command.tid, self._form.definitions))
         except LocalError as error:
@@ -217,16 +217,6 @@ class Agent:
             self._send_answer(events.command_error(command.tid, ErrorCode.INTERNAL, str(error)))
         else:
             self._send_answer(events.ok(command.tid))
-
-    def _handle_start_events(self, _command: Command) -> None:
-        """Send what has changed since events were stopped: the client keeps what it knew."""
-        self._model_changed.set()
-
-    def _handle_quit(self, command: Command) -> None:
-        self._send_answer(events.shutdown(command.tid))
-
-    def _handle_filter_events(self, command: Command) -> None:
-        self._apply_filter(command, None)
 
     def _handle_set_filters(self, command: Command) -> None:
         """Mute outputs, and set a filter; by default it is for machines and queues."""
@@ -289,9 +279,6 @@ class Agent:
         """Send a warning to the client, if it wants events."""
         if self._events_wanted.is_set():
             self._send_answer(events.message("WARNING", text))
-
-    def _mark_changed(self) -> None:
-        self._model_changed.set()
 
     async def _send_updates(self) -> None:
         """Send an update after each change, when the client has read the last update."""

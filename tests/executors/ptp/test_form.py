@@ -363,7 +363,7 @@ def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from([*PROTOCOL_ATTRIBUTES, "NODES", "EXECUTABLE", "x", "="]),
+            st.sampled_from([*sorted(PROTOCOL_ATTRIBUTES), "NODES", "EXECUTABLE", "x", "="]),
             st.text(st.characters(max_codepoint=127), max_size=10)
             | st.sampled_from(["0", "1", "", "16777218", "A=b", "/d"]),
         ).map("=".join),
