@@ -336,8 +336,6 @@ class Connection:
 
     def _send_answer(self, event: Event, tid: int) -> bytes:
         kind, name = self._open_commands.get(tid), event.number.name
-        if event.number is EventNumber.SHUTDOWN and self._phase is Phase.QUITTING:
-            kind = CommandKind.QUIT  # its transaction id may be that of an older command
         if kind is None:
             raise LocalError(f"{name}: transaction {tid} is not open")
         frame = _encode_event(event)

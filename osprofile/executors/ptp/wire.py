@@ -289,15 +289,9 @@ class RangeSet:
     def __str__(self) -> str:
         return ",".join([f"{low}-{high}" if low < high else f"{low}" for low, high in self.spans])
 
-    def __len__(self) -> int:
-        return sum(high - low + 1 for low, high in self.spans)
-
     def __iter__(self) -> Iterator[int]:
         for low, high in self.spans:
             yield from range(low, high + 1)
-
-    def __contains__(self, number: object) -> bool:
-        return isinstance(number, int) and any(low <= number <= high for low, high in self.spans)
 
 
 def _find_spans(numbers: list[int]) -> Iterator[tuple[int, int]]:

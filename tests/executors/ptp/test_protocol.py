@@ -113,36 +113,33 @@ def group(ids: str, **attributes: str | int) -> ElementGroup:
 
 STATE = group("8", X="UP")
 
-# (section, event, number, arguments)
+KINDS = (Element.JOB, Element.MACHINE, Element.NODE, Element.PROCESS, Element.QUEUE)
+JOB_ID = {Element.PROCESS: 16777222}
+NODES = [STATE, group("9-10", nodeState="UP", nodeStatus="IDLE")]
+TWO = ["7", "2", "8", "1", "X=UP", "9-10", "2", "nodeState=UP", "nodeStatus=IDLE"]
+
+
+def about(kind: Element, *arguments: str) -> list[str]:
+    return [*([str(JOB_ID[kind])] if kind in JOB_ID else []), *arguments]
+
+
+# (section, event, number, arguments); docs/protocols/ptp.md, 4.1, and of 244 the page, Events
 EVENTS: list[tuple[str, Event, int, list[str]]] = [
-    ("4.1: 241", remove_elements(Element.JOB, ONE), 241, ["16777217"]),
-    ("4.1: 242", remove_elements(Element.MACHINE, ONE), 242, ["16777217"]),
-    ("4.1: 243", remove_elements(Element.NODE, ONE), 243, ["16777217"]),
-    ("page, Events: 244", remove_elements(Element.PROCESS, RangeSet(((0, 9),)), 5), 244, ["5", "0-9"]),
-    ("4.1: 245", remove_elements(Element.QUEUE, ONE), 245, ["16777217"]),
-    ("4.1: 220", new_elements(Element.JOB, 7, [STATE]), 220, ["7", "1", "8", "1", "X=UP"]),
-    ("4.1: 221", new_elements(Element.MACHINE, 7, [STATE]), 221, ["7", "1", "8", "1", "X=UP"]),
+    *[
+        (f"remove {k}", remove_elements(k, ONE, JOB_ID.get(k)), n, about(k, "16777217"))
+        for n, k in enumerate(KINDS, 241)
+    ],
+    *[
+        (f"new {k}", new_elements(k, 7, [STATE]), n, ["7", "1", "8", "1", "X=UP"])
+        for n, k in enumerate(KINDS, 220)
+    ],
+    *[
+        (f"change {k}", change_elements(k, [STATE], JOB_ID.get(k)), n, about(k, "1", "8", "1", "X=UP"))
+        for n, k in enumerate([*KINDS, Element.RM], 230)
+    ],
+    ("two groups", new_elements(Element.NODE, 7, NODES), 222, TWO),
     (
-        "4.1: 222",
-        new_elements(Element.NODE, 7, [STATE, group("9-10", nodeState="UP", nodeStatus="IDLE")]),
-        222,
-        ["7", "2", "8", "1", "X=UP", "9-10", "2", "nodeState=UP", "nodeStatus=IDLE"],
-    ),
-    ("4.1: 223", new_elements(Element.PROCESS, 7, [STATE]), 223, ["7", "1", "8", "1", "X=UP"]),
-    ("4.1: 224", new_elements(Element.QUEUE, 7, [STATE]), 224, ["7", "1", "8", "1", "X=UP"]),
-    ("4.1: 230", change_elements(Element.JOB, [STATE]), 230, ["1", "8", "1", "X=UP"]),
-    ("4.1: 231", change_elements(Element.MACHINE, [STATE]), 231, ["1", "8", "1", "X=UP"]),
-    ("4.1: 232", change_elements(Element.NODE, [STATE]), 232, ["1", "8", "1", "X=UP"]),
-    (
-        "4.1: 233",
-        change_elements(Element.PROCESS, [STATE], 16777222),
-        233,
-        ["16777222", "1", "8", "1", "X=UP"],
-    ),
-    ("4.1: 234", change_elements(Element.QUEUE, [STATE]), 234, ["1", "8", "1", "X=UP"]),
-    ("4.1: 235", change_elements(Element.RM, [STATE]), 235, ["1", "8", "1", "X=UP"]),
-    (
-        "4.1: 1",
+        "message",
         message("WARNING", "What?", 3),
         1,
         ["3", "messageLevel=WARNING", "messageCode=3", "messageText=What?"],
