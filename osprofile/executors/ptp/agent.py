@@ -188,10 +188,8 @@ class Agent:
                 self._start_background(self._run_and_answer(command))
             case CommandKind.MODEL_DEF:
                 self._define_attributes(command)
-            case (
-                CommandKind.START_EVENTS
-            ):  # what has changed since they were stopped: the client keeps what it knew
-                self._model_changed.set()
+            case CommandKind.START_EVENTS:
+                self._model_changed.set()  # what has changed meanwhile: the client keeps what it knew
             case CommandKind.QUIT:
                 self._send_answer(events.shutdown(command.tid))
             case CommandKind.FILTER_EVENTS:

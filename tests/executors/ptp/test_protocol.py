@@ -399,10 +399,11 @@ def test_what_is_never_sent(what: str, kind: K, event: Event, text: str) -> None
 def test_nothing_after_shutdown() -> None:
     connection = connected()
     ask(connection, K.SUBMIT_JOB, 1)
+    ask(connection, K.SUBMIT_JOB, 3)
     ask(connection, K.QUIT, 2)
     assert connection.send(ok(1)) == b"00000017 0000:00000001:00000000"
     connection.send(shutdown(2))
-    for event in (ok(1), shutdown(2), GONE, message("INFO", "x")):
+    for event in (ok(1), ok(3), shutdown(2), GONE, message("INFO", "x"), message("INFO", "x", tid=3)):
         with pytest.raises(LocalError):
             connection.send(event)
     connection.receive_data(encode_frame(5, 3))
