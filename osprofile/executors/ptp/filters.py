@@ -90,15 +90,6 @@ class Filter:
     expressions: tuple[FilterExpression, ...] = ()
     children: bool = False
 
-    def matches_attributes(self, attributes: Iterable[str], time_budget: _TimeBudget) -> bool:
-        """Return whether an element with these attributes, in wire format, passes."""
-        for attribute in attributes:
-            name, _, value = attribute.partition("=")
-            expressions = [e for e in self.expressions if e.attribute == name]
-            if not all(expression.matches_value(value, time_budget) for expression in expressions):
-                return False
-        return True
-
 
 @final
 class Filters:
@@ -148,8 +139,13 @@ class Filters:
         return found if found is not None and found.children else None
 
     def passes_filter(self, filter_: Filter, attributes: Iterable[str]) -> bool:
-        """Return whether an element with these attributes passes one filter."""
-        return filter_.matches_attributes(attributes, self._time_budget)
+        """Return whether an element with these attributes, in wire format, passes one filter."""
+        pairs = (attribute.split("=", 1) for attribute in attributes)
+        return all(
+            expression.attribute != name or expression.matches_value(value, self._time_budget)
+            for name, value in pairs
+            for expression in filter_.expressions
+        )
 
     def accepts_element(self, id_: int | None, parent: int | None, attributes: Iterable[str]) -> bool:
         """Return whether an element passes its own filter and its parent's.

@@ -247,6 +247,37 @@ def test_output() -> None:
     assert model.build_output_events("1", [0]) == []
 
 
+@pytest.mark.parametrize(
+    ("before", "state", "has_run", "sub_id", "told"),
+    [
+        (None, "COMPLETED", True, "J", ["RUNNING", "COMPLETED"]),
+        (None, "COMPLETED", True, "", ["COMPLETED"]),  # nobody waits for it
+        (None, "COMPLETED", False, "J", ["COMPLETED"]),
+        (None, "RUNNING", True, "J", ["RUNNING"]),
+        (False, "COMPLETED", True, "", ["RUNNING", "COMPLETED"]),
+        (False, "COMPLETED", False, "J", ["COMPLETED"]),
+        (True, "COMPLETED", True, "J", ["COMPLETED"]),
+    ],
+)
+def test_a_job_is_told_running_before_its_end(
+    before: bool | None, state: str, has_run: bool, sub_id: str, told: list[str]
+) -> None:
+    """Eclipse completes a launch at RUNNING. `before`: whether the job had run when it was sent last."""
+    session = Session()
+    if before is not None:
+        session.update(jobs=[Job("1", "q", "j", has_run=before)])
+    ended = (Process(state, exit_code=3, signal="SIGKILL"),)
+    job = Job("1", "q", "j", state, "FAILED", "why", sub_id, processes=ended, has_run=has_run)
+    steps = session.model.plan_updates([job])
+    assert [step[0].state for step in steps] == told
+    assert steps[-1] == [job]
+    if len(steps) == 2:
+        running = Job(
+            "1", "q", "j", "RUNNING", "RUNNING", "", sub_id, processes=(Process("RUNNING"),), has_run=True
+        )
+        assert steps[0] == [running]
+
+
 # Ids
 
 
