@@ -71,12 +71,6 @@ class Process(NamedTuple):
     exit_code: int | None = None
     signal: str = ""
 
-    def validate_attributes(self) -> None:
-        """Raise the `LocalError` that `encode_attributes` would raise."""
-        encode_attribute("processState", self.state)
-        if self.exit_code is not None:
-            encode_attribute("processExitCode", self.exit_code)
-
     def encode_attributes(self, node_id: int | None) -> Attributes:
         """Return the attributes in their wire format; `node_id` is the node's element id."""
         pairs = (

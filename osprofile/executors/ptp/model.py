@@ -216,7 +216,7 @@ class Model:
     def _encode_jobs(self, jobs: Mapping[str, Job], changed: Collection[str]) -> dict[str, Attributes]:
         """Return the attributes of all jobs; those of changed ones, and their processes, are checked."""
         for process in {process for key in changed for process in jobs[key].processes}:
-            process.validate_attributes()
+            process.encode_attributes(None)
         before = self._present[Element.JOB]
         return {key: job.encode_attributes() if key in changed else before[key] for key, job in jobs.items()}
 
