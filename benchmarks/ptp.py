@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 from paired import Promise, compare, deploy, heading, memory_directory, rounds, timed
 
 import osprofile
-from osprofile.executors.ptp.elements import Job, Machine, Node, Process, Queue
-from osprofile.executors.ptp.events import Ok
+from osprofile.executors.ptp.elements import Job, Process, encode_machine, encode_node, encode_queue
+from osprofile.executors.ptp.events import ok
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.protocol import Connection
-from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import FrameReader, encode_frame
+from osprofile.executors.ptp.wire import FrameReader, RangeSet, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,7 +38,10 @@ PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="b
   <osp:Delimiter>/</osp:Delimiter>
 </osp:Profile>
 """
-MACHINE, QUEUES = Machine("machine"), [Queue("batch"), Queue("long", "STOPPED")]
+MACHINE = {"machine": encode_machine("machine")}
+QUEUES = {"batch": encode_queue("batch"), "long": encode_queue("long", "STOPPED")}
+Nodes = list[tuple[str, str, str, int]]
+"""The arguments of `encode_node`."""
 
 
 def session() -> Connection:
@@ -50,34 +52,39 @@ def session() -> Connection:
         connection.receive_data(encode_frame(number, 0, arguments))
         connection.next_event()
         if number < 3:
-            connection.send(Ok(0))
+            connection.send(ok(0))
     if not connection.wants_events:
         message = "the session does not begin"
         raise RuntimeError(message)
     return connection
 
 
-def cluster(node_state: str, job_state: str) -> tuple[list[Node], list[Job]]:
+def cluster(node_state: str, job_state: str) -> tuple[Nodes, list[Job]]:
     """Return simulated nodes and jobs, those jobs on these nodes."""
-    nodes = [Node(f"node{n:05}", node_state, "idle", n) for n in range(NODES)]
+    nodes = [(f"node{n:05}", node_state, "idle", n) for n in range(NODES)]
     jobs = []
     for number in range(JOBS):
         ranks = [Process(job_state, f"node{number * RANKS + r:05}") for r in range(RANKS)]
-        queue = QUEUES[number % 2].name
+        queue = list(QUEUES)[number % 2]
         job = Job(f"{number}.server", queue, f"job{number}", job_state, job_state, user="user")
         jobs.append(job._replace(processes=tuple(ranks)))
     return nodes, jobs
 
 
-def as_json(nodes: list[Node], jobs: list[Job]) -> Callable[[], str]:
+def as_json(nodes: Nodes, jobs: list[Job]) -> Callable[[], str]:
     """Return a function that writes the same data, ready as dictionaries, as JSON."""
     data = {
-        "nodes": [node._asdict() for node in nodes],
+        "nodes": [dict(zip(("name", "state", "status", "number"), node, strict=True)) for node in nodes],
         "jobs": [
             {**job._asdict(), "processes": [process._asdict() for process in job.processes]} for job in jobs
         ],
     }
     return lambda: json.dumps(data)
+
+
+def encode(nodes: Nodes) -> dict[str, tuple[str, ...]]:
+    """Return the nodes as the model has them."""
+    return {node[0]: encode_node(*node) for node in nodes}
 
 
 def speed(what: str, size: int, work: Callable[[], object], count: int) -> None:
@@ -165,17 +172,17 @@ def main() -> int:
 
     def whole() -> int:
         events = Model(BASE).update_elements(
-            machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1]
+            machine=MACHINE, queues=QUEUES, nodes=encode(states[0][0]), jobs=states[0][1]
         )
         return sum(len(connection.send(event)) for event in events)
 
     changing = Model(BASE)
-    changing.update_elements(machine=MACHINE, queues=QUEUES, nodes=states[1][0], jobs=states[1][1])
+    changing.update_elements(machine=MACHINE, queues=QUEUES, nodes=encode(states[1][0]), jobs=states[1][1])
 
     def change() -> float:
         """Return the seconds of one update in which everything has another state."""
         begin = time.perf_counter()
-        for event in changing.update_elements(nodes=states[0][0], jobs=states[0][1]):
+        for event in changing.update_elements(nodes=encode(states[0][0]), jobs=states[0][1]):
             connection.send(event)
         states.reverse()
         return time.perf_counter() - begin

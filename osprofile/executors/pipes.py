@@ -1,4 +1,4 @@
-"""Reading and writing the pipes to the client without threads or blocking calls.
+"""Reading and writing the pipes, or the socket, to the client without threads or blocking calls.
 
 The descriptors are not set to non-blocking mode, because other processes, such as a terminal's
 shell, may share them. A pipe that is ready for writing accepts PIPE_BUF bytes without blocking.
@@ -66,7 +66,7 @@ class PipeWriter:
         return len(self._unsent)
 
     def send(self, data: bytes) -> None:
-        """Send bytes, now or as soon as the client reads; do null_device if it is gone."""
+        """Send bytes, now or as soon as the client reads; do nothing if it is gone."""
         if self._is_connected and data:
             self._unsent += data
             self._drained.clear()
@@ -90,6 +90,8 @@ class PipeWriter:
             while self._unsent and self._poller.poll(0):
                 sent_count = os.write(self._descriptor, self._unsent[: select.PIPE_BUF])
                 del self._unsent[:sent_count]
+        except BlockingIOError:  # of a socket
+            pass
         except OSError:
             self._disconnect()
         self._await_writable()
@@ -122,6 +124,8 @@ class PipeReader:
         self._descriptor, self._on_data = descriptor, on_data
         self._loop = asyncio.get_running_loop()
         self._is_reading = False
+        self.has_failed = False
+        """Whether the pipe cannot be read any more, for an error and not for its end."""
 
     def resume_reading(self) -> None:
         """Start or resume reading."""
@@ -142,8 +146,10 @@ class PipeReader:
     def _read_available(self) -> None:
         try:
             data = os.read(self._descriptor, _READ_SIZE)
+        except BlockingIOError:  # of a socket
+            return
         except OSError:
-            data = b""
+            self.has_failed, data = True, b""
         if not data:
             self.pause_reading()
         self._on_data(data)

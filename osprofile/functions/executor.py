@@ -27,7 +27,6 @@ from osprofile import JobSession
 from osprofile.functions.future import FunctionFuture, Task
 from osprofile.functions.results import LOST
 from osprofile.functions.runner import Batch, FunctionRunner
-from osprofile.functions.workers import WorkerPool
 from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
@@ -120,15 +119,14 @@ class Executor(concurrent.futures.Executor):
         self._key = key
         self._digests: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._runner: FunctionRunner | WorkerPool
-        if workers is None:
-            self._runner = FunctionRunner(
-                session, template, is_local=is_local, max_workers=max_workers, retries=allowed_retries
-            )
-        else:
-            self._runner = WorkerPool(
-                session, template, is_local=is_local, workers=workers, retries=allowed_retries
-            )
+        self._runner = FunctionRunner(
+            session,
+            template,
+            is_local=is_local,
+            max_workers=max_workers,
+            workers=workers or 0,
+            retries=allowed_retries,
+        )
         _runners.add(self._runner)
         weakref.finalize(self, self._runner.close).atexit = False
 
@@ -247,7 +245,7 @@ class Executor(concurrent.futures.Executor):
         return f"{self._key}-{digest}" + (f"-{count}" if count > 1 else "")
 
 
-_runners: Final[weakref.WeakSet[FunctionRunner | WorkerPool]] = weakref.WeakSet()
+_runners: Final[weakref.WeakSet[FunctionRunner]] = weakref.WeakSet()
 
 
 @atexit.register  # after that of JobSession, which is imported above: so it is called before it

@@ -1,4 +1,7 @@
-"""The jobs of the functions of one executor: submitted by one thread, and their results read by another one."""
+"""The jobs of the functions of one executor: submitted by one thread, and their results read by another one.
+
+With `workers`, one thread does both: it sends the functions to a job of workers, and reads its log.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +23,26 @@ from osprofile.functions.calls import (
     DIRECTORY,
     MAX_INLINE_SIZE,
     VARIABLE,
+    Outcome,
     TaskResult,
     build_program,
     pack_calls,
 )
+from osprofile.functions.future import Task
 from osprofile.functions.results import end_futures, explain_end, read_results
+from osprofile.functions.workers import WorkerJob
 from osprofile.text import pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from osprofile.functions.future import Task
-
 _T = TypeVar("_T")
 log: Final = logging.getLogger("osprofile.functions")
-_CHECK_INTERVAL: Final = 5.0
+CHECK_INTERVAL: Final = 5.0
 """Seconds after which a closed session is noticed."""
+_MIN_PAUSE: Final = 0.02
+_MAX_PAUSES: Final = {True: 1.0, False: 5.0}
+"""Seconds between two readings of the log of workers, which double while nothing happens: on this machine, and on another one."""
 _LATE_RESULT_TIME: Final = 75.0
 """Seconds to wait for the result of a job that ended well: a network file system may show it a minute late."""
 
@@ -62,7 +69,11 @@ class _End:
 
 @final
 class FunctionRunner:
-    """Submits tasks, and ends their futures. Its methods return at once; any thread may call them."""
+    """Submits tasks, and ends their futures. Its methods return at once; any thread may call them.
+
+    `max_workers`: how many tasks are submitted at a time (None: all). `workers`: the processes of the one job that runs all
+    tasks (0: each has a job, or is a task of an array).
+    """
 
     def __init__(
         self,
@@ -71,11 +82,12 @@ class FunctionRunner:
         *,
         is_local: bool,
         max_workers: int | None,
+        workers: int,
         retries: Mapping[str, int],
     ) -> None:
         self.session = session
         self._template, self._is_local, self._retries = template, is_local, retries
-        self._max_workers = max_workers
+        self._max_workers, self._workers = max_workers, workers
         self._is_closed = False
         self._threads: list[threading.Thread] = []
         self._requests: queue.SimpleQueue[Batch | Task | None] = queue.SimpleQueue()
@@ -92,6 +104,7 @@ class FunctionRunner:
         self._arrays: dict[str, list[Task]] = {}
         self._early_ends: dict[str, osprofile.JobStatus] = {}
         """During a submission: ends of jobs whose ids are not known yet."""
+        self._worker_job: WorkerJob | None = None
 
     # Called by the executor and by futures
 
@@ -112,7 +125,7 @@ class FunctionRunner:
             self._requests.put(batch)
 
     def remove(self, task: Task) -> None:
-        """Remove the job of a task that nobody waits for any more."""
+        """Remove the job of a task that nobody waits for any more; a worker may run it all the same."""
         self._requests.put(task)
 
     def close(self) -> None:
@@ -127,9 +140,11 @@ class FunctionRunner:
             return list(self._live)
 
     def wait(self) -> None:
-        """Wait until all tasks have ended."""
+        """Wait until all tasks have ended, and workers know that nothing comes any more."""
         with self._changed:
             self._changed.wait_for(lambda: not self._live)
+        for thread in self._threads if self._workers and self._is_closed else ():
+            thread.join()
 
     def flush(self) -> None:
         """Wait until all tasks are submitted, but for those that wait for the end of others."""
@@ -146,7 +161,7 @@ class FunctionRunner:
         self.session.add_listener(self._note_event)
         self._threads = [
             threading.Thread(target=work, name=f"osprofile-{work.__name__.strip('_')}", daemon=True)
-            for work in (self._submit_all, self._collect_all)
+            for work in ((self._run_workers,) if self._workers else (self._submit_all, self._collect_all))
         ]
         for thread in self._threads:
             thread.start()
@@ -155,8 +170,7 @@ class FunctionRunner:
         """With all tasks ended, wake who waits for that; after `close`, end the threads, too."""
         if not self._live:
             self._changed.notify_all()
-        if not self._live and self._is_closed and self._threads:
-            self._threads = []
+        if self._is_done:
             self._requests.put(None)
             self._ends.put(None)
             with contextlib.suppress(ValueError):
@@ -203,13 +217,14 @@ class FunctionRunner:
             if any(task.is_open for task in batch.tasks):
                 rest.append(batch)
             else:
-                self._drop(batch)
+                for task in batch.tasks:
+                    self._finish(task)
         try:
             while rest:
                 rest = self.session.run(partial(self._submit, batches=rest))
         except BaseException as error:  # noqa: BLE001  # such as a session that was closed: nobody waits in vain
             for batch in rest:
-                self._fail(batch, error)
+                self._fail_batch(batch, error)
         with self._changed:
             self._early_ends.clear()
             self._unsubmitted -= len(batches)
@@ -218,16 +233,8 @@ class FunctionRunner:
             [task for batch in batches for task in batch.tasks if task.job is not None and not task.is_open]
         )
 
-    def _drop(self, batch: Batch) -> None:
-        for task in batch.tasks:
-            task.submitted.set()
-            self._finish(task)
-
-    def _fail(self, batch: Batch, error: BaseException) -> None:
-        for task in batch.tasks:
-            if task.job is None:
-                task.fail(error)
-                self._finish(task)
+    def _fail_batch(self, batch: Batch, error: BaseException) -> None:
+        self._fail([task for task in batch.tasks if task.job is None], error)
 
     async def _submit(self, target: osprofile.TargetSystem, batches: Sequence[Batch]) -> list[Batch]:
         """Submit batches, or find their jobs by their keys; return those that another one kept from being submitted."""
@@ -243,7 +250,7 @@ class FunctionRunner:
             try:
                 await self._follow(target, batch, job_id)
             except osprofile.OSProfileError as error:
-                self._fail(batch, error)
+                self._fail_batch(batch, error)
         return rest
 
     async def _submit_new(
@@ -256,7 +263,7 @@ class FunctionRunner:
             batches, await asyncio.gather(*descriptions, return_exceptions=True), strict=True
         ):
             if isinstance(result, BaseException):
-                self._fail(batch, result)
+                self._fail_batch(batch, result)
             else:
                 described.append((batch, result))
         ids: Sequence[str | None]
@@ -272,7 +279,7 @@ class FunctionRunner:
             if job_id is not None:
                 jobs.append((batch, job_id))
             elif position in errors:
-                self._fail(batch, errors[position])
+                self._fail_batch(batch, errors[position])
             else:
                 rest.append(batch)
         return rest
@@ -288,13 +295,15 @@ class FunctionRunner:
         program = build_program(None if len(calls) > MAX_INLINE_SIZE else calls, is_local=self._is_local)
         count = len(batch.tasks)
         at_once = "" if self._max_workers is None else f"%{self._max_workers}"
+        array = None if count == 1 else f"1-{count}{at_once}"
+        return replace(self._build_job(batch.name, program), array=array, working_directory=directory)
+
+    def _build_job(self, name: str, program: str) -> osprofile.JobDescription:
         return replace(
             self._template,
-            name=self._template.name or batch.name,
+            name=self._template.name or name,
             environment={**self._template.environment, VARIABLE: program},
             arguments=["-c", COMMAND],
-            array=None if count == 1 else f"1-{count}{at_once}",
-            working_directory=directory,
         )
 
     async def _follow(self, target: osprofile.TargetSystem, batch: Batch, job_id: str) -> None:
@@ -352,6 +361,11 @@ class FunctionRunner:
     def _note_event(self, event: osprofile.JobEvent) -> None:
         status = event.status
         with self._changed:
+            if self._workers:
+                if self._worker_job is not None and self._worker_job.job.id == status.job_id:
+                    self._worker_job.status = status if status.state.is_terminal else None
+                    self._requests.put(None)
+                return
             task = self._tasks.get(status.job_id)
             if status.state.is_terminal and self._unsubmitted:
                 self._early_ends[status.job_id] = status
@@ -370,7 +384,7 @@ class FunctionRunner:
 
     def _collect_all(self) -> None:
         while not self._is_done:
-            ends = [end for end in _drain(self._ends, _CHECK_INTERVAL) if end is not None]
+            ends = [end for end in _drain(self._ends, CHECK_INTERVAL) if end is not None]
             if not ends:
                 self._check_session()
                 continue
@@ -383,18 +397,14 @@ class FunctionRunner:
                     tasks = {task: status for task, status in tasks.items() if task in self._live}
                 self._collect(tasks)
             except BaseException as error:  # noqa: BLE001  # such as a session that was closed: nobody waits in vain
-                for task in tasks:
-                    task.fail(error)
-                    self._finish(task)
+                self._fail(tasks, error)
 
     def _check_session(self) -> None:
         """End all tasks if the session was closed: it reports no ends any more."""
         try:
             self.session.run(_do_nothing)
         except RuntimeError as error:
-            for task in self.list_live_tasks():
-                task.fail(error)
-                self._finish(task)
+            self._fail(self.list_live_tasks(), error)
 
     def _find_other_tasks(self, end: osprofile.JobStatus) -> Mapping[Task, osprofile.JobStatus]:
         """Return the ends of the tasks of an array that has ended which were not reported."""
@@ -425,12 +435,27 @@ class FunctionRunner:
             result = results.get(task)
             if isinstance(result, TaskResult):
                 task.runs += result.run
-                end_futures(task, result.outcomes, status.job_id)
-            elif task.is_open:
-                error = explain_end(self.session, task, status, result, python=self._template.executable)
-                if self._retry(task, error):
-                    continue
-                task.fail(error)
+                first = result.outcomes[0]
+                message = f"function {task.name}: {first.text}"
+                if first.kind != "ended" or not self._retry(task, first.data.decode(), message):
+                    end_futures(task, result.outcomes, status.job_id)
+                    self._finish(task)
+            else:
+                self._end_without_result(task, status, result)
+
+    def _end_without_result(
+        self, task: Task, status: osprofile.JobStatus, problem: Exception | None = None
+    ) -> None:
+        if not task.is_open:
+            self._finish(task)
+            return
+        error = explain_end(self.session, task, status, problem, python=self._template.executable)
+        if not self._retry(task, error.cause or "", error.message):
+            self._fail([task], error)
+
+    def _fail(self, tasks: Iterable[Task], error: BaseException) -> None:
+        for task in tasks:
+            task.fail(error)
             self._finish(task)
 
     def _finish(self, task: Task) -> None:
@@ -444,21 +469,104 @@ class FunctionRunner:
                 self._requests.put(None)
             self._check_end()
 
-    def _retry(self, task: Task, error: osprofile.NoResultError) -> bool:
-        """Submit a task again, as a job of its own, if its end allows it."""
-        cause = error.cause or ""
+    def _retry(self, task: Task, cause: str, message: str) -> bool:
+        """Submit a task again if its end allows it."""
         if task.retries[cause] >= self._retries.get(cause, 0):
             return False
         task.retries[cause] += 1
-        number = sum(task.retries.values())
-        log.warning("%s; it is submitted again (retry %d)", error.message, number)
+        log.warning("%s; it is submitted again (retry %d)", message, sum(task.retries.values()))
+        self._repeat(task)
+        return True
+
+    def _repeat(self, task: Task) -> None:
+        """Submit a task again, as a job of its own, or to workers."""
         with self._changed:
             if task.job is not None:
                 self._tasks.pop(task.job.id, None)
-            key = task.key and f"{task.key}-retry-{number}"
+            key = task.key and f"{task.key}-retry-{sum(task.retries.values())}"
             task.array, task.index, task.is_running = None, 1, False
             self._add(Batch([task], osprofile.build_job_name(task.name, "f."), key))
-        return True
+
+    # The thread of workers
+
+    def _run_workers(self) -> None:
+        """Send tasks to a job of workers, and read what it has done with them."""
+        pause = _MIN_PAUSE
+        while not self._is_done:
+            is_idle = self._worker_job is None or not self._worker_job.tasks
+            requests = list(_drain(self._requests, None if is_idle else pause))
+            try:
+                for task in requests:
+                    if isinstance(task, Task):
+                        self._finish(task)
+                self._send([batch for batch in requests if isinstance(batch, Batch)])
+                has_news = self._read_log() or bool(requests)
+            except BaseException as error:  # noqa: BLE001  # such as a session that was closed: nobody waits in vain
+                self._worker_job, has_news = None, False
+                self._fail(self.list_live_tasks(), error)
+            pause = _MIN_PAUSE if has_news else min(pause * 2, _MAX_PAUSES[self._is_local])
+        if self._worker_job is not None and self._worker_job.status is None:
+            self._worker_job.stop()
+
+    def _send(self, batches: Sequence[Batch]) -> None:
+        tasks = [task for batch in batches for task in batch.tasks]
+        waiting = [task for task in tasks if task.is_open]
+        try:
+            if waiting:
+                (self._worker_job or self._start_workers()).send(waiting)
+        except osprofile.OSProfileError as error:
+            self._fail(waiting, error)
+        finally:
+            with self._changed:
+                for task in tasks:
+                    task.submitted.set()
+                self._unsubmitted -= len(batches)
+                self._changed.notify_all()
+        for task in tasks:
+            if not task.is_open:
+                self._finish(task)
+
+    def _start_workers(self) -> WorkerJob:
+        description = self._build_job(
+            "workers", build_program(None, is_local=self._is_local, workers=self._workers)
+        )
+        description = replace(description, cpus=self._template.cpus or self._workers)
+        worker_job = WorkerJob(self.session.submit(description))
+        with self._changed:
+            self._worker_job = worker_job
+        status = self.session.watch(worker_job.job)
+        if status.state.is_terminal:
+            worker_job.status = status
+        return worker_job
+
+    def _read_log(self) -> bool:
+        """End the tasks that have a result, and those of a job that has ended; return whether anything has happened."""
+        worker_job = self._worker_job
+        if worker_job is None:
+            return False
+        status = worker_job.status  # read before the log, which is whole then
+        done = worker_job.read_log()
+        if done is not None:
+            written = osprofile.JobStatus(
+                worker_job.job.id, osprofile.JobState.RUNNING, exit_code=0, reason="it is not there"
+            )
+            self._collect(dict.fromkeys(done, written))
+        elif status is not None:
+            self._end_workers(worker_job, status)
+        return done is not None
+
+    def _end_workers(self, worker_job: WorkerJob, status: osprofile.JobStatus) -> None:
+        """Let another job have the tasks that have not begun, if this one took any; all others have no result."""
+        with self._changed:
+            self._worker_job = None
+        for index, task in worker_job.tasks.items():
+            if task.is_open and worker_job.may_run_elsewhere(index):
+                self._repeat(task)
+            elif worker_job.refusal:
+                end_futures(task, [Outcome("refused", b"", worker_job.refusal)], status.job_id)
+                self._finish(task)
+            else:
+                self._end_without_result(task, status)
 
 
 async def _do_nothing(_target: osprofile.TargetSystem) -> None:

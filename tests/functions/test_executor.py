@@ -26,7 +26,7 @@ from osprofile.functions import results, runner
 from osprofile.functions.calls import COMMAND, DIRECTORY, VARIABLE, build_program, pack_calls, read_result
 from tests.functions.conftest import get_failure, open_executor
 from tests.hunting import rounds
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -197,13 +197,14 @@ def test_an_executor_that_nobody_has(machine: Machine) -> None:
 def test_a_session_that_is_closed(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int | None
 ) -> None:
-    monkeypatch.setattr(runner, "_CHECK_INTERVAL", 0.1)
+    monkeypatch.setattr(runner, "CHECK_INTERVAL", 0.1)
     with osprofile.JobSession("here") as session:
         executor = Executor(session, workers=workers)
         future = executor.submit(wait_for(tmp_path / "never"))
         job = future.job
-    with pytest.raises(RuntimeError, match="the session is closed"):
-        future.result()
+    for ended in (future, executor.submit(abs, -1)):
+        with pytest.raises(RuntimeError, match="the session is closed"):
+            ended.result(PATIENCE)
     executor.shutdown()
     with pytest.raises(ValueError, match="a session has its own"):
         Executor(session, host="far")

@@ -75,6 +75,24 @@ def test_a_result_that_is_written_is_no_more_lost(machine: Machine) -> None:  # 
         assert isinstance(executor.submit(abs, "x").exception(), TypeError)
 
 
+def test_a_result_that_the_file_system_shows_late(machine: Machine) -> None:  # noqa: ARG001
+    def rename_late() -> str:
+        rename = os.rename
+
+        def rename_soon(old: str, new: str) -> None:
+            os.rename = rename
+            if os.fork() == 0:
+                time.sleep(2)
+                rename(old, new)
+                os._exit(0)
+
+        os.rename = rename_soon  # type: ignore[assignment]
+        return "late"
+
+    with open_executor(workers=1) as executor:
+        assert executor.submit(rename_late).result() == "late"
+
+
 def test_a_job_that_ends_before_its_functions(machine: Machine) -> None:
     with open_executor(workers=1, walltime=1) as executor:
         late, *others = [executor.submit(time.sleep, 60), *executor.submit_many(abs, [-1, -2], chunksize=1)]

@@ -17,32 +17,29 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError
 from osprofile.executors.failures import format_error
-from osprofile.executors.ptp.commands import Command, CommandKind, DiscardedCommand, InputState
-from osprofile.executors.ptp.errors import LocalError, PTPError, RemoteError
-from osprofile.executors.ptp.events import (
-    Answer,
-    AttributeDefinitions,
-    CommandError,
-    Element,
-    ErrorCode,
-    Message,
-    MessageLevel,
-    Ok,
-    Shutdown,
-)
+from osprofile.executors.ptp import events
+from osprofile.executors.ptp.events import ErrorCode
 from osprofile.executors.ptp.filters import MATCH_TIME_LIMIT, Filter, parse_filter
 from osprofile.executors.ptp.job_commands import JobCommands, log_internal_error
 from osprofile.executors.ptp.job_output import OutputFollower
 from osprofile.executors.ptp.model import Model
-from osprofile.executors.ptp.protocol import Connection
+from osprofile.executors.ptp.protocol import (
+    JOB_COMMANDS,
+    Command,
+    CommandKind,
+    Connection,
+    DiscardedCommand,
+    InputState,
+)
 from osprofile.executors.ptp.system_view import POLL_INTERVAL, SystemView
+from osprofile.executors.ptp.wire import LocalError, PTPError, RemoteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 
     from osprofile.executors.ptp.channel import Channel
-    from osprofile.executors.ptp.elements import Node
-    from osprofile.executors.ptp.events import Event
+    from osprofile.executors.ptp.elements import Attributes
+    from osprofile.executors.ptp.events import Element, Event
     from osprofile.executors.ptp.form import SubmissionForm
     from osprofile.jobs.target_system import TargetSystem
 
@@ -79,37 +76,21 @@ class Agent:
     ) -> None:
         self._channel, self._target, self._form = channel, target, form
         self._connection = Connection(draft_commands=draft_commands)
+        self._model_changed, self._events_wanted = asyncio.Event(), asyncio.Event()
         self._view = SystemView(
             target,
-            self._mark_changed,
+            self._model_changed.set,
             self._warn_client,
-            lambda record: jobs.follow_output(record),  # noqa: PLW0108  # `jobs` needs the view
+            lambda record: self._jobs.follow_output(record),  # noqa: PLW0108  # `_jobs` needs the view
             user=user,
             interval=interval,
         )
         self._outputs = OutputFollower(target, self._send_output, self._handle_output_end)
-        jobs = JobCommands(target, form, self._view, self._outputs, self._find_key)
-        self._remove_job_files = jobs.remove_job_files
-        self._job_handlers = {
-            CommandKind.SUBMIT_JOB: jobs.submit_job,
-            CommandKind.TERMINATE_JOB: jobs.terminate_job,
-            CommandKind.CHANGE_JOB: jobs.change_job,
-            CommandKind.MOVE_JOB: jobs.move_job,
-        }
-        self._command_handlers = {
-            CommandKind.INIT: self._handle_init,
-            CommandKind.MODEL_DEF: self._handle_model_def,
-            CommandKind.START_EVENTS: self._handle_start_events,
-            CommandKind.QUIT: self._handle_quit,
-            CommandKind.FILTER_EVENTS: self._handle_filter_events,
-            CommandKind.SET_FILTERS: self._handle_set_filters,
-            CommandKind.CLEAR_FILTERS: self._handle_clear_filters,
-        }
+        self._jobs = JobCommands(target, form, self._view, self._outputs, self._find_key)
         self._model = Model(0)
-        self._sent_nodes: Sequence[Node] | None = None
+        self._sent_nodes: Mapping[str, Attributes] | None = None
         self._muted_streams: set[str] = set()
         self._model_was_sent = False
-        self._model_changed, self._events_wanted = asyncio.Event(), asyncio.Event()
         self._background_tasks: set[asyncio.Task[None]] = set()
 
     async def serve_client(self) -> int:
@@ -202,48 +183,45 @@ class Agent:
                 self._dispatch_command(event)
 
     def _dispatch_command(self, command: Command) -> None:
-        if command.kind in self._job_handlers:
-            self._start_background(self._run_and_answer(self._job_handlers[command.kind](command)))
-        else:
-            self._command_handlers.get(command.kind, self._acknowledge_command)(command)
+        match command.kind:
+            case kind if kind in JOB_COMMANDS:
+                self._start_background(self._run_and_answer(command))
+            case CommandKind.MODEL_DEF:
+                self._define_attributes(command)
+            case CommandKind.START_EVENTS:
+                self._model_changed.set()  # what has changed meanwhile: the client keeps what it knew
+            case CommandKind.QUIT:
+                self._send_answer(events.shutdown(command.tid))
+            case CommandKind.FILTER_EVENTS:
+                self._apply_filter(command, None)
+            case CommandKind.SET_FILTERS:
+                self._handle_set_filters(command)
+            case CommandKind.CLEAR_FILTERS:
+                self._handle_clear_filters(command)
+            case kind:  # others have no effect here
+                if kind is CommandKind.INIT:
+                    self._model = Model(self._connection.base_id or 0)
+                self._send_answer(events.ok(command.tid))
         if self._connection.wants_events:
             self._events_wanted.set()
         else:
             self._events_wanted.clear()
 
-    def _acknowledge_command(self, command: Command) -> None:
-        """Answer a command that has no effect here."""
-        self._send_answer(Ok(command.tid))
-
-    def _handle_init(self, command: Command) -> None:
-        self._model = Model(self._connection.base_id or 0)
-        self._send_answer(Ok(command.tid))
-
-    def _handle_model_def(self, command: Command) -> None:
+    def _define_attributes(self, command: Command) -> None:
         try:
-            self._send_event(AttributeDefinitions(command.tid, self._form.definitions))
+            self._send_event(events.define_attributes(command.tid, self._form.definitions))
         except LocalError as error:
             log.error("the form cannot be sent: %s", error)  # noqa: TRY400
-            self._send_answer(CommandError(command.tid, ErrorCode.INTERNAL, str(error)))
+            self._send_answer(events.command_error(command.tid, ErrorCode.INTERNAL, str(error)))
         else:
-            self._send_answer(Ok(command.tid))
-
-    def _handle_start_events(self, _command: Command) -> None:
-        """Send what has changed since events were stopped: the client keeps what it knew."""
-        self._model_changed.set()
-
-    def _handle_quit(self, command: Command) -> None:
-        self._send_answer(Shutdown(command.tid))
-
-    def _handle_filter_events(self, command: Command) -> None:
-        self._apply_filter(command, None)
+            self._send_answer(events.ok(command.tid))
 
     def _handle_set_filters(self, command: Command) -> None:
         """Mute outputs, and set a filter; by default it is for machines and queues."""
         streams = _OUTPUT_STREAMS.intersection(command.arguments)
         self._muted_streams |= streams
         if not command.attributes:
-            self._send_answer(Ok(command.tid))
+            self._send_answer(events.ok(command.tid))
         else:
             self._apply_filter(command, Filter(self._model.base_id, children=True))
 
@@ -254,7 +232,7 @@ class Agent:
         if not streams:
             self._model.clear_filters()
             self._model_changed.set()
-        self._send_answer(Ok(command.tid))
+        self._send_answer(events.ok(command.tid))
 
     def _apply_filter(self, command: Command, default: Filter | None) -> None:
         """Set a filter, or answer what is wrong with it."""
@@ -262,10 +240,10 @@ class Agent:
             self._model.set_filter(parse_filter(command.arguments, default))
         except OSProfileError as error:
             log.info("transaction %d: filter refused: %s", command.tid, error)
-            self._send_answer(CommandError(command.tid, ErrorCode.FILTER, format_error(error)))
+            self._send_answer(events.command_error(command.tid, ErrorCode.FILTER, format_error(error)))
         else:
             self._model_changed.set()
-            self._send_answer(Ok(command.tid))
+            self._send_answer(events.ok(command.tid))
 
     def _start_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run something as a task that the end of the session waits for."""
@@ -273,9 +251,9 @@ class Agent:
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)
 
-    async def _run_and_answer(self, work: Coroutine[Any, Any, Answer]) -> None:
+    async def _run_and_answer(self, command: Command) -> None:
         """Run a job command and answer it; a new job is sent to the client before the answer."""
-        answer = await work
+        answer = await self._jobs.run_command(command)
         if self._model_was_sent and self._model_changed.is_set() and self._connection.wants_events:
             self._send_model_update()
         self._send_answer(answer)
@@ -298,10 +276,7 @@ class Agent:
     def _warn_client(self, text: str) -> None:
         """Send a warning to the client, if it wants events."""
         if self._events_wanted.is_set():
-            self._send_answer(Message(MessageLevel.WARNING, text))
-
-    def _mark_changed(self) -> None:
-        self._model_changed.set()
+            self._send_answer(events.message("WARNING", text))
 
     async def _send_updates(self) -> None:
         """Send an update after each change, when the client has read the last update."""
@@ -320,13 +295,13 @@ class Agent:
         nodes, jobs = self._view.nodes, self._view.jobs
         try:
             for step in self._model.plan_updates(jobs):
-                events = self._model.update_elements(
+                changes = self._model.update_elements(
                     machine=self._view.machine,
                     nodes=None if nodes is self._sent_nodes else nodes,
                     queues=self._view.queues,
                     jobs=step,
                 )
-                for event in events:
+                for event in changes:
                     self._send_event(event)
         except PTPError as error:
             log.error("not sent: %s", error)  # noqa: TRY400
@@ -344,10 +319,10 @@ class Agent:
         await self._channel.flush()
         if not self._connection.wants_events or stream in self._muted_streams:
             return False
-        events = self._model.build_output_events(job_id, [0], **{stream: text})
-        for event in events:
+        changes = self._model.build_output_events(job_id, [0], **{stream: text})
+        for event in changes:
             self._send_event(event)
-        return bool(events)
+        return bool(changes)
 
     def _handle_output_end(self, job_id: str, directory: str, paths: Collection[str]) -> None:
         self._start_background(self._remove_files_after_flush(job_id, directory, paths))
@@ -356,4 +331,4 @@ class Agent:
         """Remove the files of an ended job after the client has read its output."""
         await self._channel.flush()
         if not self._channel.is_broken:
-            await self._remove_job_files(job_id, directory, paths)
+            await self._jobs.remove_job_files(job_id, directory, paths)

@@ -16,12 +16,11 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.wire import escape_non_ascii
+from osprofile.executors.ptp.wire import LocalError, escape_non_ascii
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
 AttributeValue = str | int | float | bool
 """The value of an attribute; any of them may be given as text."""
@@ -69,8 +68,7 @@ class AttributeDefinition:
     def validate_value(self, value: AttributeValue) -> str:
         """Return a value as text. Raises `LocalError` if the definition forbids it."""
         text = escape_non_ascii(_format_value(value))
-        problem = _VALUE_CHECKS[self.type](self, text)
-        if problem:
+        if problem := _find_problem(self, text):
             raise LocalError(f"attribute {quote_name(self.id)}: {quote_value(text)} {problem}")
         return text
 
@@ -95,69 +93,43 @@ class AttributeDefinition:
 
 
 def _format_value(value: AttributeValue) -> str:
-    if isinstance(value, str):
-        return str(value)  # of a StrEnum, too
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)  # of a StrEnum, too
 
 
 def _format_limit(definition: AttributeDefinition, limit: float) -> str:
     return repr(float(limit)) if definition.type is AttributeType.DOUBLE else str(int(limit))
 
 
-def _check_limits(definition: AttributeDefinition, number: float) -> str:
-    low, high = definition.minimum, definition.maximum
+def _find_problem(definition: AttributeDefinition, text: str) -> str:
+    """Return what is wrong with a value (empty: nothing)."""
+    kind = definition.type
+    if kind is AttributeType.ARRAY:
+        return "would be split into characters by the client: it is never sent"
+    if kind is AttributeType.BOOLEAN and text not in {"true", "false"}:
+        return "is neither true nor false"
+    if kind is AttributeType.ENUMERATED and text not in definition.values:
+        return f"is not one of {' '.join(definition.values)}"
+    return _find_problem_of_number(definition, text) if kind in NUMBER_TYPES else ""
+
+
+def _find_problem_of_number(definition: AttributeDefinition, text: str) -> str:
+    low, high, number = definition.minimum, definition.maximum, 0.0
+    if definition.type is not AttributeType.DOUBLE and not _INTEGER_PATTERN.match(text):
+        return "is not an integer"
+    try:
+        number = float(text) if definition.type is AttributeType.DOUBLE else int(text)
+    except ValueError:
+        return "is not a number"
+    if definition.type is AttributeType.INTEGER and abs(number) > MAX_INTEGER:
+        return "does not fit into 32 bits"
+    if definition.type is AttributeType.DOUBLE and not math.isfinite(number):
+        return "is not finite"
     if (low is not None and number < low) or (high is not None and number > high):
         return f"is outside {low} to {high}"
     return ""
 
 
-def _accept_any(_definition: AttributeDefinition, _text: str) -> str:
-    return ""
-
-
-def _check_big_integer(definition: AttributeDefinition, text: str) -> str:
-    return _check_limits(definition, int(text)) if _INTEGER_PATTERN.match(text) else "is not an integer"
-
-
-def _check_integer(definition: AttributeDefinition, text: str) -> str:
-    if _INTEGER_PATTERN.match(text) and not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
-        return "does not fit into 32 bits"
-    return _check_big_integer(definition, text)
-
-
-def _check_double(definition: AttributeDefinition, text: str) -> str:
-    try:
-        number = float(text)
-    except ValueError:
-        return "is not a number"
-    return _check_limits(definition, number) if math.isfinite(number) else "is not finite"
-
-
-def _check_boolean(_definition: AttributeDefinition, text: str) -> str:
-    return "" if text in {"true", "false"} else "is neither true nor false"
-
-
-def _check_enumerated(definition: AttributeDefinition, text: str) -> str:
-    return "" if text in definition.values else f"is not one of {' '.join(definition.values)}"
-
-
-def _reject_always(_definition: AttributeDefinition, _text: str) -> str:
-    return "would be split into characters by the client: it is never sent"
-
-
-_VALUE_CHECKS: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str], str]]] = MappingProxyType(
-    {
-        AttributeType.ARRAY: _reject_always,
-        AttributeType.BIGINTEGER: _check_big_integer,
-        AttributeType.BOOLEAN: _check_boolean,
-        AttributeType.DATE: _accept_any,
-        AttributeType.DOUBLE: _check_double,
-        AttributeType.ENUMERATED: _check_enumerated,
-        AttributeType.INTEGER: _check_integer,
-        AttributeType.STRING: _accept_any,
-    }
-)
-"""By type, a function that returns what is wrong with a value (empty: nothing)."""
+NUMBER_TYPES: Final = frozenset({AttributeType.INTEGER, AttributeType.BIGINTEGER, AttributeType.DOUBLE})
 _UNDEFINABLE_TYPES: Final = frozenset({AttributeType.ARRAY, AttributeType.DATE})
 
 _ENUMERATED_VALUES: Final = {

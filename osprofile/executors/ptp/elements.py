@@ -39,50 +39,24 @@ PTP_STATES: Final[Mapping[JobState, str]] = MappingProxyType(
 UNKNOWN state keeps its jobState, and jobStatus has the batch system's own state."""
 
 
-@final
-class Machine(NamedTuple):
-    """The machine that the profile describes: the parent of its nodes."""
-
-    name: str
-    state: str = "UP"
-
-    def encode_attributes(self) -> tuple[str, ...]:
-        """Return the attributes in their wire format."""
-        return _encode_pairs((("name", self.name), ("machineState", self.state)))
+Attributes = tuple[str, ...]
+"""The attributes of an element in their wire format."""
 
 
-@final
-class Node(NamedTuple):
-    """A node; `status` is the batch system's own state, `number` its index in the machine."""
-
-    name: str
-    state: str = "UP"
-    status: str = ""
-    number: int | None = None
-
-    def encode_attributes(self) -> tuple[str, ...]:
-        """Return the attributes in their wire format."""
-        pairs = (
-            ("name", self.name),
-            ("nodeState", self.state),
-            ("nodeStatus", self.status),
-            ("nodeNumber", self.number),
-        )
-        return _encode_pairs(pairs)
+def encode_machine(name: str, state: str = "UP") -> Attributes:
+    """Return the attributes of the machine that the profile describes: the parent of its nodes."""
+    return _encode_pairs((("name", name), ("machineState", state)))
 
 
-@final
-class Queue(NamedTuple):
-    """A queue; `status` is the batch system's own state."""
+def encode_node(name: str, state: str = "UP", status: str = "", number: int | None = None) -> Attributes:
+    """Return a node's attributes; `status` is the batch system's own state, `number` its index in the machine."""
+    pairs = (("name", name), ("nodeState", state), ("nodeStatus", status), ("nodeNumber", number))
+    return _encode_pairs(pairs)
 
-    name: str
-    state: str = "NORMAL"
-    status: str = ""
 
-    def encode_attributes(self) -> tuple[str, ...]:
-        """Return the attributes in their wire format."""
-        pairs = (("name", self.name), ("queueState", self.state), ("queueStatus", self.status))
-        return _encode_pairs(pairs)
+def encode_queue(name: str, state: str = "NORMAL", status: str = "") -> Attributes:
+    """Return a queue's attributes; `status` is the batch system's own state."""
+    return _encode_pairs((("name", name), ("queueState", state), ("queueStatus", status)))
 
 
 @final
@@ -97,13 +71,7 @@ class Process(NamedTuple):
     exit_code: int | None = None
     signal: str = ""
 
-    def validate_attributes(self) -> None:
-        """Raise the `LocalError` that `encode_attributes` would raise."""
-        encode_attribute("processState", self.state)
-        if self.exit_code is not None:
-            encode_attribute("processExitCode", self.exit_code)
-
-    def encode_attributes(self, node_id: int | None) -> tuple[str, ...]:
+    def encode_attributes(self, node_id: int | None) -> Attributes:
         """Return the attributes in their wire format; `node_id` is the node's element id."""
         pairs = (
             ("processState", self.state),
@@ -141,7 +109,7 @@ class Job(NamedTuple):
             state=RUNNING, status=JobState.RUNNING.value, message="", processes=tuple(processes)
         )
 
-    def encode_attributes(self) -> tuple[str, ...]:
+    def encode_attributes(self) -> Attributes:
         """Return the attributes in their wire format, without those of the processes."""
         pairs = (
             ("jobSubId", self.sub_id),
@@ -155,7 +123,7 @@ class Job(NamedTuple):
         return _encode_pairs(pairs)
 
 
-def _encode_pairs(pairs: Iterable[tuple[str, AttributeValue | None]]) -> tuple[str, ...]:
+def _encode_pairs(pairs: Iterable[tuple[str, AttributeValue | None]]) -> Attributes:
     """Encode pairs; those with None or an empty text are left out."""
     return tuple([encode_attribute(id_, value) for id_, value in pairs if value is not None and value != ""])
 

@@ -1,23 +1,20 @@
-"""The events that an agent sends, with their numbers and their arguments (docs/protocols/ptp.md, 4).
+"""The events that an agent sends, with their numbers and arguments (docs/protocols/ptp.md, 4).
 
-An event that would make the original client drop it or end raises `LocalError`.
+The functions raise `LocalError` for an event that would make the original client drop it or end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, final
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.executors.ptp.attributes import encode_attribute
-from osprofile.executors.ptp.errors import LocalError
+from osprofile.executors.ptp.wire import LocalError, RangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from osprofile.executors.ptp.attributes import AttributeDefinition
-    from osprofile.executors.ptp.ranges import RangeSet
 
 
 @final
@@ -33,29 +30,45 @@ class Element(StrEnum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class EventNumbers:
-    """An element's event numbers; None for an event that no client implements."""
+class EventNumber(IntEnum):
+    """The events that a client implements; there is no NEW_RM and no REMOVE_RM."""
 
-    new: int | None
-    change: int
-    remove: int | None
+    OK = 0
+    MESSAGE = 1
+    ERROR = 5
+    SHUTDOWN = 6
+    SUBMITJOB_ERROR = 211
+    TERMINATEJOB_ERROR = 212
+    NEW_JOB = 220
+    NEW_MACHINE = 221
+    NEW_NODE = 222
+    NEW_PROCESS = 223
+    NEW_QUEUE = 224
+    CHANGE_JOB = 230
+    CHANGE_MACHINE = 231
+    CHANGE_NODE = 232
+    CHANGE_PROCESS = 233
+    CHANGE_QUEUE = 234
+    CHANGE_RM = 235
+    REMOVE_JOB = 241
+    REMOVE_MACHINE = 242
+    REMOVE_NODE = 243
+    REMOVE_PROCESS = 244
+    REMOVE_QUEUE = 245
+    ATTR_DEF = 251
 
 
-EVENT_NUMBERS: Final[Mapping[Element, EventNumbers]] = MappingProxyType(
+ANSWERS: Final = frozenset(
     {
-        Element.JOB: EventNumbers(220, 230, 241),
-        Element.MACHINE: EventNumbers(221, 231, 242),
-        Element.NODE: EventNumbers(222, 232, 243),
-        Element.PROCESS: EventNumbers(223, 233, 244),
-        Element.QUEUE: EventNumbers(224, 234, 245),
-        Element.RM: EventNumbers(None, 235, None),
+        EventNumber.OK,
+        EventNumber.ERROR,
+        EventNumber.SHUTDOWN,
+        EventNumber.SUBMITJOB_ERROR,
+        EventNumber.TERMINATEJOB_ERROR,
+        EventNumber.ATTR_DEF,
     }
 )
-OK, MESSAGE, ERROR, SHUTDOWN = 0, 1, 5, 6
-SUBMITJOB_ERROR, TERMINATEJOB_ERROR = 211, 212
-ATTR_DEF = 251
-"""The numbers of the other events."""
+"""The events that answer a command; all others but MESSAGE are about the model."""
 
 
 @final
@@ -69,14 +82,13 @@ class ErrorCode:
     FILTER = 1210
 
 
-class MessageLevel(StrEnum):
-    """The severity of a message."""
+@final
+class Event(NamedTuple):
+    """An event in the transaction `tid`; None: that of START_EVENTS, which has all events about the model."""
 
-    FATAL = "FATAL"
-    ERROR = "ERROR"
-    WARNING = "WARNING"
-    INFO = "INFO"
-    DEBUG = "DEBUG"
+    number: EventNumber
+    tid: int | None = None
+    arguments: Sequence[str] = ()
 
 
 @final
@@ -90,195 +102,67 @@ class ElementGroup(NamedTuple):
     attributes: tuple[str, ...]
 
 
-class Event:
-    """An event: a number and arguments."""
-
-    __slots__ = ()
-
-    @property
-    def number(self) -> int:
-        """The event's number."""
-        raise NotImplementedError
-
-    def format_arguments(self) -> list[str]:
-        """Return the arguments. Raises `LocalError` for those that the client would refuse."""
-        return []
+def ok(tid: int) -> Event:
+    """Return the answer that a command succeeded."""
+    return Event(EventNumber.OK, tid)
 
 
-class Answer(Event):
-    """An event that answers the command of transaction `tid`."""
-
-    __slots__ = ()
-
-    tid: int
+def shutdown(tid: int) -> Event:
+    """Return the answer to QUIT: the agent closes the connection and ends."""
+    return Event(EventNumber.SHUTDOWN, tid)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Ok(Answer):
-    """The command succeeded."""
-
-    tid: int
-
-    number: ClassVar[int] = OK
+def command_error(tid: int, code: int, text: str) -> Event:
+    """Return the answer that INIT, MODEL_DEF or a filter failed; about a job it would end the session."""
+    return Event(EventNumber.ERROR, tid, _format_attributes(errorCode=code, errorMsg=text))
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Shutdown(Answer):
-    """The answer to QUIT: the agent closes the connection and ends."""
-
-    tid: int
-
-    number: ClassVar[int] = SHUTDOWN
+def submit_error(tid: int, sub_id: str, text: str) -> Event:
+    """Return the answer that a job was not submitted; `sub_id` is the client's jobSubId."""
+    arguments = _format_attributes(jobSubId=sub_id, errorCode=ErrorCode.SUBMIT, errorMsg=text)
+    return Event(EventNumber.SUBMITJOB_ERROR, tid, arguments)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class CommandError(Answer):
-    """INIT, MODEL_DEF or a filter failed; as an answer about a job it would end the session."""
-
-    tid: int
-    code: int
-    text: str
-
-    number: ClassVar[int] = ERROR
-
-    def format_arguments(self) -> list[str]:
-        """Return [count] errorCode= errorMsg=."""
-        return _format_attributes(errorCode=self.code, errorMsg=self.text)
+def terminate_error(tid: int, job_id: str, text: str) -> Event:
+    """Return the answer that a job was not terminated; `job_id` is the jobId of the command."""
+    arguments = _format_attributes(jobId=job_id, errorCode=ErrorCode.TERMINATE, errorMsg=text)
+    return Event(EventNumber.TERMINATEJOB_ERROR, tid, arguments)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class SubmitJobError(Answer):
-    """A job was not submitted; `sub_id` is the client's jobSubId."""
-
-    tid: int
-    sub_id: str
-    text: str
-    code: int = ErrorCode.SUBMIT
-
-    number: ClassVar[int] = SUBMITJOB_ERROR
-
-    def format_arguments(self) -> list[str]:
-        """Return [count] jobSubId= errorCode= errorMsg=."""
-        return _format_attributes(jobSubId=self.sub_id, errorCode=self.code, errorMsg=self.text)
+def define_attributes(tid: int, definitions: Sequence[AttributeDefinition]) -> Event:
+    """Return ATTR_DEF: NUM_DEFS {NUM_ARGS ID TYPE NAME DESC DISPLAY DEFAULT extra...}; `tid` is that of MODEL_DEF."""
+    arguments = [text for definition in definitions for text in definition.format_arguments()]
+    return Event(EventNumber.ATTR_DEF, tid, [str(len(definitions)), *arguments])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class TerminateJobError(Answer):
-    """A job was not terminated; `job_id` is the jobId of the command."""
-
-    tid: int
-    job_id: str
-    text: str
-    code: int = ErrorCode.TERMINATE
-
-    number: ClassVar[int] = TERMINATEJOB_ERROR
-
-    def format_arguments(self) -> list[str]:
-        """Return [count] jobId= errorCode= errorMsg=."""
-        return _format_attributes(jobId=self.job_id, errorCode=self.code, errorMsg=self.text)
+def message(level: str, text: str, code: int = 0, tid: int | None = None) -> Event:
+    """Return a message for the client's log; `tid` is an open command's."""
+    arguments = _format_attributes(messageLevel=level, messageCode=code, messageText=text)
+    return Event(EventNumber.MESSAGE, tid, arguments)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class AttributeDefinitions(Answer):
-    """ATTR_DEF: definitions of attributes; `tid` is that of MODEL_DEF."""
-
-    tid: int
-    definitions: Sequence[AttributeDefinition]
-
-    number: ClassVar[int] = ATTR_DEF
-
-    def format_arguments(self) -> list[str]:
-        """Return NUM_DEFS {NUM_ARGS ID TYPE NAME DESC DISPLAY DEFAULT extra...}."""
-        texts = [str(len(self.definitions))]
-        for definition in self.definitions:
-            texts += definition.format_arguments()
-        return texts
+def new_elements(element: Element, parent: int, groups: Sequence[ElementGroup]) -> Event:
+    """Return PARENT_ID NUM_RANGES {RANGE NUM_ATTRS k=v...}; `parent` is an element id."""
+    return Event(_find_number("NEW", element), None, [str(parent), *_format_groups(groups)])
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Message(Event):
-    """A message for the client's log; `tid` is an open command's (None: that of START_EVENTS)."""
-
-    level: MessageLevel
-    text: str
-    code: int = 0
-    tid: int | None = None
-
-    number: ClassVar[int] = MESSAGE
-
-    def format_arguments(self) -> list[str]:
-        """Return [count] messageLevel= messageCode= messageText=."""
-        return _format_attributes(messageLevel=self.level, messageCode=self.code, messageText=self.text)
+def change_elements(element: Element, groups: Sequence[ElementGroup], job: int | None = None) -> Event:
+    """Return NUM_RANGES {RANGE NUM_ATTRS k=v...}, for processes after the element id of their job."""
+    arguments = [*_format_job_id(element, job), *_format_groups(groups)]
+    return Event(_find_number("CHANGE", element), None, arguments)
 
 
-class ModelEvent(Event):
-    """An event about the model, in the transaction of START_EVENTS."""
-
-    __slots__ = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class NewElements(ModelEvent):
-    """New elements; `parent` is an element id."""
-
-    element: Element
-    parent: int
-    groups: Sequence[ElementGroup]
-
-    @property
-    def number(self) -> int:
-        """The event's number."""
-        return _require_number(EVENT_NUMBERS[self.element].new, f"NEW_{self.element}")
-
-    def format_arguments(self) -> list[str]:
-        """Return PARENT_ID NUM_RANGES {RANGE NUM_ATTRS k=v...}."""
-        return [str(self.parent), *_format_groups(self.groups)]
+def remove_elements(element: Element, ids: RangeSet, job: int | None = None) -> Event:
+    """Return RANGE, for processes after the element id of their job."""
+    arguments = [*_format_job_id(element, job), _format_range(ids)]
+    return Event(_find_number("REMOVE", element), None, arguments)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ChangedElements(ModelEvent):
-    """Changed attributes of elements; `job` is the element id of the processes' job."""
-
-    element: Element
-    groups: Sequence[ElementGroup]
-    job: int | None = None
-
-    @property
-    def number(self) -> int:
-        """The event's number."""
-        return EVENT_NUMBERS[self.element].change
-
-    def format_arguments(self) -> list[str]:
-        """Return NUM_RANGES {RANGE NUM_ATTRS k=v...}, for processes with JOB_ID before it."""
-        return [*_format_job_id(self.element, self.job), *_format_groups(self.groups)]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class RemovedElements(ModelEvent):
-    """Elements that do not exist any more; `job` is the element id of the processes' job."""
-
-    element: Element
-    ids: RangeSet
-    job: int | None = None
-
-    @property
-    def number(self) -> int:
-        """The event's number."""
-        return _require_number(EVENT_NUMBERS[self.element].remove, f"REMOVE_{self.element}")
-
-    def format_arguments(self) -> list[str]:
-        """Return RANGE, for processes with JOB_ID before it."""
-        return [*_format_job_id(self.element, self.job), _format_range(self.ids)]
+def _find_number(verb: str, element: Element) -> EventNumber:
+    name = f"{verb}_{element}"
+    if name not in EventNumber.__members__:
+        raise LocalError(f"no client knows {name}")
+    return EventNumber[name]
 
 
 def _format_attributes(**attributes: str | int) -> list[str]:
@@ -305,9 +189,3 @@ def _format_job_id(element: Element, job: int | None) -> list[str]:
     if (element is Element.PROCESS) is (job is None):
         raise LocalError("the processes of a job, and nothing else, need the job's id")
     return [] if job is None else [str(job)]
-
-
-def _require_number(number: int | None, name: str) -> int:
-    if number is None:
-        raise LocalError(f"no client knows {name}")
-    return number

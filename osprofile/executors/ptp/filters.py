@@ -23,7 +23,7 @@ from osprofile.executors.ptp.attributes import decode_attribute
 from osprofile.text import quote_name, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 log: Final = logging.getLogger("osprofile.ptp")
 MAX_FILTERS: Final = 256
@@ -90,15 +90,6 @@ class Filter:
     expressions: tuple[FilterExpression, ...] = ()
     children: bool = False
 
-    def matches_attributes(self, attributes: Iterable[str], time_budget: _TimeBudget) -> bool:
-        """Return whether an element with these attributes, in wire format, passes."""
-        for attribute in attributes:
-            name, _, value = attribute.partition("=")
-            expressions = [e for e in self.expressions if e.attribute == name]
-            if not all(expression.matches_value(value, time_budget) for expression in expressions):
-                return False
-        return True
-
 
 @final
 class Filters:
@@ -148,24 +139,22 @@ class Filters:
         return found if found is not None and found.children else None
 
     def passes_filter(self, filter_: Filter, attributes: Iterable[str]) -> bool:
-        """Return whether an element with these attributes passes one filter."""
-        return filter_.matches_attributes(attributes, self._time_budget)
+        """Return whether an element with these attributes, in wire format, passes one filter."""
+        pairs = (attribute.split("=", 1) for attribute in attributes)
+        return all(
+            expression.attribute != name or expression.matches_value(value, self._time_budget)
+            for name, value in pairs
+            for expression in filter_.expressions
+        )
 
-    def accepts_element(
-        self, id_: int | None, parent: int | None, attributes: Callable[[], Iterable[str]]
-    ) -> bool:
+    def accepts_element(self, id_: int | None, parent: int | None, attributes: Iterable[str]) -> bool:
         """Return whether an element passes its own filter and its parent's.
 
-        An id is None for an element that was never sent. `attributes` returns the attributes in
-        wire format; it is called only if there is a filter.
+        An id is None for an element that was never sent. `attributes` are in wire format.
         """
         own = None if id_ is None else self._by_id.get(id_)
         above = None if parent is None else self.get_child_filter(parent)
-        asked = [filter_ for filter_ in (own, above) if filter_ is not None]
-        if not asked:
-            return True
-        texts = tuple(attributes())
-        return all(self.passes_filter(filter_, texts) for filter_ in asked)
+        return all(self.passes_filter(filter_, attributes) for filter_ in (own, above) if filter_ is not None)
 
 
 def parse_filter(arguments: Iterable[str], default: Filter | None = None) -> Filter:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.caller_environment import split_variables
@@ -18,6 +17,7 @@ from osprofile.errors import NotFoundError, ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import (
     MAX_INTEGER,
+    NUMBER_TYPES,
     PREDEFINED,
     AttributeDefinition,
     AttributeType,
@@ -29,7 +29,7 @@ from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from osprofile import Profile
     from osprofile.jobs.profiles import JobField
@@ -105,7 +105,7 @@ class SubmissionForm:
         ignored = []
         for id_, value in pairs:
             if id_ in PROTOCOL_ATTRIBUTES:
-                PROTOCOL_ATTRIBUTES[id_](own, id_, value)
+                own.take_value(id_, value)
             elif id_ in self._fields:
                 fields[id_] = value
             else:
@@ -123,14 +123,14 @@ class SubmissionForm:
             name: None for name in _FORM_PREFERRED if FIELD_BY_ATTRIBUTE[name] in form_fields
         }
         if in_field:
-            form_fields.setdefault(DIRECTORY_FIELD, own.texts["directory"])
+            form_fields.setdefault(DIRECTORY_FIELD, own.texts["workingDir"])
         if "JOB_NAME" in form_fields:  # the job record shows a description's name only
             changes["name"] = form_fields.pop("JOB_NAME")
         description = replace(description, application=self._application, fields=form_fields, **changes)
         if self._multi_process_application is not None and self._parse_process_count(description) > 1:
             description = replace(description, application=self._multi_process_application)
         ids = tuple(dict.fromkeys(ignored))
-        return Submission(own.sub_id, description, own.debug, ids, tuple(warnings))
+        return Submission(own.texts.get("jobSubId", ""), description, own.debug, ids, tuple(warnings))
 
     def count_processes(self, description: JobDescription) -> int:
         """Return how many processes a job will have: PROCESSES if its application starts them, or 1."""
@@ -179,7 +179,7 @@ def build_definition(field: JobField, id_: str | None = None) -> AttributeDefini
     kind = _choose_type(field)
     description = [field.description]
     limits: dict[str, Any] = {}
-    if kind in _NUMBER_TYPES:
+    if kind in NUMBER_TYPES:
         limits = _get_limits(field)
         if _zero_means_unset(field):
             description.append(f"{_format_range(field)}; 0: not given.")
@@ -206,27 +206,21 @@ def _format_range(field: JobField) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-_NUMBER_TYPES: Final = frozenset({AttributeType.INTEGER, AttributeType.BIGINTEGER, AttributeType.DOUBLE})
-
-
 def _choose_type(field: JobField) -> AttributeType:
     names = {tag for tag in field.tags if tag}
     if field.is_number:
-        numeric = not names and (_zero_means_unset(field) or field.has_valid_default)
-        return _choose_number_type(field) if numeric else AttributeType.STRING
+        if names or not (_zero_means_unset(field) or field.has_valid_default):
+            return AttributeType.STRING
+        if not field.is_integer:
+            return AttributeType.DOUBLE
+        is_small = field.maximum is not None and field.maximum <= MAX_INTEGER
+        return AttributeType.INTEGER if is_small else AttributeType.BIGINTEGER
     if field.is_switch and not field.default:
         return AttributeType.BOOLEAN
     if not field.default or not names:
         return AttributeType.STRING
     closed = names == {"true", "false"} and field.default in names
     return AttributeType.BOOLEAN if closed else AttributeType.ENUMERATED
-
-
-def _choose_number_type(field: JobField) -> AttributeType:
-    if not field.is_integer:
-        return AttributeType.DOUBLE
-    small = field.maximum is not None and field.maximum <= MAX_INTEGER
-    return AttributeType.INTEGER if small else AttributeType.BIGINTEGER
 
 
 def _zero_means_unset(field: JobField) -> bool:
@@ -252,6 +246,22 @@ def _get_limits(field: JobField) -> dict[str, Any]:
 # From the protocol's own attributes to a job
 
 
+PROTOCOL_ATTRIBUTES: Final = frozenset(
+    {
+        "jobSubId", "queueId", "jobPartition", "execName", "execPath", "workingDir", "progArgs", "env", "jobNumProcs",
+        "jobNumNodes", "jobTimeLimit", "debug", "debugStopInMain", "launchedByPTP",
+    }
+)  # fmt: skip
+"""The protocol's own attributes of SUBMIT_JOB; those of debuggers have no effect."""
+
+_NUMBERS: Final = {
+    "jobNumProcs": ("processes", 1),
+    "jobNumNodes": ("nodes", 1),
+    "jobTimeLimit": ("walltime", 60),
+}
+"""The attributes that are numbers: that of the job, and a factor, as a time limit is in minutes."""
+
+
 @final
 class _ProtocolAttributes:
     """The values of the protocol's own attributes of a job."""
@@ -264,32 +274,34 @@ class _ProtocolAttributes:
         self.environment: dict[str, str] = {}
         self.debug = False
 
-    @property
-    def sub_id(self) -> str:
-        return self.texts.get("sub_id", "")
+    def take_value(self, id_: str, value: str) -> None:
+        """Note the value of an attribute."""
+        if id_ == "progArgs":
+            self.arguments.append(value)
+        elif id_ == "env":
+            self._add_variable(value)
+        elif id_ in _NUMBERS:
+            self._set_number(id_, value)
+        elif id_ == "debug":
+            self.debug = self.debug or value == "true"
+        elif id_ == "queueId":
+            if name := self._find_queue(value):
+                self.texts.setdefault("queueId", name)
+        elif value:
+            self.texts[id_] = value
 
-    def set_text(self, name: str, value: str) -> None:
-        if value:
-            self.texts[name] = value
-
-    def set_number(self, name: str, id_: str, value: str, factor: int = 1) -> None:
+    def _set_number(self, id_: str, value: str) -> None:
         """Set a number; an empty value and 0 mean that the form was not filled in."""
         if value.strip("0") == "":
             return
+        name, factor = _NUMBERS[id_]
         number = parse_digits(value, 18)
         if number is None:
             message = f"attribute {id_}: {quote_value(value)} is not a number"
             raise ValueRefusedError(message, field=FIELD_BY_ATTRIBUTE[name], hint="digits only")
         self.numbers[name] = number * factor
 
-    def set_queue(self, value: str) -> None:
-        """Set the queue by its element id."""
-        name = self._find_queue(value)
-        if name:
-            self.texts.setdefault("queue", name)
-
-    def add_variable(self, value: str) -> None:
-        """Add an environment variable, `NAME=value`."""
+    def _add_variable(self, value: str) -> None:
         name, separator, text = value.partition("=")
         if not separator:
             message = f"attribute env: {quote_value(value)} is not an environment variable"
@@ -298,16 +310,15 @@ class _ProtocolAttributes:
 
     def can_use_directory_field(self, fields: Iterable[str]) -> bool:
         """Return whether one of these fields can have the directory as its value."""
-        return self.texts.get("directory", "").startswith("/") and DIRECTORY_FIELD in fields
+        return self.texts.get("workingDir", "").startswith("/") and DIRECTORY_FIELD in fields
 
     def build_description(self, *, change_directory: bool) -> JobDescription:
         """Return the job; `change_directory`: a shell changes to the directory first."""
-        executable = self.texts.get("executable")
-        path = self.texts.get("path")
+        executable, path = self.texts.get("execName"), self.texts.get("execPath")
         if executable and path and not executable.startswith("/"):
             executable = f"{path.rstrip('/')}/{executable}"
         arguments = tuple(self.arguments)
-        directory = self.texts.get("directory")
+        directory = self.texts.get("workingDir")
         if change_directory and directory and executable and not executable.startswith("-"):
             arguments = (*RUN_IN_DIRECTORY, directory, executable, *arguments)
             executable = "sh"
@@ -315,43 +326,6 @@ class _ProtocolAttributes:
             executable=executable,
             arguments=arguments,
             environment=dict(self.environment),
-            queue=self.texts.get("queue"),
+            queue=self.texts.get("jobPartition") or self.texts.get("queueId"),
             **self.numbers,
         )
-
-
-def _make_text_setter(name: str) -> Callable[[_ProtocolAttributes, str, str], None]:
-    return lambda own, _id, value: own.set_text(name, value)
-
-
-def _make_number_setter(name: str, factor: int = 1) -> Callable[[_ProtocolAttributes, str, str], None]:
-    return lambda own, id_, value: own.set_number(name, id_, value, factor)
-
-
-def _set_debug(own: _ProtocolAttributes, _id: str, value: str) -> None:
-    own.debug = own.debug or value == "true"
-
-
-def _ignore_value(_own: _ProtocolAttributes, _id: str, _value: str) -> None:
-    """Ignore an attribute that has no effect on a job."""
-
-
-PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str], None]]] = MappingProxyType(
-    {
-        "jobSubId": _make_text_setter("sub_id"),
-        "queueId": lambda own, _id, value: own.set_queue(value),
-        "jobPartition": _make_text_setter("queue"),
-        "execName": _make_text_setter("executable"),
-        "execPath": _make_text_setter("path"),
-        "workingDir": _make_text_setter("directory"),
-        "progArgs": lambda own, _id, value: own.arguments.append(value),
-        "env": lambda own, _id, value: own.add_variable(value),
-        "jobNumProcs": _make_number_setter("processes"),
-        "jobNumNodes": _make_number_setter("nodes"),
-        "jobTimeLimit": _make_number_setter("walltime", 60),  # minutes
-        "debug": _set_debug,
-        "debugStopInMain": _ignore_value,
-        "launchedByPTP": _ignore_value,
-    }
-)
-"""The protocol's own attributes of SUBMIT_JOB, and the effect of each."""

@@ -1,4 +1,4 @@
-"""The commands about jobs; each returns its answer."""
+"""The commands about jobs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, ValueRefusedError
 from osprofile.executors.failures import format_error, format_internal_error
-from osprofile.executors.ptp.events import (
-    Answer,
-    CommandError,
-    Element,
-    ErrorCode,
-    Ok,
-    SubmitJobError,
-    TerminateJobError,
-)
+from osprofile.executors.ptp import events
+from osprofile.executors.ptp.events import Element
+from osprofile.executors.ptp.protocol import CommandKind, refuse_command
 from osprofile.executors.ptp.system_view import TrackedJob
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.request import OWN_FILES
@@ -27,9 +21,10 @@ from osprofile.text import quote_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from osprofile.executors.ptp.commands import Command
+    from osprofile.executors.ptp.events import Event
     from osprofile.executors.ptp.form import Submission, SubmissionForm
     from osprofile.executors.ptp.job_output import OutputFollower
+    from osprofile.executors.ptp.protocol import Command
     from osprofile.executors.ptp.system_view import SystemView
     from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.target_system import TargetSystem
@@ -54,25 +49,36 @@ class JobCommands:
         self._target, self._form, self._view, self._outputs = target, form, view, outputs
         self._find_key = find_key
 
-    async def submit_job(self, command: Command) -> Answer:
-        """Submit a job and add it to the view."""
-        sub_id, directory = command.get_value("jobSubId"), ""
+    async def run_command(self, command: Command) -> Event:
+        """Run a command and return its answer."""
+        handlers = {
+            CommandKind.SUBMIT_JOB: self._submit_job,
+            CommandKind.TERMINATE_JOB: self._terminate_job,
+            CommandKind.CHANGE_JOB: self._change_job,
+            CommandKind.MOVE_JOB: self._move_job,
+        }
         try:
-            directory = await self._target.new_job_directory()
-            submission = self._parse_submission(command)
-            description = replace(submission.description, working_directory=directory)
+            await handlers[command.kind](command)
+        except OSProfileError as error:
+            log.info("%s is refused: %s", command.kind, error)
+            return refuse_command(command, format_error(error))
+        except Exception as error:  # noqa: BLE001  # the client waits for an answer
+            return refuse_command(command, log_internal_error(error))
+        return events.ok(command.tid)
+
+    async def _submit_job(self, command: Command) -> None:
+        """Submit a job and add it to the view."""
+        directory = await self._target.new_job_directory()
+        submission = self._parse_submission(command)
+        description = replace(submission.description, working_directory=directory)
+        try:
             with self._view.pause_discovery():
                 job_id = await self._target.submit(description, key=f"{_KEY_PREFIX}{directory}")
                 self._add_to_view(job_id, submission)
-        except OSProfileError as error:
-            log.info("job %s is refused: %s", sub_id, error)
-            if directory and isinstance(error, ScriptFailedError):
-                await self._remove_directory(directory, ())
-            return SubmitJobError(command.tid, sub_id, format_error(error))
-        except Exception as error:  # noqa: BLE001  # the client waits for an answer
-            return SubmitJobError(command.tid, sub_id, log_internal_error(error))
-        log.info("job %s is submitted as %s", sub_id, job_id)
-        return Ok(command.tid)
+        except ScriptFailedError:
+            await self._remove_directory(directory, ())
+            raise
+        log.info("job %s is submitted as %s", submission.sub_id, job_id)
 
     def _parse_submission(self, command: Command) -> Submission:
         submission = self._form.parse_submission(command.arguments, self._find_queue)
@@ -133,50 +139,31 @@ class JobCommands:
         except OSProfileError as error:
             log.warning("%s is left behind: %s", directory, error)
 
-    async def terminate_job(self, command: Command) -> Answer:
+    async def _terminate_job(self, command: Command) -> None:
         """Remove a job by ABORT; one that has ended is removed already."""
-        id_ = command.get_value("jobId")
-        try:
-            job_id = self._find_job_id(id_)
-            with self._view.track_action(job_id, aborts=True):
-                await self._target.abort_unless_ended(job_id)
-        except OSProfileError as error:
-            return TerminateJobError(command.tid, id_, format_error(error))
-        except Exception as error:  # noqa: BLE001  # the client waits for an answer
-            return TerminateJobError(command.tid, id_, log_internal_error(error))
-        return Ok(command.tid)
+        job_id = self._find_job_id(command)
+        with self._view.track_action(job_id, aborts=True):
+            await self._target.abort_unless_ended(job_id)
 
-    async def change_job(self, command: Command) -> Answer:
+    async def _change_job(self, command: Command) -> None:
         """Hold or resume a job (docs/protocols/ptp.md, 3.3)."""
+        job_id = self._find_job_id(command)
         actions = {"SUSPENDED": self._target.hold, "RUNNING": self._target.resume}
-        action = actions.get(command.get_value("jobState"))
-        try:
-            job_id = self._find_job_id(command.get_value("jobId"))
-            if action is None:
-                return refuse_unimplemented(command)
-            with self._view.track_action(job_id):
-                await action(job_id)
-        except OSProfileError as error:
-            return CommandError(command.tid, ErrorCode.INTERNAL, format_error(error))
-        except Exception as error:  # noqa: BLE001  # the client waits for an answer
-            return CommandError(command.tid, ErrorCode.INTERNAL, log_internal_error(error))
-        return Ok(command.tid)
+        action = actions.get(command.get_value("jobState"), lambda _: self._move_job(command))
+        with self._view.track_action(job_id):
+            await action(job_id)
 
-    async def move_job(self, command: Command) -> Answer:
+    async def _move_job(self, command: Command) -> None:
         """Refuse: profiles have no template that moves a job to another queue."""
-        return refuse_unimplemented(command)
+        text = f"{command.kind} of this kind is not implemented: profiles have no template for it"
+        raise OSProfileError(text)
 
-    def _find_job_id(self, id_: str) -> str:
+    def _find_job_id(self, command: Command) -> str:
+        id_ = command.get_value("jobId")
         job_id = self._find_key(Element.JOB, id_)
         if job_id is None:
             raise JobNotFoundError(f"attribute jobId: {quote_value(id_)} is not a job")
         return job_id
-
-
-def refuse_unimplemented(command: Command) -> Answer:
-    """Return the answer to a command for which profiles have no template."""
-    text = f"{command.kind} of this kind is not implemented: profiles have no template for it"
-    return CommandError(command.tid, ErrorCode.INTERNAL, text)
 
 
 def log_internal_error(error: Exception) -> str:

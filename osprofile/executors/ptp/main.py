@@ -130,13 +130,11 @@ async def _serve_client(options: argparse.Namespace) -> int:
 
 
 async def _open_channel(options: argparse.Namespace) -> Channel:
-    from osprofile.executors.ptp.channel import PipeChannel, SocketChannel, connect_to_client
-
-    if options.proxy == "tcp":
-        return SocketChannel(await connect_to_client(options.host, options.port))
     from osprofile.executors.pipes import detach_stdio
+    from osprofile.executors.ptp.channel import Channel, connect_to_client
 
-    return PipeChannel(*detach_stdio())
+    tcp = options.proxy == "tcp"
+    return Channel(await connect_to_client(options.host, options.port) if tcp else detach_stdio())
 
 
 if __name__ == "__main__":

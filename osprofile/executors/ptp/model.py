@@ -9,31 +9,28 @@ their children; they keep their ids. Source: docs/protocols/ptp.md, 2.2, 4.1 and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ValueRefusedError
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import PREDEFINED, AttributeType, encode_attribute
-from osprofile.executors.ptp.elements import RUNNING, Queue
-from osprofile.executors.ptp.errors import LocalError
+from osprofile.executors.ptp.elements import RUNNING, Attributes, encode_queue
 from osprofile.executors.ptp.events import (
-    ChangedElements,
     Element,
     ElementGroup,
-    ModelEvent,
-    NewElements,
-    RemovedElements,
+    Event,
+    change_elements,
+    new_elements,
+    remove_elements,
 )
 from osprofile.executors.ptp.filters import Filters
-from osprofile.executors.ptp.ranges import MAX_ID, RangeSet
+from osprofile.executors.ptp.wire import MAX_ID, LocalError, RangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from osprofile.executors.ptp.elements import Job, Machine, Node, Process
+    from osprofile.executors.ptp.elements import Job, Process
     from osprofile.executors.ptp.filters import Filter
-
-    _AnyElement = TypeVar("_AnyElement", Job, Machine, Node, Queue)
 
 MAX_GROUPS_PER_EVENT: Final = 16_384
 """The most elements of a NEW_ event, so that a frame stays at about 2 MB: an agent writes whole frames,
@@ -82,18 +79,7 @@ class _SentJob:
 
     id: int
     job: Job
-    attributes: tuple[str, ...]
     processes: tuple[Process | None, ...] = ()
-
-
-@final
-class _ElementSet(NamedTuple):
-    """Machines (at most one), nodes and queues by name, jobs by key."""
-
-    machines: Mapping[str, Machine]
-    nodes: Mapping[str, Node]
-    queues: Mapping[str, Queue]
-    jobs: Mapping[str, Job]
 
 
 @final
@@ -106,9 +92,11 @@ class Model:
         self._id_by_key: dict[Element, dict[str, int]] = {e: {} for e in ID_BLOCK_SIZES}
         self._key_by_id: dict[int, tuple[Element, str]] = {}
         self._filters, self._filters_changed = Filters(), False
-        self._present = self._visible = _ElementSet({}, {}, {}, {})
-        self._sent_attributes: dict[Element, dict[str, tuple[str, ...]]] = {e: {} for e in ID_BLOCK_SIZES}
+        # By kind and key: the current elements, those of them that were sent, and those that were removed but exist.
+        self._present: dict[Element, Mapping[str, Attributes]] = {e: {} for e in ID_BLOCK_SIZES}
+        self._sent: dict[Element, dict[str, Attributes]] = {e: {} for e in ID_BLOCK_SIZES}
         self._hidden_keys: dict[Element, set[str]] = {e: set() for e in ID_BLOCK_SIZES}
+        self._jobs: Mapping[str, Job] = {}
         self._sent_jobs: dict[str, _SentJob] = {}
 
     def set_filter(self, new: Filter) -> None:
@@ -141,39 +129,50 @@ class Model:
     def update_elements(
         self,
         *,
-        machine: Machine | None = None,
-        nodes: Iterable[Node] | None = None,
-        queues: Iterable[Queue] | None = None,
+        machine: Mapping[str, Attributes] | None = None,
+        nodes: Mapping[str, Attributes] | None = None,
+        queues: Mapping[str, Attributes] | None = None,
         jobs: Iterable[Job] | None = None,
-    ) -> list[ModelEvent]:
-        """Return the events that bring the client to these elements; None means no change.
+    ) -> list[Event]:
+        """Return the events that bring the client to these elements, by their names; None means no change.
 
         Raises `LocalError`, without a change of state, for a value that clients refuse. Nodes need
-        a machine, which keeps its first name. A job's queue is sent even if it is not in `queues`.
+        a machine. A job's queue is sent even if it is not in `queues`.
         """
-        present = self._collect_present(machine, nodes, queues, jobs)
-        self._filters.start_time_limit()
-        visible, before = self._apply_filters(present), self._visible
-        changed = {
-            Element.MACHINE: _encode_changed(visible.machines, {}),
-            Element.NODE: _encode_changed(visible.nodes, before.nodes),
-            Element.QUEUE: _encode_changed(visible.queues, before.queues),
-            Element.JOB: self._encode_changed_jobs(visible.jobs),
+        job_map = self._jobs if jobs is None else {job.key: job for job in jobs}
+        changed_jobs = {key for key, job in job_map.items() if self._jobs.get(key) != job}
+        present = {
+            Element.MACHINE: self._present[Element.MACHINE] if machine is None else machine,
+            Element.NODE: self._present[Element.NODE] if nodes is None else nodes,
+            Element.QUEUE: self._add_job_queues(
+                job_map, self._present[Element.QUEUE] if queues is None else queues
+            ),
+            Element.JOB: self._encode_jobs(job_map, changed_jobs),
         }
-        recheck = self._filters_changed or visible.nodes.keys() != before.nodes.keys()
-        events = [
-            *self._remove_elements(Element.JOB, visible.jobs, present.jobs),
-            *self._remove_elements(Element.QUEUE, visible.queues, present.queues),
-            *self._remove_elements(Element.NODE, visible.nodes, present.nodes),
-            *self._remove_elements(Element.MACHINE, visible.machines, present.machines),
-        ]
-        self._present, self._visible, self._filters_changed = present, visible, False
-        events += self._send_elements(Element.MACHINE, self._base_id, changed[Element.MACHINE])
-        for name in visible.machines:
-            id_ = self._id_by_key[Element.MACHINE][name]
-            events += self._send_elements(Element.NODE, id_, changed[Element.NODE])
-        events += self._send_elements(Element.QUEUE, self._base_id, changed[Element.QUEUE])
-        events += self._send_jobs(visible.jobs, changed[Element.JOB], recheck_processes=recheck)
+        self._filters.start_time_limit()
+        visible = self._apply_filters(present, job_map)
+        recheck = self._filters_changed or visible[Element.NODE].keys() != self._sent[Element.NODE].keys()
+        events: list[Event] = []
+        for element in (Element.JOB, Element.QUEUE, Element.NODE, Element.MACHINE):
+            events += self._remove_elements(element, visible[element], present[element])
+        self._present, self._jobs, self._filters_changed = present, job_map, False
+        ids = self._id_by_key
+        events += self._send_elements(Element.MACHINE, visible, lambda _: self._base_id)
+        machine_id = self._find_machine_id() or 0
+        events += self._send_elements(Element.NODE, visible, lambda _: machine_id)
+        events += self._send_elements(Element.QUEUE, visible, lambda _: self._base_id)
+        events += self._send_elements(
+            Element.JOB, visible, lambda key: ids[Element.QUEUE][job_map[key].queue]
+        )
+        for key in visible[Element.JOB]:
+            known = self._sent_jobs.get(key)
+            if known is None:
+                known = self._sent_jobs[key] = _SentJob(ids[Element.JOB][key], job_map[key])
+            elif key in changed_jobs:
+                known.job = job_map[key]._replace(queue=known.job.queue)
+            elif not recheck:
+                continue
+            events += self._send_processes(known)
         return events
 
     def plan_updates(self, jobs: Sequence[Job]) -> list[Sequence[Job]]:
@@ -201,7 +200,7 @@ class Model:
 
     def build_output_events(
         self, key: str, ranks: Iterable[int], *, stdout: str = "", stderr: str = ""
-    ) -> list[ModelEvent]:
+    ) -> list[Event]:
         """Return the event with the output of processes; none for processes that were not sent."""
         sent_job = self._sent_jobs.get(key)
         processes = sent_job.processes if sent_job else ()
@@ -212,80 +211,75 @@ class Model:
         texts = tuple(encode_attribute(id_, text) for id_, text in pairs if text)
         if sent_job is None or not sent_ranks.spans or not texts:
             return []
-        return [ChangedElements(Element.PROCESS, [ElementGroup(sent_ranks, texts)], sent_job.id)]
+        return [change_elements(Element.PROCESS, [ElementGroup(sent_ranks, texts)], sent_job.id)]
 
-    def _collect_present(
-        self,
-        machine: Machine | None,
-        nodes: Iterable[Node] | None,
-        queues: Iterable[Queue] | None,
-        jobs: Iterable[Job] | None,
-    ) -> _ElementSet:
-        """Return all current elements, whether they pass the filters or not."""
-        before = self._present
-        machines = before.machines
-        if machine is not None:
-            name = next(iter(machines), machine.name)  # it keeps its first one
-            machines = {name: machine._replace(name=name)}
-        job_map = before.jobs if jobs is None else {job.key: job for job in jobs}
-        queue_map = before.queues if queues is None else {queue.name: queue for queue in queues}
-        return _ElementSet(
-            machines,
-            before.nodes if nodes is None else {node.name: node for node in nodes},
-            self._add_job_queues(job_map, queue_map),
-            job_map,
-        )
+    def _encode_jobs(self, jobs: Mapping[str, Job], changed: Collection[str]) -> dict[str, Attributes]:
+        """Return the attributes of all jobs; those of changed ones, and their processes, are checked."""
+        for process in {process for key in changed for process in jobs[key].processes}:
+            process.encode_attributes(None)
+        before = self._present[Element.JOB]
+        return {key: job.encode_attributes() if key in changed else before[key] for key, job in jobs.items()}
 
-    def _apply_filters(self, present: _ElementSet) -> _ElementSet:
+    def _find_machine_id(self) -> int | None:
+        return next(iter(self._id_by_key[Element.MACHINE].values()), None)
+
+    def _apply_filters(
+        self, present: Mapping[Element, Mapping[str, Attributes]], jobs: Mapping[str, Job]
+    ) -> dict[Element, Mapping[str, Attributes]]:
         """Return the elements that pass the filters, as do their parents."""
-        machines, nodes, queues, jobs = present
+        visible = dict(present)
         if self._filters:
-            machines = self._filter_elements(Element.MACHINE, machines, lambda _: self._base_id)
-            queues = self._filter_elements(Element.QUEUE, queues, lambda _: self._base_id)
-            jobs = {key: job for key, job in jobs.items() if self._find_queue_name(job) in queues}
-            ids = self._id_by_key[Element.QUEUE]
-            jobs = self._filter_elements(Element.JOB, jobs, lambda job: ids.get(self._find_queue_name(job)))
-            above = [self._id_by_key[Element.MACHINE].get(name) for name in machines]
-            nodes = self._filter_elements(Element.NODE, nodes, lambda _: next(iter(above), None))
-        return _ElementSet(machines, nodes if machines else {}, queues, jobs)
+            base_id, queue_ids = self._base_id, self._id_by_key[Element.QUEUE]
+            self._filter_elements(Element.MACHINE, visible, lambda _: base_id)
+            self._filter_elements(Element.QUEUE, visible, lambda _: base_id)
+            queue_of = {key: self._find_queue_name(job) for key, job in jobs.items()}
+            visible[Element.JOB] = {
+                key: a for key, a in visible[Element.JOB].items() if queue_of[key] in visible[Element.QUEUE]
+            }
+            self._filter_elements(Element.JOB, visible, lambda key: queue_ids.get(queue_of[key]))
+            self._filter_elements(Element.NODE, visible, lambda _: self._find_machine_id())
+        if not visible[Element.MACHINE]:
+            visible[Element.NODE] = {}
+        return visible
 
     def _filter_elements(
         self,
         element: Element,
-        elements: Mapping[str, _AnyElement],
-        find_parent: Callable[[_AnyElement], int | None],
-    ) -> dict[str, _AnyElement]:
+        visible: dict[Element, Mapping[str, Attributes]],
+        find_parent: Callable[[str], int | None],
+    ) -> None:
         ids, accepts = self._id_by_key[element], self._filters.accepts_element
-        return {
-            key: value
-            for key, value in elements.items()
-            if accepts(ids.get(key), find_parent(value), value.encode_attributes)
+        visible[element] = {
+            key: attributes
+            for key, attributes in visible[element].items()
+            if accepts(ids.get(key), find_parent(key), attributes)
         }
 
     def _find_queue_name(self, job: Job) -> str:
         known = self._sent_jobs.get(job.key)
         return job.queue if known is None else known.job.queue
 
-    def _add_job_queues(self, jobs: Mapping[str, Job], queues: Mapping[str, Queue]) -> dict[str, Queue]:
+    def _add_job_queues(
+        self, jobs: Mapping[str, Job], queues: Mapping[str, Attributes]
+    ) -> dict[str, Attributes]:
         found = dict(queues)
         for job in jobs.values():
             name = self._find_queue_name(job)
             if name not in found:
-                found[name] = self._present.queues.get(name) or Queue(name)
+                found[name] = self._present[Element.QUEUE].get(name) or encode_queue(name)
         return found
 
     def _remove_elements(
         self, element: Element, visible: Mapping[str, object], present: Mapping[str, object]
-    ) -> list[ModelEvent]:
+    ) -> list[Event]:
         """Return the removal of elements; those that do not exist any more lose id and filter."""
-        sent: dict[str, _SentJob] | dict[str, tuple[str, ...]] = (
-            self._sent_jobs if element is Element.JOB else self._sent_attributes[element]
-        )
         id_by_key, hidden = self._id_by_key[element], self._hidden_keys[element]
-        gone = [key for key in sent if key not in visible]
+        gone = [key for key in self._sent[element] if key not in visible]
         ids = [id_by_key[key] for key in gone]
         for key in gone:
-            del sent[key]
+            del self._sent[element][key]
+            if element is Element.JOB:
+                del self._sent_jobs[key]
         hidden.update(gone)
         for key in [key for key in hidden if key in visible or key not in present]:
             hidden.discard(key)
@@ -293,32 +287,34 @@ class Model:
                 id_ = id_by_key.pop(key)
                 del self._key_by_id[id_]
                 self._filters.drop_filter(id_)
-        return [RemovedElements(element, RangeSet.from_numbers(ids))] if ids else []
+        return [remove_elements(element, RangeSet.from_numbers(ids))] if ids else []
 
     def _send_elements(
-        self, element: Element, parent: int, changed: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[ModelEvent]:
-        """Yield NEW_ and CHANGE_ events for machines, nodes or queues with changed attributes."""
-        sent = self._sent_attributes[element]
-        changes: dict[tuple[str, ...], list[int]] = {}
-        new = [key for key in changed if key not in sent]
-        for key, attributes in changed.items():
-            if key in sent:
-                _record_change(changes, self._id_by_key[element][key], sent[key], attributes)
-        ids = self._assign_ids(element, new)
-        groups = [ElementGroup(id_, changed[key]) for key, id_ in zip(new, ids, strict=True)]
-        sent.update(changed)
-        yield from _split_new_elements(element, parent, groups)
-        if changes:
-            yield ChangedElements(element, _group_changes(changes))
-
-    def _encode_changed_jobs(self, jobs: Mapping[str, Job]) -> dict[str, tuple[str, ...]]:
-        before = {key: known.job for key, known in self._sent_jobs.items()}
-        changed = _encode_changed(jobs, before)
-        for key in changed:
-            for process in set(jobs[key].processes):
-                process.validate_attributes()
-        return changed
+        self,
+        element: Element,
+        visible: Mapping[Element, Mapping[str, Attributes]],
+        find_parent: Callable[[str], int],
+    ) -> Iterator[Event]:
+        """Yield NEW_ and CHANGE_ events for elements with changed attributes."""
+        sent = self._sent[element]
+        changes: dict[Attributes, list[int]] = {}
+        new: dict[str, Attributes] = {}
+        for key, attributes in visible[element].items():
+            before = sent.get(key)
+            if before is None:
+                new[key] = attributes
+            elif before != attributes:
+                changed = _diff_attributes(before, attributes)
+                changes.setdefault(changed, []).append(self._id_by_key[element][key])
+                sent[key] = attributes
+        by_parent: dict[int, list[ElementGroup]] = {}
+        for (key, attributes), id_ in zip(new.items(), self._assign_ids(element, list(new)), strict=True):
+            by_parent.setdefault(find_parent(key), []).append(ElementGroup(id_, attributes))
+        sent.update(new)
+        for parent, groups in by_parent.items():
+            yield from _split_new_elements(element, parent, groups)
+        if groups := _group_changes(changes):
+            yield change_elements(element, groups)
 
     def _assign_ids(self, element: Element, keys: Sequence[str]) -> list[int]:
         """Return the ids of elements, and assign new ones to those without."""
@@ -329,35 +325,7 @@ class Model:
             self._key_by_id[id_] = (element, key)
         return [id_by_key[key] for key in keys]
 
-    def _send_jobs(
-        self, jobs: Mapping[str, Job], changed: Mapping[str, tuple[str, ...]], *, recheck_processes: bool
-    ) -> Iterator[ModelEvent]:
-        """Yield the events for jobs; `recheck_processes`: the nodes or filters have changed."""
-        changes: dict[tuple[str, ...], list[int]] = {}
-        new = [key for key in changed if key not in self._sent_jobs]
-        for key, attributes in changed.items():
-            if key in self._sent_jobs:
-                known = self._sent_jobs[key]
-                _record_change(changes, known.id, known.attributes, attributes)
-                known.attributes = attributes
-                known.job = jobs[key]._replace(queue=known.job.queue)
-        yield from self._send_new_jobs(new, jobs, changed)
-        if changes:
-            yield ChangedElements(Element.JOB, _group_changes(changes))
-        for key in jobs if recheck_processes else changed:
-            yield from self._send_processes(self._sent_jobs[key])
-
-    def _send_new_jobs(
-        self, keys: Sequence[str], jobs: Mapping[str, Job], changed: Mapping[str, tuple[str, ...]]
-    ) -> Iterator[ModelEvent]:
-        by_queue: dict[str, list[ElementGroup]] = {}
-        for key, id_ in zip(keys, self._assign_ids(Element.JOB, keys), strict=True):
-            self._sent_jobs[key] = _SentJob(id_, jobs[key], changed[key])
-            by_queue.setdefault(jobs[key].queue, []).append(ElementGroup(id_, changed[key]))
-        for queue, groups in by_queue.items():
-            yield from _split_new_elements(Element.JOB, self._id_by_key[Element.QUEUE][queue], groups)
-
-    def _send_processes(self, sent_job: _SentJob) -> Iterator[ModelEvent]:
+    def _send_processes(self, sent_job: _SentJob) -> Iterator[Event]:
         """Yield the events for the processes of a job; their ids are their ranks."""
         before, there = sent_job.processes, self._filter_processes(sent_job)
         sent_job.processes = there
@@ -365,7 +333,7 @@ class Model:
             return
         gone = [rank for rank, p in enumerate(before) if p is not None and _get_process(there, rank) is None]
         if gone:
-            yield RemovedElements(Element.PROCESS, RangeSet.from_numbers(gone), sent_job.id)
+            yield remove_elements(Element.PROCESS, RangeSet.from_numbers(gone), sent_job.id)
         attributes = self._encode_processes((*before, *there))
         new = [
             ElementGroup(rank, _encode_process(rank, attributes[process]))
@@ -373,13 +341,12 @@ class Model:
             if process is not None and _get_process(before, rank) is None
         ]
         yield from _split_new_elements(Element.PROCESS, sent_job.id, new)
-        changes = _diff_processes(before, there, attributes)
-        if changes:
-            yield ChangedElements(Element.PROCESS, _group_changes(changes), sent_job.id)
+        if groups := _group_changes(_diff_processes(before, there, attributes)):
+            yield change_elements(Element.PROCESS, groups, sent_job.id)
 
     def _filter_processes(self, sent_job: _SentJob) -> tuple[Process | None, ...]:
         """Return the processes of a job to be sent; None for one that does not pass the filters."""
-        nodes = self._sent_attributes[Element.NODE]
+        nodes = self._sent[Element.NODE]
         kinds = {process: process for process in set(sent_job.job.processes)}
         for process in [p for p in kinds if p.node is not None and p.node not in nodes]:
             kinds[process] = process._replace(node=None)
@@ -393,9 +360,9 @@ class Model:
             [p if passes(below, _encode_process(r, texts[p])) else None for r, p in enumerate(there)]
         )
 
-    def _encode_processes(self, processes: Iterable[Process | None]) -> dict[Process, tuple[str, ...]]:
+    def _encode_processes(self, processes: Iterable[Process | None]) -> dict[Process, Attributes]:
         """Return the attributes of each distinct process; many ranks are alike."""
-        nodes, ids = self._sent_attributes[Element.NODE], self._id_by_key[Element.NODE]
+        nodes, ids = self._sent[Element.NODE], self._id_by_key[Element.NODE]
         attributes = {}
         for process in set(filter(None, processes)):
             node_id = ids[process.node] if process.node in nodes else None
@@ -403,37 +370,20 @@ class Model:
         return attributes
 
 
-def _encode_changed(
-    present: Mapping[str, _AnyElement], before: Mapping[str, _AnyElement]
-) -> dict[str, tuple[str, ...]]:
-    """Return the attributes of the elements that differ from before."""
-    return {key: value.encode_attributes() for key, value in present.items() if before.get(key) != value}
-
-
-def _split_new_elements(
-    element: Element, parent: int, groups: Sequence[ElementGroup]
-) -> Iterator[NewElements]:
+def _split_new_elements(element: Element, parent: int, groups: Sequence[ElementGroup]) -> Iterator[Event]:
     for begin in range(0, len(groups), MAX_GROUPS_PER_EVENT):
-        yield NewElements(element, parent, groups[begin : begin + MAX_GROUPS_PER_EVENT])
+        yield new_elements(element, parent, groups[begin : begin + MAX_GROUPS_PER_EVENT])
 
 
-def _group_changes(changes: Mapping[tuple[str, ...], Iterable[int]]) -> list[ElementGroup]:
-    return [ElementGroup(RangeSet.from_numbers(ids), attributes) for attributes, ids in changes.items()]
+def _group_changes(changes: Mapping[Attributes, Iterable[int]]) -> list[ElementGroup]:
+    """Return the elements that have changed in the same way as groups; a change may have no attributes that can be sent."""
+    return [ElementGroup(RangeSet.from_numbers(ids), a) for a, ids in changes.items() if a]
 
 
 # Differences between an element as it was sent and as it is now, by attributes in wire format
 
 
-def _record_change(
-    changes: dict[tuple[str, ...], list[int]], id_: int, before: tuple[str, ...], now: tuple[str, ...]
-) -> None:
-    """Add an element that has changed to those that changed in the same way."""
-    changed = _diff_attributes(before, now)
-    if changed:
-        changes.setdefault(changed, []).append(id_)
-
-
-def _diff_attributes(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+def _diff_attributes(before: Attributes, now: Attributes) -> Attributes:
     """Return the attributes with a new value; a missing text attribute becomes empty."""
     known = set(before)
     changed = [attribute for attribute in now if attribute not in known]
@@ -449,22 +399,20 @@ def _can_be_emptied(id_: str) -> bool:
 def _diff_processes(
     before: tuple[Process | None, ...],
     now: tuple[Process | None, ...],
-    attributes: Mapping[Process, tuple[str, ...]],
-) -> dict[tuple[str, ...], list[int]]:
+    attributes: Mapping[Process, Attributes],
+) -> dict[Attributes, list[int]]:
     """Return the ranks of processes by their changed attributes."""
     pairs: dict[tuple[Process, Process], list[int]] = {}
     for rank, (old, new) in enumerate(zip(before, now, strict=False)):
         if old is not new and old is not None and new is not None:
             pairs.setdefault((old, new), []).append(rank)
-    changes: dict[tuple[str, ...], list[int]] = {}
+    changes: dict[Attributes, list[int]] = {}
     for (old, new), ranks in pairs.items():
-        changed = _diff_attributes(attributes[old], attributes[new])
-        if changed:
-            changes.setdefault(changed, []).extend(ranks)
+        changes.setdefault(_diff_attributes(attributes[old], attributes[new]), []).extend(ranks)
     return changes
 
 
-def _encode_process(rank: int, attributes: tuple[str, ...]) -> tuple[str, ...]:
+def _encode_process(rank: int, attributes: Attributes) -> Attributes:
     """Return all attributes of a process; its name is its rank."""
     state, *others = attributes
     return (f"name={rank}", state, f"processIndex={rank}", *others)

@@ -5,7 +5,7 @@
     match connection.next_event():         # until it returns an InputState
         case Command(kind, tid): ...       # to be answered once, by an event with its tid
         case DiscardedCommand(reason): ... # to be logged
-    writer.write(connection.send(Ok(tid)))
+    writer.write(connection.send(ok(tid)))
 
 Each phase accepts certain commands (ALLOWED_COMMANDS). An accepted command may begin the next phase,
 and so may its answer (NEXT_PHASES). The rule of docs/protocols/ptp.md, 5.2, that a phase begins with
@@ -23,39 +23,27 @@ docs/protocols/ptp.md, 2.1, 5 and 6.
 
 from __future__ import annotations
 
-from enum import Enum
+from dataclasses import dataclass
+from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.executors.digits import parse_digits
-from osprofile.executors.ptp.commands import (
-    COMMANDS,
-    DRAFT_COMMANDS,
-    Command,
-    CommandKind,
-    DiscardedCommand,
-    InputState,
+from osprofile.executors.ptp import events
+from osprofile.executors.ptp.attributes import decode_attribute
+from osprofile.executors.ptp.events import ANSWERS, ErrorCode, Event, EventNumber
+from osprofile.executors.ptp.wire import (
+    MAX_COMMAND_SIZE,
+    MAX_ID,
+    FrameReader,
+    LocalError,
+    RemoteError,
+    encode_frame,
 )
-from osprofile.executors.ptp.errors import LocalError, RemoteError
-from osprofile.executors.ptp.events import (
-    Answer,
-    AttributeDefinitions,
-    CommandError,
-    ErrorCode,
-    Event,
-    Message,
-    ModelEvent,
-    Ok,
-    Shutdown,
-    SubmitJobError,
-    TerminateJobError,
-)
-from osprofile.executors.ptp.ranges import MAX_ID
-from osprofile.executors.ptp.wire import MAX_COMMAND_SIZE, FrameReader, encode_frame
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from osprofile.executors.ptp.wire import Frame
 
@@ -68,6 +56,82 @@ at a time, and each waiting submission keeps a job's script in memory."""
 
 MAX_UNREADABLE_FRAMES: Final = 5
 """How many malformed frames end a session, as in the original client (docs/protocols/ptp.md, 6.4)."""
+
+
+@final
+class CommandKind(StrEnum):
+    """The commands, in the order of their numbers; the last three are those of the draft."""
+
+    QUIT = "QUIT"
+    INIT = "INIT"
+    MODEL_DEF = "MODEL_DEF"
+    START_EVENTS = "START_EVENTS"
+    STOP_EVENTS = "STOP_EVENTS"
+    SUBMIT_JOB = "SUBMIT_JOB"
+    TERMINATE_JOB = "TERMINATE_JOB"
+    FILTER_EVENTS = "FILTER_EVENTS"
+    SUSPEND_EVENTS = "SUSPEND_EVENTS"
+    RESUME_EVENTS = "RESUME_EVENTS"
+    SET_FILTERS = "SET_FILTERS"
+    CLEAR_FILTERS = "CLEAR_FILTERS"
+    GET_ATTRIBUTES = "GET_ATTRIBUTES"
+    QUERY_ATTRIBUTES = "QUERY_ATTRIBUTES"
+    MOVE_JOB = "MOVE_JOB"
+    CHANGE_JOB = "CHANGE_JOB"
+    LIST_FILTERS = "LIST_FILTERS"
+
+
+COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(dict(enumerate(list(CommandKind)[:14])))
+"""The commands of the original software by number (docs/protocols/ptp.md, 3.1): those above, in their order."""
+
+DRAFT_COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
+    {**COMMANDS, 7: CommandKind.MOVE_JOB, 8: CommandKind.CHANGE_JOB, 9: CommandKind.LIST_FILTERS}
+)
+"""The commands of the draft by number: it gives three, which it calls not implemented, the numbers of others (3.3)."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command with its transaction id and its arguments.
+
+    It must be answered once, by an event with the same `tid` (see `Connection.send`).
+    """
+
+    kind: CommandKind
+    tid: int
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        """Ids and values of the arguments, in order; other arguments are left out."""
+        return tuple(pair for pair in map(decode_attribute, self.arguments) if pair is not None)
+
+    def get_value(self, id_: str) -> str:
+        """Return the value of the first attribute with this id; empty if there is none."""
+        return next((value for key, value in self.attributes if key == id_), "")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DiscardedCommand:
+    """A command that is not executed; `reason` is for the log.
+
+    `reply` must be sent as it is. It is empty, except for an INIT that is refused and for a command
+    over the limit of open commands.
+    """
+
+    reason: str
+    tid: int | None = None
+    reply: bytes = b""
+
+
+@final
+class InputState(Enum):
+    """Why `next_event` returns no command."""
+
+    NEED_DATA = "NEED_DATA"
+    CLOSED = "CLOSED"
 
 
 @final
@@ -108,29 +172,28 @@ ALLOWED_COMMANDS: Final[Mapping[Phase, Mapping[CommandKind, Phase]]] = MappingPr
 )
 """By phase, the accepted commands and the phase after each."""
 
-NEXT_PHASES: Final[Mapping[tuple[Phase, CommandKind, type[Answer]], Phase]] = MappingProxyType(
+NEXT_PHASES: Final[Mapping[tuple[Phase, CommandKind, EventNumber], Phase]] = MappingProxyType(
     {
-        (Phase.INITIALIZE, _Kind.INIT, Ok): Phase.INITIALIZED,
-        (Phase.INITIALIZE, _Kind.INIT, CommandError): Phase.CONNECTED,
-        (Phase.DISCOVERY, _Kind.MODEL_DEF, Ok): Phase.SUSPENDED,
-        (Phase.DISCOVERY, _Kind.MODEL_DEF, CommandError): Phase.INITIALIZED,
-        (Phase.STOPPING, _Kind.STOP_EVENTS, Ok): Phase.SUSPENDED,
-        (Phase.QUITTING, _Kind.QUIT, Shutdown): Phase.CLOSED,
+        (Phase.INITIALIZE, _Kind.INIT, EventNumber.OK): Phase.INITIALIZED,
+        (Phase.INITIALIZE, _Kind.INIT, EventNumber.ERROR): Phase.CONNECTED,
+        (Phase.DISCOVERY, _Kind.MODEL_DEF, EventNumber.OK): Phase.SUSPENDED,
+        (Phase.DISCOVERY, _Kind.MODEL_DEF, EventNumber.ERROR): Phase.INITIALIZED,
+        (Phase.STOPPING, _Kind.STOP_EVENTS, EventNumber.OK): Phase.SUSPENDED,
+        (Phase.QUITTING, _Kind.QUIT, EventNumber.SHUTDOWN): Phase.CLOSED,
     }
 )
 """By phase, command and answer, the next phase; any other answer does not change the phase."""
 
-_OK_OR_ERROR: Final = frozenset({Ok, CommandError})
-_OK_ONLY: Final = frozenset({Ok})
-ALLOWED_ANSWERS: Final[Mapping[CommandKind, frozenset[type[Answer]]]] = MappingProxyType(
+_OK_OR_ERROR: Final = frozenset({EventNumber.OK, EventNumber.ERROR})
+ALLOWED_ANSWERS: Final[Mapping[CommandKind, frozenset[EventNumber]]] = MappingProxyType(
     {
-        **dict.fromkeys(CommandKind, _OK_ONLY),
-        _Kind.QUIT: frozenset({Shutdown}),
+        **dict.fromkeys(CommandKind, frozenset({EventNumber.OK})),
+        _Kind.QUIT: frozenset({EventNumber.SHUTDOWN}),
         _Kind.INIT: _OK_OR_ERROR,
         _Kind.MODEL_DEF: _OK_OR_ERROR,
         _Kind.START_EVENTS: frozenset(),  # its OK is sent with that of STOP_EVENTS, or SHUTDOWN
-        _Kind.SUBMIT_JOB: frozenset({Ok, SubmitJobError}),
-        _Kind.TERMINATE_JOB: frozenset({Ok, TerminateJobError}),
+        _Kind.SUBMIT_JOB: frozenset({EventNumber.OK, EventNumber.SUBMITJOB_ERROR}),
+        _Kind.TERMINATE_JOB: frozenset({EventNumber.OK, EventNumber.TERMINATEJOB_ERROR}),
         _Kind.FILTER_EVENTS: _OK_OR_ERROR,
         _Kind.SET_FILTERS: _OK_OR_ERROR,
         _Kind.MOVE_JOB: _OK_OR_ERROR,
@@ -223,13 +286,12 @@ class Connection:
         command = Command(kind, frame.tid, frame.args)
         # START_EVENTS is open while events are sent, and waits for nothing
         waiting = len(self._open_commands) - (self._start_tid is not None)
-        if waiting >= self._max_open and kind in _BUSY_ANSWERS:
+        if waiting >= self._max_open and kind in JOB_COMMANDS:
             reason = f"{kind}: {waiting} commands wait already (try again later)"
-            answer = _BUSY_ANSWERS[kind](command, reason)
-            return DiscardedCommand(reason, frame.tid, _encode_event(answer, frame.tid))
+            return DiscardedCommand(reason, frame.tid, _encode_event(refuse_command(command, reason)))
         if kind is CommandKind.INIT and (reason := self._accept_init(command)):
-            event = CommandError(frame.tid, ErrorCode.VERSION, reason)
-            return DiscardedCommand(reason, frame.tid, _encode_event(event, frame.tid))
+            event = events.command_error(frame.tid, ErrorCode.VERSION, reason)
+            return DiscardedCommand(reason, frame.tid, _encode_event(event))
         self._open_transaction(command, phase)
         return command
 
@@ -263,39 +325,31 @@ class Connection:
         before the next event. Raises `LocalError`, without a change of state, for an event that the
         client would refuse now.
         """
-        if isinstance(event, Answer):
-            return self._send_answer(event)
-        tid = self._find_transaction(event)
-        return self._release_frames(_encode_event(event, tid))
-
-    def _find_transaction(self, event: Event) -> int:
-        """Return the transaction of an event that does not answer a command."""
-        tid = event.tid if isinstance(event, Message) else None
-        if isinstance(event, ModelEvent) and self._phase is not Phase.NORMAL:
-            raise LocalError(f"{_event_name(event)} is out of phase in {self._phase.value}")
-        tid = self._start_tid if tid is None else tid
+        if event.number in ANSWERS:
+            return self._send_answer(event, event.tid or 0)
+        tid = self._start_tid if event.tid is None else event.tid
+        if event.number is not EventNumber.MESSAGE and self._phase is not Phase.NORMAL:
+            raise LocalError(f"{event.number.name} is out of phase in {self._phase.value}")
         if tid is None or tid not in self._open_commands:
-            raise LocalError(f"{_event_name(event)}: transaction {tid} is not open")
-        return tid
+            raise LocalError(f"{event.number.name}: transaction {tid} is not open")
+        return self._release_frames(_encode_event(event._replace(tid=tid)))
 
-    def _send_answer(self, event: Answer) -> bytes:
-        kind = self._open_commands.get(event.tid)
-        if isinstance(event, Shutdown) and self._phase is Phase.QUITTING:
-            kind = CommandKind.QUIT  # its transaction id may be that of an older command
+    def _send_answer(self, event: Event, tid: int) -> bytes:
+        kind, name = self._open_commands.get(tid), event.number.name
         if kind is None:
-            raise LocalError(f"{_event_name(event)}: transaction {event.tid} is not open")
-        frame = _encode_event(event, event.tid)
-        if kind is CommandKind.MODEL_DEF and isinstance(event, AttributeDefinitions):
+            raise LocalError(f"{name}: transaction {tid} is not open")
+        frame = _encode_event(event)
+        if kind is CommandKind.MODEL_DEF and event.number is EventNumber.ATTR_DEF:
             return self._release_frames(frame)
-        if type(event) not in ALLOWED_ANSWERS[kind]:
-            raise LocalError(f"{_event_name(event)} does not answer {kind}")
-        if kind in _EVENT_ENDING_COMMANDS and self._start_tid is not None:
+        if event.number not in ALLOWED_ANSWERS[kind]:
+            raise LocalError(f"{name} does not answer {kind}")
+        if kind in {CommandKind.STOP_EVENTS, CommandKind.QUIT} and self._start_tid is not None:
             if self._open_commands.pop(self._start_tid) is CommandKind.START_EVENTS:
-                frame = _encode_event(Ok(self._start_tid), self._start_tid) + frame
+                frame = _encode_event(events.ok(self._start_tid)) + frame
             self._start_tid = None
-        self._open_commands.pop(event.tid, None)
+        self._open_commands.pop(tid, None)
         data = self._release_frames(frame)
-        self._phase = NEXT_PHASES.get((self._phase, kind, type(event)), self._phase)
+        self._phase = NEXT_PHASES.get((self._phase, kind, event.number), self._phase)
         return data
 
     def _release_frames(self, frame: bytes) -> bytes:
@@ -309,33 +363,24 @@ class Connection:
         return data
 
 
-def _make_error(command: Command, reason: str) -> Answer:
-    return CommandError(command.tid, ErrorCode.INTERNAL, reason)
+JOB_COMMANDS: Final = frozenset({_Kind.SUBMIT_JOB, _Kind.TERMINATE_JOB, _Kind.MOVE_JOB, _Kind.CHANGE_JOB})
+"""The commands that take a while; too many of them are refused."""
 
 
-_BUSY_ANSWERS: Final[Mapping[CommandKind, Callable[[Command, str], Answer]]] = MappingProxyType(
-    {
-        _Kind.SUBMIT_JOB: lambda command, reason: SubmitJobError(
-            command.tid, command.get_value("jobSubId"), reason
-        ),
-        _Kind.TERMINATE_JOB: lambda command, reason: TerminateJobError(
-            command.tid, command.get_value("jobId"), reason
-        ),
-        _Kind.MOVE_JOB: _make_error,
-        _Kind.CHANGE_JOB: _make_error,
-    }
-)
-"""The commands that take a while, and the answer if there are too many of them."""
+def refuse_command(command: Command, reason: str) -> Event:
+    """Return the answer that a command about a job failed."""
+    if command.kind is CommandKind.SUBMIT_JOB:
+        return events.submit_error(command.tid, command.get_value("jobSubId"), reason)
+    if command.kind is CommandKind.TERMINATE_JOB:
+        return events.terminate_error(command.tid, command.get_value("jobId"), reason)
+    return events.command_error(command.tid, ErrorCode.INTERNAL, reason)
+
+
 _PAUSE_COMMANDS: Final = MappingProxyType(
     {_Kind.SUSPEND_EVENTS: True, _Kind.RESUME_EVENTS: False, _Kind.START_EVENTS: False}
 )
 """Whether the client pauses events, after a command."""
-_EVENT_ENDING_COMMANDS: Final = frozenset({_Kind.STOP_EVENTS, _Kind.QUIT})
 
 
-def _encode_event(event: Event, tid: int) -> bytes:
-    return encode_frame(event.number, tid, event.format_arguments())
-
-
-def _event_name(event: Event) -> str:
-    return type(event).__name__
+def _encode_event(event: Event) -> bytes:
+    return encode_frame(event.number, event.tid or 0, event.arguments)

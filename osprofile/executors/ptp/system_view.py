@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError, TemplateNotFoundError
-from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
+from osprofile.executors.ptp.elements import encode_machine, encode_node, encode_queue, job_from_status
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.record.store import JobRecord
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
@@ -29,7 +29,7 @@ from osprofile.jobs.watch.tracker import JobTracker
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from osprofile.executors.ptp.elements import Job
+    from osprofile.executors.ptp.elements import Attributes, Job
     from osprofile.jobs.shell.output import NodeStatus, QueueStatus
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.jobs.timing import Moment
@@ -97,27 +97,27 @@ class SystemView:
         self._query_errors: dict[str, str] = {}
         self._node_list: Sequence[NodeStatus] = ()
         self._queue_list: Sequence[QueueStatus] = ()
-        self.nodes: Sequence[Node] = ()
-        """The nodes; the same object as long as they do not change."""
+        self.nodes: Mapping[str, Attributes] = {}
+        """The nodes by name; the same object as long as they do not change."""
         self.first_poll_done = asyncio.Event()
         """Set after the first poll of everything."""
 
     @property
-    def machine(self) -> Machine:
+    def machine(self) -> dict[str, Attributes]:
         """The machine: ERROR if a query failed, DOWN if all nodes are down."""
         state = "UP"
         if self._node_list and all(n.state is NodeState.DOWN for n in self._node_list):
             state = "DOWN"
-        return Machine(self._name, "ERROR" if self._query_errors else state)
+        return {self._name: encode_machine(self._name, "ERROR" if self._query_errors else state)}
 
     @property
-    def queues(self) -> list[Queue]:
-        """The queues; DEFAULT_QUEUE if the machine has none."""
-        found = [
-            Queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.native_state)
+    def queues(self) -> dict[str, Attributes]:
+        """The queues by name; DEFAULT_QUEUE if the machine has none."""
+        found = {
+            queue.name: encode_queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.native_state)
             for queue in self._queue_list
-        ]
-        return found or [Queue(DEFAULT_QUEUE)]
+        }
+        return found or {DEFAULT_QUEUE: encode_queue(DEFAULT_QUEUE)}
 
     @property
     def jobs(self) -> list[Job]:
@@ -269,14 +269,14 @@ class SystemView:
         try:
             found = await self._target.list_nodes()
         except TemplateNotFoundError:
-            self.nodes = self.nodes or (Node(self._name, "UP", "", 0),)
+            self.nodes = self.nodes or {self._name: encode_node(self._name, number=0)}
             return
         if found != self._node_list:
             self._node_list = found
-            self.nodes = tuple(
-                Node(node.name, node.state.value, node.native_state, number)
+            self.nodes = {
+                node.name: encode_node(node.name, node.state.value, node.native_state, number)
                 for number, node in enumerate(found)
-            )
+            }
             self._on_changed()
 
     async def _query_queues(self) -> None:

@@ -1,19 +1,51 @@
-"""Frames as bytes, in both directions.
+"""Frames as bytes, in both directions, and what is wrong with them.
 
     frame = LENGTH " " ID ":" TID ":" NUM_ARGS *( " " ARGLEN ":" bytes )
 
 All numbers are hexadecimal and of fixed length; LENGTH counts the bytes after it, the first space
 included. Everything is US-ASCII, and nothing stands between two frames. The reader and the writer
-both use the table below. Source: docs/protocols/ptp.md, 1.
+both use the table below. Ids of elements, and ranks, are sent as range sets:
+
+    set = range *( "," range ) ; range = N | LOW "-" HIGH
+
+A refused job, or a batch system that fails, is no violation of the protocol: it is reported by an
+event. Source: docs/protocols/ptp.md, 1.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple, final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
-from osprofile.executors.ptp.errors import LocalError, RemoteError
+from osprofile.errors import OSProfileError
 from osprofile.text import quote_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+
+class PTPError(OSProfileError):
+    """The protocol's rules were broken."""
+
+
+@final
+class RemoteError(PTPError):
+    """The client broke a rule; `offset` is the first wrong byte, from the start of the session.
+
+    After a `fatal` error the start of the next frame is not known: the session is over. After any
+    other error the frame is dropped and the next one can be read.
+    """
+
+    def __init__(self, message: str, *, offset: int, fatal: bool, hint: str = "") -> None:
+        super().__init__(f"byte {offset}: {message}", hint=hint)
+        self.offset = offset
+        self.fatal = fatal
+
+
+@final
+class LocalError(PTPError):
+    """We were about to break a rule: the client would drop the event or end the session."""
 
 
 @final
@@ -68,7 +100,7 @@ class Frame(NamedTuple):
     args: tuple[str, ...] = ()
 
 
-def encode_frame(id_: int, tid: int, args: tuple[str, ...] | list[str] = ()) -> bytes:
+def encode_frame(id_: int, tid: int, args: Sequence[str] = ()) -> bytes:
     """Return a frame's bytes.
 
     Raises `LocalError` for text that is not US-ASCII, and for a number with too many digits.
@@ -224,3 +256,52 @@ def _parse_hex_number(
         message = f"{number.name} must have {number.digits} hexadecimal digits"
         raise RemoteError(message, offset=offset + begin + right, fatal=fatal)
     return int(digits, 16)
+
+
+# Range sets
+
+MAX_ID: Final = 2**31 - 1
+"""The original client holds ids and ranks in signed 32-bit integers."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RangeSet:
+    """A set of numbers from 0 to MAX_ID, as spans (first, last) that neither overlap nor touch.
+
+    `str()` is the shortest notation; that of the empty set, which clients refuse, is empty.
+    """
+
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def from_numbers(cls, numbers: Iterable[int]) -> Self:
+        """Return the set of these numbers. Raises `LocalError` for one that is out of range."""
+        if isinstance(numbers, range) and numbers.step == 1:
+            spans = [(numbers.start, numbers.stop - 1)] if numbers else []
+        else:
+            spans = list(_find_spans(sorted(set(numbers))))
+        if spans and not (spans[0][0] >= 0 and spans[-1][1] <= MAX_ID):
+            wrong = spans[0][0] if spans[0][0] < 0 else spans[-1][1]
+            raise LocalError(f"{wrong} is not an id", hint=f"0 to {MAX_ID}")
+        return cls(tuple(spans))
+
+    def __str__(self) -> str:
+        return ",".join([f"{low}-{high}" if low < high else f"{low}" for low, high in self.spans])
+
+    def __iter__(self) -> Iterator[int]:
+        for low, high in self.spans:
+            yield from range(low, high + 1)
+
+
+def _find_spans(numbers: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of sorted numbers without repetition."""
+    if not numbers:
+        return
+    first = last = numbers[0]
+    for number in numbers:
+        if number > last + 1:
+            yield first, last
+            first = number
+        last = number
+    yield first, last

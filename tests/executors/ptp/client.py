@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import FrameReader, encode_frame
+from osprofile.executors.ptp.wire import FrameReader, RangeSet, encode_frame
 
 QUIT, INIT, MODEL_DEF, START, STOP, SUBMIT, TERMINATE, FILTER, SUSPEND, RESUME = range(10)
 JOB, MACHINE, NODE, PROCESS, QUEUE = "job", "machine", "node", "process", "queue"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.executors.ptp.events import AttributeDefinitions
+from osprofile.executors.ptp.events import define_attributes
 from osprofile.executors.ptp.form import SubmissionForm
 from osprofile.executors.ptp.wire import encode_frame
 from osprofile.jobs.record.store import Store
@@ -82,7 +82,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
         said(live, b"00000017 0000:00000000:00000000")
         live.write(b"00000017 0002:00000000:00000000")
         client.open[0] = 2
-        told = encode_frame(251, 0, AttributeDefinitions(0, definitions).format_arguments())
+        told = encode_frame(251, 0, define_attributes(0, definitions).arguments)
         said(live, told + b"00000017 0000:00000000:00000000")
         live.write(b"00000017 0003:00000000:00000000")
         client.open[0] = 3

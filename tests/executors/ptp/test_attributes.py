@@ -17,7 +17,7 @@ from osprofile.executors.ptp.attributes import (
     decode_attribute,
     encode_attribute,
 )
-from osprofile.executors.ptp.errors import LocalError
+from osprofile.executors.ptp.wire import LocalError
 
 T = AttributeType
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,9 @@ if TYPE_CHECKING:
 QUEUES = {"16777218": "batch", "16777219": ""}
 
 
-@pytest.fixture(scope="module")
-def slurm() -> SubmissionForm:
-    return SubmissionForm(osprofile.load("slurm"))
-
-
-@pytest.fixture(scope="module")
-def linux() -> SubmissionForm:
-    return SubmissionForm(osprofile.load("linux"))
+@functools.cache
+def load_form(name: str) -> SubmissionForm:
+    return SubmissionForm(osprofile.load(name))
 
 
 def describe(form: SubmissionForm, *arguments: str) -> JobDescription:
@@ -128,7 +124,7 @@ def test_a_field_whose_name_the_protocol_has(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_every_settable_field_of_the_bundled_profiles(name: str) -> None:
-    form = SubmissionForm(osprofile.load(name))
+    form = load_form(name)
     ids = [definition.id for definition in form.definitions]
     assert ids == sorted(ids)
     assert {"EXECUTABLE", "NODES", "WALLTIME"} <= set(ids)
@@ -223,11 +219,9 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("section", "arguments", "attributes"), JOBS)
-def test_a_job(
-    slurm: SubmissionForm, section: str, arguments: list[str], attributes: dict[str, object]
-) -> None:
+def test_a_job(section: str, arguments: list[str], attributes: dict[str, object]) -> None:
     expected = JobDescription(**attributes)  # type: ignore[arg-type]
-    assert describe(slurm, *arguments) == expected, section
+    assert describe(load_form("slurm"), *arguments) == expected, section
 
 
 @pytest.mark.parametrize(
@@ -279,7 +273,7 @@ def test_a_profile_without_applications() -> None:
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_the_clients_directory_is_a_field_of_the_bundled_profiles(name: str) -> None:
     """No shell around the program: what the engine refuses of it is about the program itself."""
-    found = describe(SubmissionForm(osprofile.load(name)), "workingDir=/w", "execName=a")
+    found = describe(load_form(name), "workingDir=/w", "execName=a")
     assert (found.executable, found.arguments) == ("a", ())
     assert found.fields == {"DIRECTORY": "/w"}
 
@@ -298,23 +292,25 @@ def test_the_clients_directory_with_older_templates(settable: str | None) -> Non
     assert "DIRECTORY" not in found.fields
 
 
-def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
+def test_what_is_not_about_the_job() -> None:
     arguments = ["jobSubId=JOB_17952490019820", "debug=true", "foo=1", "no attribute", "foo=2"]
-    found = linux.parse_submission(arguments, QUEUES.get)
+    found = load_form("linux").parse_submission(arguments, QUEUES.get)
     assert found.sub_id == "JOB_17952490019820"
     assert found.debug
     assert found.ignored == ("foo",)
     assert found.description == JobDescription()
 
 
-def test_a_switch_that_is_off_is_not_given(linux: SubmissionForm) -> None:
+def test_a_switch_that_is_off_is_not_given() -> None:
     """The client sends each attribute of its form, also those that the user left alone."""
-    assert describe(linux, "EXCLUSIVE=false", "APPEND_OUTPUT=false") == JobDescription()
-    assert describe(linux, "APPEND_OUTPUT=true").fields == {"APPEND_OUTPUT": "true"}
+    assert describe(load_form("linux"), "EXCLUSIVE=false", "APPEND_OUTPUT=false") == JobDescription()
+    assert describe(load_form("linux"), "APPEND_OUTPUT=true").fields == {"APPEND_OUTPUT": "true"}
 
 
-def test_variables_that_no_shell_can_export_are_left_out(linux: SubmissionForm) -> None:
-    found = linux.parse_submission(["env=A-B=c", "env=C=d", "env=BASH_FUNC_x%%=() { true\n}"], QUEUES.get)
+def test_variables_that_no_shell_can_export_are_left_out() -> None:
+    found = load_form("linux").parse_submission(
+        ["env=A-B=c", "env=C=d", "env=BASH_FUNC_x%%=() { true\n}"], QUEUES.get
+    )
     assert found.description.environment == {"C": "d"}
     assert found.warnings[0] == "env: no shell can export a variable 'A-B'; it is left out"
     assert len(found.warnings) == 2
@@ -331,9 +327,9 @@ def test_variables_that_no_shell_can_export_are_left_out(linux: SubmissionForm) 
         (["progArgs=a", "ARGUMENTS=b"], "ARGUMENTS", "field ARGUMENTS is given twice"),
     ],
 )
-def test_what_is_refused(linux: SubmissionForm, arguments: list[str], name: str, text: str) -> None:
+def test_what_is_refused(arguments: list[str], name: str, text: str) -> None:
     with pytest.raises(ValueRefusedError, match=text) as caught:
-        build_request(describe(linux, *arguments))
+        build_request(describe(load_form("linux"), *arguments))
     assert caught.value.field == name
 
 
@@ -363,7 +359,7 @@ def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from([*PROTOCOL_ATTRIBUTES, "NODES", "EXECUTABLE", "x", "="]),
+            st.sampled_from([*sorted(PROTOCOL_ATTRIBUTES), "NODES", "EXECUTABLE", "x", "="]),
             st.text(st.characters(max_codepoint=127), max_size=10)
             | st.sampled_from(["0", "1", "", "16777218", "A=b", "/d"]),
         ).map("=".join),
@@ -373,7 +369,7 @@ def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
 def test_any_submission_is_a_job_or_is_refused(arguments: list[str]) -> None:
     linux = osprofile.load("linux")
     try:
-        request = build_request(describe(SubmissionForm(linux), *arguments))
+        request = build_request(describe(load_form("linux"), *arguments))
         osprofile.incarnate(linux, "START", fields=request, context=osprofile.new_context(linux))
     except OSProfileError as error:
         assert str(error)  # noqa: PT017

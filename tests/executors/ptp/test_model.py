@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osprofile.executors.ptp.commands import InputState
-from osprofile.executors.ptp.elements import PTP_STATES, Job, Machine, Node, Process, Queue, job_from_status
-from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.events import (
-    ChangedElements,
-    Element,
-    ModelEvent,
-    NewElements,
-    Ok,
-    RemovedElements,
+from osprofile.executors.ptp.elements import (
+    PTP_STATES,
+    Attributes,
+    Job,
+    Process,
+    encode_machine,
+    encode_node,
+    encode_queue,
+    job_from_status,
 )
+from osprofile.executors.ptp.events import Element, Event, EventNumber, ok
 from osprofile.executors.ptp.filters import parse_filter
 from osprofile.executors.ptp.model import ID_SPACE_SIZE, MAX_GROUPS_PER_EVENT, IdAllocator, Model
-from osprofile.executors.ptp.protocol import Connection
-from osprofile.executors.ptp.ranges import MAX_ID
-from osprofile.executors.ptp.wire import encode_frame
+from osprofile.executors.ptp.protocol import Connection, InputState
+from osprofile.executors.ptp.wire import MAX_ID, LocalError, encode_frame
 from osprofile.jobs.state import JobState, JobStatus
 from tests.executors.ptp import client as strict
 from tests.hunting import rounds
 
 BASE = 16777216
-VM = Machine("vm")
+VM = {"vm": encode_machine("vm")}
 
 
 class Session:
@@ -47,17 +46,24 @@ class Session:
         self.connection.receive_data(data)
         found = self.connection.next_event()
         if answer and not isinstance(found, InputState) and found.tid is not None:
-            self.client.receive(self.connection.send(Ok(found.tid)))
+            self.client.receive(self.connection.send(ok(found.tid)))
 
-    def tell(self, events: list[ModelEvent]) -> list[bytes]:
+    def tell(self, events: list[Event]) -> list[bytes]:
         frames = [self.connection.send(event) for event in events]
         for frame in frames:
             self.client.receive(frame)
         return frames
 
+    def find_events(self, **there: Any) -> list[Event]:  # noqa: ANN401  # the arguments of `update_elements`
+        """Have the model know what is there now."""
+        for kind in ("nodes", "queues"):
+            if there.get(kind) is not None:
+                there[kind] = {attributes[0].removeprefix("name="): attributes for attributes in there[kind]}
+        return self.model.update_elements(**there)
+
     def update(self, **there: object) -> list[bytes]:
         """Have the model know what is there now, and tell the client."""
-        return self.tell(self.model.update_elements(**there))  # type: ignore[arg-type]
+        return self.tell(self.find_events(**there))
 
     def set_filter(self, id_: int | str, *arguments: str) -> None:
         self.model.set_filter(parse_filter([f"id={id_}", *arguments]))
@@ -68,7 +74,9 @@ def test_the_order_of_a_first_update() -> None:
     session = Session()
     process = Process("RUNNING", "n1")
     job = Job("1.srv", "batch", "job01", "RUNNING", processes=(process, process))
-    frames = session.update(machine=VM, nodes=[Node("n1"), Node("n2")], queues=[Queue("batch")], jobs=[job])
+    frames = session.update(
+        machine=VM, nodes=[encode_node("n1"), encode_node("n2")], queues=[encode_queue("batch")], jobs=[job]
+    )
     vm, n1, n2, batch, job01 = (
         str(session.client.id_of(*named))
         for named in (("machine", "vm"), ("node", "n1"), ("node", "n2"), ("queue", "batch"), ("job", "job01"))
@@ -92,14 +100,15 @@ def test_the_order_of_a_first_update() -> None:
 def test_ten_thousand_nodes_are_one_frame() -> None:
     """10,000 nodes in one NEW_NODE; their ids follow each other."""
     session = Session()
-    nodes = [Node(f"n{number:05}", number=number) for number in range(10_000)]
-    events = session.model.update_elements(machine=VM, nodes=nodes)
-    assert [type(event) for event in events] == [NewElements, NewElements]
+    nodes, down = (
+        [encode_node(f"n{n:05}", state, number=n) for n in range(10_000)] for state in ("UP", "DOWN")
+    )
+    events = session.find_events(machine=VM, nodes=nodes)
+    assert [event.number for event in events] == [EventNumber.NEW_MACHINE, EventNumber.NEW_NODE]
     session.tell(events)
     assert len(session.client.elements["node"]) == 10_000
     ids = sorted(session.client.elements["node"])
     assert ids == list(range(ids[0], ids[0] + 10_000))
-    down = [node._replace(state="DOWN") for node in nodes]
     (frame,) = session.update(nodes=down)
     args = ("1", f"{ids[0]}-{ids[-1]}", "1", "nodeState=DOWN")
     assert frame == encode_frame(0xE8, 0, args)
@@ -123,13 +132,13 @@ def test_a_hundred_thousand_processes_are_one_frame() -> None:
 
 
 def test_nothing_new_is_nothing_said() -> None:
-    model = Model(BASE)
+    session = Session()
     job = Job("1", "q", "j", processes=(Process(),) * 3)
-    there = {"machine": VM, "nodes": [Node("n")], "queues": [Queue("q")], "jobs": [job]}
-    assert model.update_elements(**there)  # type: ignore[arg-type]
-    assert model.update_elements(**there) == []  # type: ignore[arg-type]
-    assert model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
-    assert model.update_elements() == []
+    there = {"machine": VM, "nodes": [encode_node("n")], "queues": [encode_queue("q")], "jobs": [job]}
+    assert session.find_events(**there)
+    assert session.find_events(**there) == []
+    assert session.find_events(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
+    assert session.find_events() == []
 
 
 def test_only_what_changed_is_said() -> None:
@@ -174,20 +183,20 @@ def test_a_process_on_an_unknown_node() -> None:
     """docs/protocols/ptp.md, 6.5: an unknown processNodeId is fatal."""
     session = Session()
     job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING", "late"),))
-    session.update(machine=VM, nodes=[Node("n")], jobs=[job])
+    session.update(machine=VM, nodes=[encode_node("n")], jobs=[job])
     id_ = session.client.id_of("job", "j")
     assert "processNodeId" not in session.client.processes[id_][0]
-    session.update(nodes=[Node("n"), Node("late")])
+    session.update(nodes=[encode_node("n"), encode_node("late")])
     late = session.client.id_of("node", "late")
     assert session.client.processes[id_][0]["processNodeId"] == str(late)
-    assert [type(e) for e in session.model.update_elements(nodes=[Node("n")])] == [RemovedElements]
+    assert [e.number for e in session.find_events(nodes=[encode_node("n")])] == [EventNumber.REMOVE_NODE]
     assert session.model.build_output_events("1", [0], stdout="x")
 
 
 def test_a_queue_that_nobody_lists() -> None:
     """docs/protocols/ptp.md, 6.5: NEW_JOB in an unknown queue is dropped."""
     session = Session()
-    session.update(queues=[Queue("a")], jobs=[Job("1", "hidden", "j")])
+    session.update(queues=[encode_queue("a")], jobs=[Job("1", "hidden", "j")])
     assert session.client.by_name("queue").keys() == {"a", "hidden"}
     session.update(queues=[])
     assert session.client.by_name("queue").keys() == {"hidden"}
@@ -198,20 +207,21 @@ def test_a_queue_that_nobody_lists() -> None:
 
 def test_a_job_that_moves_stays_where_it_was_told() -> None:
     session = Session()
-    queues = [Queue("a"), Queue("b")]
+    queues = [encode_queue("a"), encode_queue("b")]
     session.update(queues=queues, jobs=[Job("1", "a", "j")])
     moved = Job("1", "b", "j", "RUNNING")
     (frame,) = session.update(jobs=[moved])
     assert frame[9:13] == b"00e6"
-    assert session.model.update_elements(jobs=[moved]) == []
-    session.update(queues=[Queue("b")])
+    assert session.find_events(jobs=[moved]) == []
+    session.update(queues=[encode_queue("b")])
     assert session.client.by_name("queue").keys() == {"a", "b"}
 
 
 def test_names_by_id() -> None:
     """docs/protocols/ptp.md, 3.1 and 3.2: jobId and queueId are element ids."""
-    model = Model(BASE)
-    model.update_elements(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
+    session = Session()
+    model = session.model
+    session.update(queues=[encode_queue("q")], jobs=[Job("1.srv", "q", "j")])
     job, queue = model.find_id(Element.JOB, "1.srv"), model.find_id(Element.QUEUE, "q")
     assert model.find_key(Element.JOB, str(job)) == "1.srv"
     assert model.find_key(Element.QUEUE, str(queue)) == "q"
@@ -237,12 +247,35 @@ def test_output() -> None:
     assert model.build_output_events("1", [0]) == []
 
 
-def test_the_machine_keeps_its_name() -> None:
+@pytest.mark.parametrize(
+    ("before", "state", "has_run", "sub_id", "told"),
+    [
+        (None, "COMPLETED", True, "J", ["RUNNING", "COMPLETED"]),
+        (None, "COMPLETED", True, "", ["COMPLETED"]),  # nobody waits for it
+        (None, "COMPLETED", False, "J", ["COMPLETED"]),
+        (None, "RUNNING", True, "J", ["RUNNING"]),
+        (False, "COMPLETED", True, "", ["RUNNING", "COMPLETED"]),
+        (False, "COMPLETED", False, "J", ["COMPLETED"]),
+        (True, "COMPLETED", True, "J", ["COMPLETED"]),
+    ],
+)
+def test_a_job_is_told_running_before_its_end(
+    before: bool | None, state: str, has_run: bool, sub_id: str, told: list[str]
+) -> None:
+    """Eclipse completes a launch at RUNNING. `before`: whether the job had run when it was sent last."""
     session = Session()
-    session.update(machine=VM, nodes=[Node("n")])
-    (frame,) = session.update(machine=Machine("other", "ALERT"))
-    assert frame.endswith(b"machineState=ALERT")
-    assert session.client.by_name("machine") == {"vm": {"machineState": "ALERT"}}
+    if before is not None:
+        session.update(jobs=[Job("1", "q", "j", has_run=before)])
+    ended = (Process(state, exit_code=3, signal="SIGKILL"),)
+    job = Job("1", "q", "j", state, "FAILED", "why", sub_id, processes=ended, has_run=has_run)
+    steps = session.model.plan_updates([job])
+    assert [step[0].state for step in steps] == told
+    assert steps[-1] == [job]
+    if len(steps) == 2:
+        running = Job(
+            "1", "q", "j", "RUNNING", "RUNNING", "", sub_id, processes=(Process("RUNNING"),), has_run=True
+        )
+        assert steps[0] == [running]
 
 
 # Ids
@@ -320,8 +353,10 @@ def test_processes_are_spread_over_the_hosts() -> None:
 
 states = st.sampled_from(["STARTING", "RUNNING", "SUSPENDED", "COMPLETED"])
 names = st.sampled_from([f"n{number}" for number in range(6)])
-nodes = st.builds(Node, names, st.sampled_from(["UP", "DOWN"]), st.sampled_from(["", "idle"]), st.none())
-queues = st.builds(Queue, st.sampled_from("abc"), st.sampled_from(["NORMAL", "STOPPED"]), st.just(""))
+nodes = st.builds(
+    encode_node, names, st.sampled_from(["UP", "DOWN"]), st.sampled_from(["", "idle"]), st.none()
+)
+queues = st.builds(encode_queue, st.sampled_from("abc"), st.sampled_from(["NORMAL", "STOPPED"]), st.just(""))
 processes = st.builds(
     Process, states, st.none() | names, st.none() | st.integers(0, 255), st.sampled_from(["", "S"]),
 )  # fmt: skip
@@ -342,15 +377,15 @@ jobs = st.builds(
 class Update(NamedTuple):
     """What is there; None: as before."""
 
-    nodes: list[Node] | None
-    queues: list[Queue] | None
+    nodes: list[Attributes] | None
+    queues: list[Attributes] | None
     jobs: list[Job] | None
 
 
 updates = st.builds(
     Update,
-    st.none() | st.lists(nodes, unique_by=lambda node: str(node[0])),
-    st.none() | st.lists(queues, unique_by=lambda queue: str(queue[0])),
+    st.none() | st.lists(nodes, unique_by=lambda node: node[0]),
+    st.none() | st.lists(queues, unique_by=lambda queue: queue[0]),
     st.none() | st.lists(jobs, unique_by=lambda job: str(job[0])),
 )
 
@@ -360,21 +395,21 @@ updates = st.builds(
 def test_any_history(history: list[Update]) -> None:
     """A client as strict as the original takes all of it, and knows what is there at the end."""
     session = Session()
-    there_nodes: list[Node] = []
+    there_nodes: list[Attributes] = []
     there_jobs: list[Job] = []
     for update in history:
         session.update(machine=VM, **update._asdict())
-        assert session.model.update_elements(machine=VM, **update._asdict()) == []
+        assert session.find_events(machine=VM, **update._asdict()) == []
         there_nodes = there_nodes if update.nodes is None else update.nodes
         there_jobs = there_jobs if update.jobs is None else update.jobs
         check_nodes(session.client, there_nodes)
         check_jobs(session, there_jobs)
 
 
-def check_nodes(client: strict.Client, nodes: list[Node]) -> None:
-    told = client.by_name("node")
-    assert {name: a["nodeState"] for name, a in told.items()} == {n.name: n.state for n in nodes}
-    assert all(told[n.name].get("nodeStatus", "") == n.status for n in nodes)
+def check_nodes(client: strict.Client, nodes: list[Attributes]) -> None:
+    known = [{"nodeStatus": ""} | node for node in client.elements["node"].values()]
+    wanted = [{"nodeStatus": ""} | dict(text.split("=", 1) for text in node) for node in nodes]
+    assert sorted(known, key=str) == sorted(wanted, key=str)
 
 
 def check_jobs(session: Session, jobs: list[Job]) -> None:
@@ -400,20 +435,18 @@ def check_jobs(session: Session, jobs: list[Job]) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"machine": Machine("vm", "FINE")},
-        {"queues": [Queue("q", "OPEN")]},
-        {"nodes": [Node("n", "DOWN"), Node("m", "ALERT")]},
-        {"jobs": [Job("1", "q", "j", "RUNNING"), Job("2", "q", "j", "QUEUED")]},
-        {"jobs": [Job("1", "q", "j", processes=(Process("LOST"),))]},
+        [Job("1", "q", "j", "RUNNING"), Job("2", "q", "j", "QUEUED")],
+        [Job("1", "q", "j", processes=(Process("LOST"),))],
+        [Job("1", "q", "j", "RUNNING", processes=(Process(exit_code=2**31),))],
     ],
 )
-def test_what_is_refused_changes_nothing(wrong: dict[str, object]) -> None:
+def test_what_is_refused_changes_nothing(wrong: list[Job]) -> None:
     """docs/protocols/ptp.md, 6.5: an illegal enum value is dropped."""
     session = Session()
-    session.update(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")])
-    with pytest.raises(LocalError, match="is not one of"):
-        session.model.update_elements(**wrong)  # type: ignore[arg-type]
-    down, running = Node("n", "DOWN"), Job("1", "q", "j", "RUNNING", processes=(Process(),))
+    session.update(machine=VM, nodes=[encode_node("n")], jobs=[Job("1", "q", "j")])
+    with pytest.raises(LocalError, match=r"is not one of|32 bits"):
+        session.find_events(nodes=[], jobs=wrong)
+    down, running = encode_node("n", "DOWN"), Job("1", "q", "j", "RUNNING", processes=(Process(),))
     session.update(nodes=[down], jobs=[running])
     check_nodes(session.client, [down])
     check_jobs(session, [running])
@@ -423,4 +456,4 @@ def test_changes_hold_something() -> None:
     model = Model(BASE)
     model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(exit_code=1),))])
     events = model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(),))])
-    assert all(group.attributes for e in events if isinstance(e, ChangedElements) for group in e.groups)
+    assert events == []
