@@ -139,7 +139,7 @@ lab-bench: $(VENV)/.dev
 	$(call measure,$(BIN),$(LAB_BENCHMARKS))
 
 bench: $(VENV)/.dev
-	$(call measure,$(BIN),render starts load start scripts ends ninfg ptp arrays record facility simulated)
+	$(call measure,$(BIN),render starts load start scripts polls ends ninfg ptp arrays record facility simulated)
 
 dist: $(VENV)/.dev
 	rm -rf dist

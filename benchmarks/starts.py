@@ -95,7 +95,7 @@ class PeerText:
         return (
             first
             if kind == evaluate.CONSTANT
-            else f"[[ {to_name(first[0] if kind == evaluate.COMPUTE else key)} ]]"
+            else f"[[ {to_name(first[0] if kind in {evaluate.COMPUTE, evaluate.PROGRAM} else key)} ]]"
         )
 
     def write_if(self, keys: Iterable[str], text: str) -> str:
@@ -107,7 +107,7 @@ class PeerText:
         kind, _, first, _ = self.steps.get(key, (-1, key, key, None))
         if kind < 0:
             return key
-        return self.find_field(first[0] if kind in {evaluate.TIME, evaluate.COMPUTE} else first)
+        return self.find_field(first if isinstance(first, str) else first[0])
 
 
 def to_name(key: str) -> str:

@@ -15,7 +15,7 @@ import threading
 import time
 import weakref
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import OSProfileError, SettingError
 from osprofile.files import atomic_write
@@ -33,9 +33,6 @@ SUMMARY_INTERVAL: Final = 3600.0
 """Seconds between two summaries in the log."""
 _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Upper limits (s) of the classes in which durations are counted."""
-_MAX_CONNECTIONS: Final = 16
-_REQUEST_TIMEOUT: Final = 10.0
-"""Seconds that a reader may be silent."""
 _FILE_MODE: Final = 0o644  # another user reads it
 _ADDRESS: Final = re.compile(r"(127(?:\.[0-9]{1,3}){3}|localhost):([0-9]{1,5})")
 _HELP: Final = {
@@ -306,51 +303,28 @@ def _write_file(path: str) -> None:
 
 def _serve_numbers(destination: Destination, stack: contextlib.ExitStack) -> None:
     """Serve the numbers by HTTP until the stack is closed."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    import asyncio
 
-    class Handler(BaseHTTPRequestHandler):
-        timeout = _REQUEST_TIMEOUT
+    from osprofile.http_server import LoopbackServer, Request, check_host, check_method, encode_response
 
-        def do_GET(self) -> None:  # the name is that of http.server
-            host = self.headers.get("Host", "").rpartition(":")[0]
-            if host not in {destination.host, "localhost", "127.0.0.1"}:  # the name of another site
-                self.send_error(403)
-                return
-            data = METRICS.format().encode("utf-8", "backslashreplace")
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+    def check(request: Request) -> None:
+        check_host(
+            request, *(f"{name}:{server.port}" for name in (destination.host, "localhost", "127.0.0.1"))
+        )
+        check_method(request, {"/metrics": "GET", "/": "GET"})
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing: somebody asks every few seconds."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        free_slots = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-
-        def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as in socketserver
-            if self.free_slots.acquire(blocking=False):
-                super().process_request(request, client_address)
-            else:
-                self.shutdown_request(request)
-
-        def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
-            try:
-                super().process_request_thread(request, client_address)
-            finally:
-                self.free_slots.release()
-
-        def handle_error(self, *_: object) -> None:
-            """Log nothing: the reader has gone."""
+    def answer(_request: Request, _body: bytes) -> bytes:
+        return encode_response(
+            200, "text/plain; version=0.0.4", METRICS.format().encode("utf-8", "backslashreplace")
+        )
 
     try:
-        server = Server((destination.host, destination.port), Handler)
+        server = LoopbackServer(destination.host, destination.port, check, answer)
     except OSError as error:
         log.warning("metrics are not served at %s:%d: %s", destination.host, destination.port, error.strerror)
         return
-    log.info("metrics are served at http://%s:%d/metrics", destination.host, server.server_address[1])
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    stack.callback(server.server_close)
-    stack.callback(server.shutdown)
+    log.info("metrics are served at http://%s:%d/metrics", destination.host, server.port)
+    is_ready = threading.Event()
+    threading.Thread(target=lambda: asyncio.run(server.run(is_ready.set)), daemon=True).start()
+    is_ready.wait()
+    stack.callback(server.stop)

@@ -114,6 +114,15 @@ def parse_memory(text: str) -> int | None:
     return -(-int(match[1]) * _KIBIBYTES[(match[2] or "m").lower()] // 1024) if match else None
 
 
+def describe_number(text: str) -> str:
+    """Return the hint for a text that is no number: how one is written, and which one a time or a size is."""
+    if (seconds := parse_duration(text)) is not None:
+        return f"a number without a unit; {text} is {seconds} seconds, as in WALLTIME"
+    if (mebibytes := parse_memory(text)) is not None:
+        return f"a number without a unit; {text} is {mebibytes} MiB, as in MEMORY"
+    return "as in 10, -3, 1.5 or 2e6"
+
+
 def parse_duration(text: str) -> int | None:
     """Return a duration in seconds; None for a text that is none.
 

@@ -105,4 +105,5 @@ def _no_processes_left(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_profiles_of_this_machine(monkeypatch: pytest.MonkeyPatch, no_configuration: Path) -> None:
     monkeypatch.delenv("OSPROFILE_PATH", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(no_configuration))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(no_configuration))

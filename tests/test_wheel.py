@@ -10,7 +10,7 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROBE = """
 import os, osprofile, sys
-from osprofile.cli.main import run_command_line
+from osprofile.cli.command_line import run_command_line
 from osprofile.profile import data_directories
 assert osprofile.__file__.startswith(sys.argv[1]), osprofile.__file__
 for path in (data_directories.get_schemas_directory(), data_directories.get_bundled_directory()):

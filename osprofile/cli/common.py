@@ -8,6 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from osprofile.cli.options import call_verb
+from osprofile.cli.streams import discard_output as discard_output  # noqa: PLC0414  # else mypy takes it for this module's own
+from osprofile.cli.streams import print_message as print_message  # noqa: PLC0414  # else mypy takes it for this module's own
+from osprofile.cli.streams import print_result as print_result  # noqa: PLC0414  # else mypy takes it for this module's own
 from osprofile.errors import (
     CasesError,
     IncarnationError,
@@ -15,6 +18,7 @@ from osprofile.errors import (
     NotFoundError,
     OSProfileError,
     SettingError,
+    format_message,
 )
 from osprofile.text import quote_name, quote_path, quote_value
 
@@ -72,7 +76,11 @@ def list_verbs() -> list[str]:
 
 def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
     """Return the resolved profile that `--profile` names, or else the default one, searched for as `--profiles` says."""
-    repository = open_repository(profiles)
+    return load_profile(open_repository(profiles), profile)
+
+
+def load_profile(repository: Repository, profile: str | None) -> Profile:
+    """Return the resolved profile that `--profile` names, or else the default one, from a repository."""
     profile = profile or find_default_profile()
     if not profile:
         names = ", ".join(repository.list_names())
@@ -148,8 +156,19 @@ def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise UsageError(f"{option} {word!r} is not of the form NAME=VALUE")
+        _warn_of_list(option, name, value)
         values[name] = value
     return values
+
+
+def _warn_of_list(option: str, name: str, value: str) -> None:
+    """Say that `A=1,B=2` sets one name, where sbatch's `--export` has two; names are in capitals, or neither is."""
+    others = [word.partition("=")[0] for word in value.split(",")[1:] if "=" in word]
+    others = [other for other in others if other.isidentifier() and other.isupper() == name.isupper()]
+    if others:
+        message = f"incarnate: warning: this {option} sets {quote_name(name)} alone, to all after the first ="
+        hint = f"for {quote_name(others[0])}, give another {option}"
+        print_message(format_message(message, hint=hint))
 
 
 def build_context(profile: Profile, words: Iterable[str], job_name: str | None = None) -> dict[str, str]:
@@ -164,14 +183,6 @@ def build_context(profile: Profile, words: Iterable[str], job_name: str | None =
     with suppress(IncarnationError):  # a home that cannot be used: START says so
         context.add_directory(profile, values, job_name or context.generate_unique_name())
     return context.add_user_groups(profile, values)
-
-
-def print_result(text: str) -> None:
-    """Print a result as UTF-8, whatever the locale is, and end its last line."""
-    sys.stdout.flush()
-    data = text.encode("utf-8", "surrogateescape")
-    sys.stdout.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
-    sys.stdout.buffer.flush()
 
 
 def print_json(value: object) -> None:
@@ -197,11 +208,6 @@ def _encode_json(value: object) -> str:
     if text.isascii() and "\x7f" not in text:
         return text
     return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
-
-
-def print_message(text: str) -> None:
-    """Print a message to standard error."""
-    sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def print_error(error: OSProfileError, subject: str = "") -> None:
@@ -275,26 +281,6 @@ def print_failure(error: Exception) -> int:
             "    hint: this is a bug in osprofile; OSPROFILE_DEBUG=1 shows the traceback"
         )
     return INTERNAL_ERROR
-
-
-def discard_output() -> None:
-    """Discard what could not be written: Python would try to write it again when it exits."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def open_missing_streams() -> None:
-    """Open the standard streams that are closed, so that no other file gets their descriptors.
-
-    Writing a result then fails; messages are lost.
-    """
-    # stdout is opened for reading: a result that nobody gets must be an error, not exit code 0.
-    modes = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
-    for name, mode in modes.items():
-        if getattr(sys, name) is None:
-            number = os.open(os.devnull, mode)  # the lowest free one: that of the closed stream
-            os.set_inheritable(number, True)
-            stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
-            setattr(sys, name, stream)
 
 
 def error_exit_code(verb: Callable[..., int], arguments: Mapping[str, Any], code: int) -> int:

@@ -55,7 +55,7 @@ ContextOption = Annotated[
     list[str],
     Option(
         ("--context",),
-        "Set a value that osprofile or the site supplies otherwise, as in WORKING_DIRECTORY=/scratch/me/1.",
+        "Replace a value that osprofile finds by itself and --set refuses, as in WORKING_DIRECTORY=/scratch/me/1.",
         "NAME=VALUE",
     ),
 ]

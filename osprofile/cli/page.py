@@ -8,7 +8,6 @@ from osprofile.cli.options import ContextOption, JsonOption, Option, ProfileOpti
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.page.server import PageServer
     from osprofile.profile.model import Profile
 
 STDOUT = "-"
@@ -93,8 +92,9 @@ def _write_page(file: str, data: bytes) -> None:
 def _serve_page(name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int) -> int:
     import asyncio
     import logging
+    import signal
 
-    from osprofile.page.server import LivePage, PageServer
+    from osprofile.page.server import LOOPBACK, LivePage, make_server
 
     def load() -> "Profile":
         return common.open_profile(name, profiles)
@@ -103,15 +103,17 @@ def _serve_page(name: str | None, profiles: "Sequence[str]", context: dict[str, 
     site = LivePage(load, context, lambda: list(common.open_repository(profiles).iter_directories()))
 
     async def run() -> None:
-        server = PageServer(site, port)
-        await server.run(lambda: _print_url(server))
+        server = make_server(site, port)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, server.stop)
+        await server.run(lambda: _print_url(f"http://{LOOPBACK}:{server.port}/"))
 
     asyncio.run(run())
     return 0
 
 
-def _print_url(server: "PageServer") -> None:
-    common.print_result(server.url)
+def _print_url(url: str) -> None:
+    common.print_result(url)
     common.print_message("Press Ctrl-C to stop the server.")
 
 

@@ -103,7 +103,8 @@ def render(
     check("--self-contained", self_contained, excludes={"--run": run, "--json": json})
     if template is None and not deploy:
         raise common.UsageError("give a template, as in START")
-    resolved = common.open_profile(profile, profiles)
+    repository = common.open_repository(profiles)
+    resolved = common.load_profile(repository, profile)
     special = common.build_context(resolved, context)
     if template is None:
         return _deploy_static_scripts(resolved, special, run=run, prune=prune, json=json)
@@ -132,9 +133,13 @@ def render(
 
         common.print_result(shell.build_self_contained_script(incarnation))
     else:
-        from osprofile.incarnation.static_scripts import add_check
+        from osprofile.incarnation.evaluate import add_check
+        from osprofile.incarnation.kept_plans import keep_plan
 
-        common.print_result(add_check(incarnation.text, incarnation.used_scripts, resolved.name))
+        path = next((script.path for script in incarnation.used_scripts), "")
+        common.print_result(add_check(incarnation.text, path, resolved.name))
+        if application is None:
+            keep_plan(repository, resolved, incarnation.trace_inputs[0], profile or "", profiles)
     return 0
 
 

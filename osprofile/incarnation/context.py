@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.evaluate import HOME_MARK, USER_HOME
-from osprofile.incarnation.field_rules import expand_home
-from osprofile.profile.model import USER_GROUPS
+from osprofile.incarnation.evaluate import HOME_MARK, USER_HOME, join_home
 
+TYPE_CHECKING = (
+    False  # whatever starts fast imports this module, which imports the others where it needs them
+)
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Final, TypeAlias
 
+    from osprofile.incarnation.plain_plan import PlainPlan
     from osprofile.profile.model import Profile
+
+    AnyProfile: TypeAlias = Profile | PlainPlan
 
 TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", "CLUSTER")
 """The fields of the context that select a target system."""
-_GENERATED_NAME: Final = re.compile("[0-9]{8}-[0-9]{6}-[0-9a-f]{16}")
+_GENERATED_NAME: Final = "[0-9]{8}-[0-9]{6}-[0-9a-f]{16}"
 
 
 def get_user_name() -> str:
@@ -39,21 +42,27 @@ def generate_unique_name() -> str:
 
 def is_generated_name(name: str) -> bool:
     """Return whether a name begins as those of `generate_unique_name`: no person chose it."""
-    return _GENERATED_NAME.match(name) is not None
+    import re
+
+    return re.match(_GENERATED_NAME, name) is not None
 
 
-def working_directory(profile: Profile, user: str, name: str, home: str = "") -> str:
+def working_directory(profile: AnyProfile, user: str, name: str, home: str = "") -> str:
     """Return the path of a job's working directory: UspaceRoot, user, name (OS Profile 0.3, 1).
 
     `home` is the user's, for a UspaceRoot that begins with `~`. Raises `MissingValueError` without it, and
     `ValueRefusedError` for one in which no jobs can work.
     """
-    root = expand_home(profile.uspace_root, home)
+    root = join_home(profile.uspace_root, home)
+    if root is None or not (root.isascii() and root.isprintable()):
+        from osprofile.incarnation.field_rules import expand_home
+
+        root = expand_home(profile.uspace_root, home)
     separator = "" if root.endswith(profile.delimiter) else profile.delimiter
     return f"{root}{separator}{user}{profile.delimiter}{name}"
 
 
-def add_target_fields(profile: Profile, context: Mapping[str, str]) -> dict[str, str]:
+def add_target_fields(profile: AnyProfile, context: Mapping[str, str]) -> dict[str, str]:
     """Return a context with SSH:HOST, SSH:PORT and CLUSTER of the profile: a fixed Value, or a Default where it has none."""
     completed = dict(context)
     for name in TARGET_FIELDS:
@@ -64,14 +73,14 @@ def add_target_fields(profile: Profile, context: Mapping[str, str]) -> dict[str,
     return completed
 
 
-def add_user_home(profile: Profile, context: dict[str, str]) -> dict[str, str]:
+def add_user_home(profile: AnyProfile, context: dict[str, str]) -> dict[str, str]:
     """Add USER_HOME of this machine to the context of a user, if the profile's jobs work below it; return it."""
     if needs_home(profile) and USER_HOME not in context and (home := _find_home(context["USER_NAME"])):
         context[USER_HOME] = home
     return context
 
 
-def needs_home(profile: Profile) -> bool:
+def needs_home(profile: AnyProfile) -> bool:
     """Return whether jobs work below their user's home."""
     return profile.uspace_root.startswith(HOME_MARK)
 
@@ -91,12 +100,18 @@ def _find_home(user: str) -> str:
 def add_user_groups(profile: Profile, context: dict[str, str]) -> dict[str, str]:
     """Add USER_GROUPS of this machine to the context of a user here, if the profile has cases for them; return it."""
     if has_group_cases(profile) and not context.get("SSH:HOST"):
+        from osprofile.profile.model import USER_GROUPS
+
         context.setdefault(USER_GROUPS, " ".join(_list_groups(context["USER_NAME"])))
     return context
 
 
 def has_group_cases(profile: Profile) -> bool:
     """Return whether the user's groups decide about anything in a profile."""
+    if not profile.cases:
+        return False
+    from osprofile.profile.model import USER_GROUPS
+
     return any(USER_GROUPS in (case.name, case.selection and case.selection.field) for case in profile.cases)
 
 
@@ -122,7 +137,7 @@ def new_context(profile: Profile) -> dict[str, str]:
     return add_directory(profile, context, generate_unique_name())
 
 
-def add_directory(profile: Profile, context: dict[str, str], name: str) -> dict[str, str]:
+def add_directory(profile: AnyProfile, context: dict[str, str], name: str) -> dict[str, str]:
     """Add WORKING_DIRECTORY, unless it is there, to a context that has the user; return it."""
     if "WORKING_DIRECTORY" not in context:
         home = context.get(USER_HOME, "")

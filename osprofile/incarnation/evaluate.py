@@ -6,6 +6,7 @@ A plan is data: tuples of texts and of steps, which this module carries out. Wha
 
 from __future__ import annotations
 
+import sys
 from _operator import itemgetter  # a part of the interpreter; to import `operator` takes time
 
 from osprofile.text import format_clock, quote_shell_word
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from osprofile.incarnation.cases import ActiveCases
+    from osprofile.incarnation.plain_plan import PlainPlan
     from osprofile.incarnation.plan import Plan
 
     Values = dict[str, str]
@@ -55,14 +57,23 @@ CONSTANT = 7
 """(value, None): always the same."""
 END_WORD = 8
 """(key, None): a word that no line of the value equals."""
+PROGRAM = 9
+"""((key, key of a path or "", path), function): the value; without one, what the function finds in the name of the path's file."""
+
+NO_PROGRAM = "gpe_job"
+_MAX_PROGRAM_NAME = 63
+_PROGRAM_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+-")
 
 
 class UnusualError(Exception):
-    """The request cannot be evaluated: its arguments are a field that needs another one, and that; or USPACE_ROOT."""
+    """The request cannot be evaluated: its arguments are a field that needs another one, and that; or USPACE_ROOT.
+
+    A kept plan raises it without arguments for what it leaves to the whole engine.
+    """
 
 
 def evaluate(
-    plan: Plan,
+    plan: Plan | PlainPlan,
     request: Mapping[str, str],
     context: Mapping[str, str],
     joined: str | None,
@@ -89,7 +100,9 @@ def evaluate(
     return values, plan.text.text
 
 
-def _apply_rules(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
+def _apply_rules(
+    plan: Plan | PlainPlan, values: Values, request: Mapping[str, str], context: Mapping[str, str]
+) -> None:
     """Put the values of tags in the place of their names, and check values and links between fields."""
     for name in plan.required:
         if not values[name]:
@@ -104,7 +117,9 @@ def _apply_rules(plan: Plan, values: Values, request: Mapping[str, str], context
         _apply_links(plan, values, request, context)
 
 
-def _apply_links(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
+def _apply_links(
+    plan: Plan | PlainPlan, values: Values, request: Mapping[str, str], context: Mapping[str, str]
+) -> None:
     """Empty the fields whose condition has no value (`ext:when`), and check `ext:requires`."""
     for name, condition in plan.conditions:
         if not values[condition]:
@@ -144,7 +159,14 @@ def compute_steps(steps: Sequence[Step], values: Values) -> None:
         elif kind == CONSTANT:
             values[key] = first
         else:
-            values[key] = choose_end_word(values[first])
+            is_end = kind == END_WORD
+            values[key] = choose_end_word(values[first]) if is_end else _name_job(values, first, second)
+
+
+def _name_job(values: Values, source: tuple[str, str, str], find: Callable[[str], str]) -> str:
+    """Return the name of a job, or what can be one of its program's."""
+    base, path, program = source
+    return values[base] or find(name_program(values[path] if path else program)) or NO_PROGRAM
 
 
 def list_inputs(step: Step) -> Sequence[str]:
@@ -158,6 +180,8 @@ def list_inputs(step: Step) -> Sequence[str]:
         return (first[0], *first[2])
     if kind == JOIN:
         return [key for _, _, keys in first for key in keys]
+    if kind == PROGRAM:
+        return tuple(filter(None, first[:2]))
     return () if kind == CONSTANT else (first,)
 
 
@@ -212,6 +236,19 @@ def is_integer(value: str) -> bool:
     return value.isascii() and value.isdigit() and (value[0] != "0" or value == "0")
 
 
+def is_integer_between(value: str, minimum: float, maximum: float) -> bool:
+    """Return whether a value is an integer above 0, of less than 19 digits, between two limits."""
+    return value[0] != "0" and len(value) < 19 and is_integer(value) and minimum <= int(value) <= maximum
+
+
+def name_program(path: str) -> str:
+    """Return the last part of a program's path as the name of a job, without what names seldom have."""
+    name = path[:9999].rstrip("/").rpartition("/")[2]
+    if not _PROGRAM_CHARACTERS.issuperset(name):
+        name = "".join([c if c in _PROGRAM_CHARACTERS else "_" for c in name])
+    return name.lstrip("-.")[:_MAX_PROGRAM_NAME]
+
+
 def format_minutes(seconds: int) -> str:
     """Return a duration in minutes, rounded up."""
     return str(-(-seconds // 60))
@@ -240,13 +277,36 @@ def choose_end_word(text: str) -> str:
 
     It is made from the text's digest, so that the same text always gets the same word.
     """
-    from hashlib import sha256
-
     word, digest = "", text
     while not word or _has_line(text, word):
-        digest = sha256(digest.encode()).hexdigest()
+        digest = compute_digest(digest.encode())
         word = f"{END_WORD_PREFIX}{digest[:12]}"
     return word
+
+
+def compute_digest(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, in hex."""
+    # To import hashlib takes a quarter of the time that the interpreter takes to start.
+    name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    try:
+        module = __import__(name)
+    except ImportError:
+        module = __import__("hashlib")
+    digest: str = module.sha256(data).hexdigest()
+    return digest
+
+
+def add_check(text: str, path: str, profile_name: str) -> str:
+    """Return a script with a line that says what to do where its static scripts are not deployed; as it is without a path.
+
+    `path` is the first of those that it runs, as those of a profile are deployed together. It does not exit: the script
+    may be pasted into a shell, and fails by itself.
+    """
+    if not path:
+        return text
+    comment, line_end, rest = text.partition("\n") if text.startswith("# ") else ("", "", text)
+    check = f"[ -s {path} ] || echo 'install: incarnate render --deploy -p {profile_name} --run' >&2\n"
+    return f"{comment}{line_end}{check}{rest}"
 
 
 def _has_line(text: str, word: str) -> bool:

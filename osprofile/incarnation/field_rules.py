@@ -23,13 +23,16 @@ from osprofile.incarnation.evaluate import (
     DERIVED_FORMATS,
     END_WORD_PREFIX,
     MAX_SECONDS_LENGTH,
+    NO_PROGRAM,
     USER_HOME,
     USPACE_ROOT,
     is_integer,
+    is_integer_between,
     join_home,
+    name_program,
 )
 from osprofile.profile.model import TYPE_ATTRIBUTE, USER_FIELDS
-from osprofile.text import format_amount_words, quote_shell_word, quote_value
+from osprofile.text import describe_number, format_amount_words, quote_shell_word, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,8 +108,6 @@ QUOTED: Final = "QUOTED"
 EXECUTABLE: Final = "EXECUTABLE"
 PROGRAM: Final = "PROGRAM"
 """The derived field `<X:PROGRAM>` of any field X is its value; without one, the name of the job's program."""
-_NO_PROGRAM: Final = "gpe_job"
-_MAX_PROGRAM_NAME: Final = 63
 QUOTE_ESCAPE: Final = ("'", r"'\\''")
 """FROM and TO by which a value can stand between single quotes."""
 
@@ -133,7 +134,7 @@ def derive_value(field: Field, name: str, value: str, program: str = "") -> str:
     `program`: the path of the job's program, or its application's name. Raises `ValueRefusedError`.
     """
     if is_program_form(name):
-        return value or fit_program_name(field, program) or _NO_PROGRAM
+        return value or fit_program_name(field, program) or NO_PROGRAM
     if not value:
         return value
     if is_quoted_form(name):
@@ -147,11 +148,14 @@ def derive_value(field: Field, name: str, value: str, program: str = "") -> str:
 
 def fit_program_name(field: Field, program: str) -> str:
     """Return the last part of a program's path, as far as the field's pattern allows it."""
-    path = program[:9999].rstrip("/")
-    name = re.sub(r"[^A-Za-z0-9_.+-]", "_", path.rpartition("/")[2]).lstrip("-.")[:_MAX_PROGRAM_NAME]
+    return find_accepted(field, name_program(program))
+
+
+def find_accepted(field: Field, text: str) -> str:
+    """Return what the field's pattern finds in a text; all of it for a field without one."""
     pattern = _compile_pattern(field)
-    match = pattern.find(name) if pattern is not None else None
-    found = name if pattern is None else match.group() if match else None
+    match = pattern.find(text) if pattern is not None else None
+    found = text if pattern is None else match.group() if match else None
     return found or ""
 
 
@@ -264,7 +268,7 @@ def _check_integer(field: Field, value: str, label: str) -> None:
 
 def _check_number(field: Field, value: str, label: str) -> None:
     if not is_number(value):
-        hint = "as in 10, -3, 1.5 or 2e6"
+        hint = describe_number(value)
         kind = "a finite number" if re.fullmatch(NUMBER_PATTERN, value) else "a number"
         raise ValueRefusedError(
             f"{label} is not {kind}", field=field.name, location=field.location, hint=hint
@@ -321,8 +325,7 @@ class FieldRule:
     __slots__ = (
         "_accepts",
         "_field",
-        "_max_integer",
-        "_min_integer",
+        "_integer_limits",
         "_tag_values",
         "_tags_by_name",
         "resolved_values",
@@ -333,14 +336,11 @@ class FieldRule:
         self._field = field
         self._tags_by_name = {tag.name: tag for tag in reversed(field.tags)}
         self._tag_values = {name: tag.value for name, tag in self._tags_by_name.items()}
-        self._min_integer = 0 if field.minimum is None else field.minimum
-        self._max_integer = MAX_INTEGER if field.maximum is None else field.maximum
+        self._integer_limits = get_integer_limits(field)
         # A quick test; `check_value` decides about the values that it does not accept.
         self._accepts: Callable[[str], bool] = self._prepare_and_accept
-        if field.type == "integer":
+        if self._integer_limits is not None:
             self._accepts = self._accepts_integer
-        elif is_numeric_field(field):
-            self._accepts = _accept_none
 
     @staticmethod
     def is_needed(field: Field) -> bool:
@@ -382,10 +382,8 @@ class FieldRule:
         return self._accepts(value)
 
     def _accepts_integer(self, value: str) -> bool:
-        is_canonical = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
-        if not (is_canonical and self._min_integer <= int(value) <= self._max_integer):
-            return False
-        return accepts_pattern(self._field, value)
+        is_within = self._integer_limits is None or is_integer_between(value, *self._integer_limits)
+        return is_within and accepts_pattern(self._field, value)
 
 
 def field_timeout_error(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
@@ -404,13 +402,20 @@ def _accept_all(_value: str) -> bool:
     return True
 
 
-def _accept_none(_value: str) -> bool:
-    return False
-
-
 def has_limit(field: Field) -> bool:
     """Return whether a field has Min or Max: then the empty value is one that is not given (OS Profile 0.3, 2.3)."""
     return field.minimum is not None or field.maximum is not None
+
+
+def get_integer_limits(field: Field) -> tuple[float, float] | None:
+    """Return between which integers a quick test accepts a value; None for a field that is not of numbers.
+
+    Of those that may have a fraction it accepts none.
+    """
+    if field.type != "integer":
+        return (1, 0) if is_numeric_field(field) else None
+    maximum = MAX_INTEGER if field.maximum is None else field.maximum
+    return 0 if field.minimum is None else field.minimum, maximum
 
 
 def is_numeric_field(field: Field) -> bool:

@@ -7,6 +7,7 @@ itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is nested t
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 from weakref import finalize
@@ -302,7 +303,7 @@ class _PlanCompiler:
             defaults.setdefault(name, "")
         # Without its seven quotings, a small script of 15 fields takes 4.9 us, not 5.4. Any other step (START has
         # some) may compute the character from values without it.
-        steps = tuple(self.steps.values())
+        steps = tuple(map(self.complete_step, self.steps.values()))
         replaced_texts = {second[0] if kind == evaluate.REPLACE else "" for kind, _, _, second in steps}
         quoted_character = replaced_texts.pop() if len(replaced_texts) == 1 else ""
         unquoted_text = None
@@ -462,24 +463,22 @@ class _PlanCompiler:
         if rules.is_quoted_form(name):
             self.add_step(evaluate.QUOTE, name, base)
         elif rules.is_program_form(name):
-            get_program = self.create_program_getter()
-            self.add_step(
-                evaluate.COMPUTE,
-                name,
-                (base, 0, (rules.EXECUTABLE,)),
-                lambda v: rules.derive_value(field, name, v[base], get_program(v)),
-            )
+            application = self.application.application_name if self.application is not None else ""
+            find = partial(rules.find_accepted, field)
+            self.add_step(evaluate.PROGRAM, name, (base, rules.EXECUTABLE, application), find)
         else:
             form = name.rpartition(":")[2]
             self.add_step(
                 evaluate.TIME, name, (base, form), lambda v: rules.derive_value(field, name, v[base])
             )
 
-    def create_program_getter(self) -> Callable[[Values], str]:
-        """Return the function for the program of the job script; its application's name, if that has no EXECUTABLE."""
-        uses, application = self.uses, self.application
-        name = application.application_name if application is not None else ""
-        return lambda values: values[rules.EXECUTABLE] if rules.EXECUTABLE in uses else name
+    def complete_step(self, step: Step) -> Step:
+        """Return a step that knows whether the job script has an EXECUTABLE; its application's name is used if not."""
+        kind, key, first, second = step
+        if kind != evaluate.PROGRAM or rules.EXECUTABLE in self.uses:
+            return step
+        base, _, application = first
+        return kind, key, (base, "", application), second
 
     def add_declaration(self, declaration: Field, template: Template) -> None:
         problem = merge_declaration(self.declarations, declaration, template)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
 SCRIPT_FILE_MODE = 0o700
 
@@ -77,21 +77,6 @@ def deployment_script(scripts: Iterable[StaticScriptFile], *, prune: bool = Fals
     lines.append(f"begin {scripts[0].folder} {scripts[0].path}\n")
     lines += [f"add {script.path} {quote_shell_word(script.body)}\n" for script in scripts]
     return "".join([*lines, "install\n"])
-
-
-def add_check(text: str, scripts: Sequence[StaticScriptFile], profile_name: str) -> str:
-    """Return a script with a line that says what to do where its static scripts are not deployed.
-
-    It looks for the first of those that it runs, as those of a profile are deployed together. It does not exit: the script may be
-    pasted into a shell, and fails by itself.
-    """
-    if not scripts:
-        return text
-    comment, line_end, rest = text.partition("\n") if text.startswith("# ") else ("", "", text)
-    check = (
-        f"[ -s {scripts[0].path} ] || echo 'install: incarnate render --deploy -p {profile_name} --run' >&2\n"
-    )
-    return f"{comment}{line_end}{check}{rest}"
 
 
 # No `set -e`: it has no effect in a script whose caller looks at its exit status with `||` or `if`.

@@ -197,6 +197,12 @@ class Pattern:
 
         return replace
 
+    def get_re_source(self) -> tuple[str, int, int]:
+        """Return the pattern for `re`, and up to what length of simple values it accepts, and finds, the same; -1 for none."""
+        self._get_engines("")
+        source = self._re_pattern.pattern if self._re_pattern else ""
+        return source, self._re_limits.whole, self._re_limits.find_simple
+
     def _select_re_pattern(self, value: str, limit: int) -> re.Pattern[str] | None:
         if len(value) <= limit and value.isascii() and "\r" not in value:
             return self._re_pattern

@@ -10,7 +10,7 @@ from that. So each has its counterpart in `java.util.regex.Pattern`: `peek_char`
 from __future__ import annotations
 
 from enum import Flag, auto
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import LINE_ENDS
@@ -20,6 +20,23 @@ NUL = "\0"
 MAX_NESTING = 64
 _BLANKS = frozenset(" \t\n\x0b\f\r")
 _LINE_END_CHARS = frozenset(LINE_ENDS.list_chars())
+_REMEDIES: Final = {
+    "Unclosed group": r"end the group by ), or write \( for the character",
+    "Unmatched closing": r"open the group by (, or write \) for the character",
+    "Unclosed character class": r"end the list by ], or write \[ for the character",
+    "Dangling meta character": r"it repeats what is before it: write .* for any text, or \* for the character (\+, \?)",
+    "Illegal repetition": r"as in [0-9]{1,3}; write \{ for the character",
+    "Unclosed counted closure": "as in [0-9]{1,3}",
+    "Illegal character range": r"the first character of a range comes first, as in [a-z]; write \- for the character",
+    "Illegal/unsupported escape": r"write the character without \; for a backslash write \\",
+    "a lone backslash": r"write \\ for a backslash",
+    "Unknown inline modifier": "as in (?s) or (?i); a group without a number is (?:...)",
+    "Unknown group type": "a group without a number is (?:...), one with a name (?<name>...)",
+    "named capturing group <": "the group must stand before its reference, as in (?<name>...)",
+    "capturing group name": "a name is letters and digits, as in (?<id>...)",
+    "Unknown character property": r"as in \p{L} for letters, \p{Alpha} for those of ASCII",
+}
+"""What to do, by how the message of a fault begins, which is Java's."""
 
 
 class Flags(Flag):
@@ -55,6 +72,7 @@ class PatternReader:
         """Raise JavaRegexError at the last character read, or at `index` of the original text."""
         if index is None:
             index = self._offsets[max(0, min(self.cursor - 1, self.length))]
+        hint = hint or next((remedy for fault, remedy in _REMEDIES.items() if message.startswith(fault)), "")
         raise JavaRegexError(message, text=self.text, index=index, hint=hint)
 
     def enter_level(self) -> None:

@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 
 
 log: Final = logging.getLogger("osprofile.jobs")
-CONFIRM_FORM: Final = re.compile(r"(?:yes|no|[A-Z_]+>[0-9]{1,18})(?:\s+(?:yes|no|[A-Z_]+>[0-9]{1,18}))*")
+_CONFIRM_WORD: Final = re.compile(r"yes|no|([A-Za-z_][A-Za-z0-9_.-]*)>([0-9]{1,18})")
+CONFIRM_WORDS: Final = "yes, no, or limits of fields, with blanks between them"
+CONFIRM_EXAMPLE: Final = "NODES>100 WALLTIME>86400"
 ENERGY_PRICE_FORM: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) (\S{1,10})")
 """A price for a kWh and its currency, as in `0.30 EUR`."""
 _JOULES_PER_KWH: Final = 3.6e6
@@ -143,17 +145,18 @@ def read_confirmation_limits(profile: Profile) -> dict[str, int]:
 
     Raises `OSProfileError` for a word that is neither such a limit nor `yes` or `no`.
     """
-    limits = {}
-    for word in profile.get_value("START", SITE_CONFIRM).split():
-        name, _, limit = word.partition(">")
-        if limit.isascii() and limit.isdecimal():
-            limits[name] = int(limit)
-        elif word not in {"yes", "no"}:
-            message = f"SITE_CONFIRM of profile {profile.name} has {quote_value(word)}"
-            raise OSProfileError(
-                message, hint="it is yes, no, or limits of fields, as in NODES>100 WALLTIME>86400"
-            )
+    text = profile.get_value("START", SITE_CONFIRM)
+    limits = parse_confirmation(text or "no")
+    if limits is None:
+        message = f"SITE_CONFIRM of profile {profile.name} is {quote_value(text)}"
+        raise OSProfileError(message, hint=f"it is {CONFIRM_WORDS}, as in {CONFIRM_EXAMPLE}")
     return limits
+
+
+def parse_confirmation(text: str) -> dict[str, int] | None:
+    """Return the limits that a value of SITE_CONFIRM lists, by field; None for what is not of its form."""
+    words = [_CONFIRM_WORD.fullmatch(word) for word in text.split()]
+    return {w[1]: int(w[2]) for w in words if w and w[1]} if words and all(words) else None
 
 
 def tells_energy(profile: Profile) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
-from osprofile.jobs.profiles import CONFIRM_FORM, ENERGY_PRICE_FORM
+from osprofile.jobs.profiles import CONFIRM_EXAMPLE, CONFIRM_WORDS, ENERGY_PRICE_FORM, parse_confirmation
 from osprofile.jobs.shell.output import (
     BATCH_SYSTEM_FIELD,
     END_FILES_FIELD,
@@ -164,7 +164,6 @@ _VALUE_FORMS: Final = {
         "OSP408", SUBMIT_RATE_FORM, "a number of submissions a minute", "60/min</Value> or <Value>60/min, 10 at once",
     ),
     MAX_QUEUED_FIELD: ("OSP408", MAX_QUEUED_FORM, "a number of jobs, more than 0", "100"),
-    SITE_CONFIRM: ("OSP408", CONFIRM_FORM, "yes, no, or limits of fields", "NODES>100 WALLTIME>86400"),
     ENERGY_PRICE: ("OSP408", ENERGY_PRICE_FORM, "the price of a kWh and its currency", "0.30 EUR"),
 }  # fmt: skip
 """Fields whose fixed Value has a form: the code of the problem, the form, what it is, and an example."""
@@ -173,6 +172,8 @@ _VALUE_FORMS: Final = {
 def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
     """Check the fields that the engine reads."""
     for _template, declared in list_declared_fields(view):
+        if declared.name == SITE_CONFIRM:
+            yield from _check_confirmation(view, declared)
         if declared.name not in _VALUE_FORMS:
             continue
         code, form, words, example = _VALUE_FORMS[declared.name]
@@ -189,6 +190,19 @@ def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
                 yield from _check_field(field, expected)
             elif expected.must_exist and not (field_name == "STATUS_PATTERN" and _has_id_form(view)):
                 yield _make_missing_problem(template, field_name, expected)
+
+
+def _check_confirmation(view: ProfileView, declared: Field) -> Iterator[Problem]:
+    """Check SITE_CONFIRM: a limit of a field that is misspelt would never ask."""
+    limits = parse_confirmation(declared.value or "")
+    if limits is None:
+        message = f"field {SITE_CONFIRM} needs a fixed Value that is {CONFIRM_WORDS}"
+        hint = f"as in <Value>{CONFIRM_EXAMPLE}</Value>, with WALLTIME in seconds and MEMORY in MiB"
+        yield make_problem("OSP408", message, declared.location, hint)
+    known = {field.name for _, field in list_declared_fields(view) if field.settable}
+    for name in (limits or {}).keys() - known:
+        message = f"{SITE_CONFIRM} has a limit of {quote_value(name)}, which is no field that a job sets"
+        yield make_problem("OSP408", message, declared.location, suggest_names(name, known))
 
 
 def check_id_forms(view: ProfileView) -> Iterator[Problem]:

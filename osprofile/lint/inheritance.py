@@ -5,6 +5,7 @@ See docs/language.md, "Inheritance".
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +40,7 @@ def check_inheritance(view: ProfileView) -> Iterator[Problem]:
     yield from _check_batch_system(view)
     yield from _check_prologue(view.profile)
     yield from _check_empty_values(view)
+    yield from _check_wider_limits(view)
 
 
 def _check_batch_system(view: ProfileView) -> Iterator[Problem]:
@@ -99,6 +101,39 @@ def _check_prologue(profile: Profile) -> Iterator[Problem]:
 
 def _check_empty_values(view: ProfileView) -> Iterator[Problem]:
     """Report own declarations whose new limit and Default an empty value of a request bypasses."""
+    for field, inherited in _list_redeclared_fields(view):
+        if not field.settable or field.value is not None:
+            continue
+        default = field_rules.apply_tags(field, field.default or "")
+        pattern = field.pattern_text
+        if pattern is None or pattern == inherited.pattern_text or not _lists_values(pattern):
+            continue
+        if not default or field_rules.has_limit(field) or any(not tag.name for tag in field.tags):
+            continue
+        message = f"a request may set field {field.name} to nothing, which passes its pattern"
+        hint = f'to replace it by the Default, write <idb:Tag name="">{escape_text(default)}</idb:Tag>'
+        hint += ' before the Default; <idb:Tag name=""/> says that it may be empty'
+        yield make_problem("OSP316", message, field.locate_child("Default"), hint)
+
+
+def _check_wider_limits(view: ProfileView) -> Iterator[Problem]:
+    """Report limits that allow more than the inherited ones, which they replace."""
+    for field, inherited in _list_redeclared_fields(view):
+        limits = (
+            ("Min", field.minimum, inherited.minimum, operator.lt),
+            ("Max", field.maximum, inherited.maximum, operator.gt),
+        )
+        for name, own, other, exceeds in limits:
+            if own is not None and other is not None and exceeds(own, other):
+                message = (
+                    f"the {name} of field {field.name} allows more than the inherited one, which it replaces"
+                )
+                hint = f"the other is at {inherited.locate_child(name)}; if this is meant, waive it"
+                yield make_problem("OSP318", message, field.locate_child(name), hint)
+
+
+def _list_redeclared_fields(view: ProfileView) -> Iterator[tuple[Field, Field]]:
+    """Yield each field of the profile's own document that is inherited, too, with the inherited one."""
     parents = view.profile.documents[1:]
     if not parents:
         return
@@ -113,18 +148,12 @@ def _check_empty_values(view: ProfileView) -> Iterator[Problem]:
         inherited = parent.global_fields.get(field.name)
         if inherited_template is not None:
             inherited = parent.find_field(inherited_template, field.name)
-        if inherited is None or not field.settable or field.value is not None:
-            continue
-        default = field_rules.apply_tags(field, field.default or "")
-        pattern = field.pattern_text
-        if pattern is None or pattern == inherited.pattern_text or not _lists_values(pattern):
-            continue
-        if not default or field_rules.has_limit(field) or any(not tag.name for tag in field.tags):
-            continue
-        message = f"a request may set field {field.name} to nothing, which passes its pattern"
-        hint = f'to replace it by the Default, write <idb:Tag name="">{escape_text(default)}</idb:Tag>'
-        hint += ' before the Default; <idb:Tag name=""/> says that it may be empty'
-        yield make_problem("OSP316", message, field.locate_child("Default"), hint)
+        if inherited is not None:
+            yield field, inherited
+    cases = {(case.name, case.selection): case for case in parent.cases}
+    for case in own.cases:
+        if (inherited := cases.get((case.name, case.selection))) is not None:
+            yield case, inherited
 
 
 def _lists_values(pattern: str) -> bool:

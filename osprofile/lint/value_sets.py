@@ -154,9 +154,15 @@ def matches_every_value(pattern: str, chars: CharSet) -> bool:
 
 @lru_cache(maxsize=256)
 def get_pattern_values(pattern: str) -> ValueSet:
-    """Return the values that a Java pattern can match as a whole; for a bad pattern, all values."""
-    tree = _parse_tree(pattern)
-    if tree is None:
+    """Return the values that a Java pattern can match as a whole; for one that is too deep, all values.
+
+    For a bad pattern there are none: that it is bad is reported, and that it allows everything would be false.
+    """
+    try:
+        tree = parse_pattern(pattern).tree
+    except JavaRegexError:
+        return ValueSet(EMPTY, EMPTY)
+    except RecursionError:
         return ANY_VALUES
     part = _analyze_node(tree)
     return ValueSet(part.chars, part.first_chars)

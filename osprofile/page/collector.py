@@ -15,6 +15,7 @@ from osprofile.incarnation.plan import (
     find_application,
     get_plan,
 )
+from osprofile.jobs.profiles import read_confirmation_limits
 from osprofile.jobs.shell.output import get_batch_system_name
 from osprofile.page import model
 from osprofile.page.labels import DocumentLabels, build_labels
@@ -73,6 +74,7 @@ class _PageCollector:
             profile=self.profile.name,
             site=self.profile.get_value("START", SITE_NAME) or self.profile.name,
             contact=self.profile.get_value("START", SITE_CONTACT),
+            confirmed=read_confirmation_limits(self.profile),
             directory=self.profile.uspace_root,
             submission=self._build_submission(starts[0], jobs) if starts else None,
             settings=settings,

@@ -19,6 +19,7 @@ from osprofile.page.words import (
     describe_value,
     has_own_pattern,
 )
+from osprofile.text import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -273,6 +274,15 @@ def _build_limits(page: Page) -> Iterator[Node]:
         yield make_node(
             "p",
             f"Nothing{only} is limited here ({', '.join(unlimited)}); the batch system may have limits of its own.",
+        )
+    if page.confirmed:
+        amounts = [f"{QUANTITIES.get(n, n)} {format_amount(n, str(v))}" for n, v in page.confirmed.items()]
+        yield make_node(
+            "p",
+            f"The site wants to be sure before a job with more than this: {', '.join(amounts)}. ",
+            "The command asks at the terminal; without one, give ",
+            build_code("--yes"),
+            ".",
         )
 
 

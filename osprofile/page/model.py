@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Control = Literal["text", "lines", "number", "choice"]
 """The control for a field: a line of text, several lines, a number, or a choice of values."""
@@ -190,6 +193,7 @@ class Page(NamedTuple):
     """The content of a page. `settings` has the fields of a job first; `jobs` is their number.
 
     `site` is the site's name, else that of the profile; `contact` is what it tells its users, which may be empty.
+    `confirmed` has the amounts above which a job is submitted only when a person has confirmed it, by field.
 
     `group_cases` say which users may give which values: their patterns are names of Unix groups.
 
@@ -199,6 +203,7 @@ class Page(NamedTuple):
     profile: str
     site: str
     contact: str
+    confirmed: Mapping[str, int]
     directory: str
     submission: Submission | None
     settings: tuple[Setting, ...]

@@ -1,26 +1,23 @@
-"""The page's server, on the loopback interface only; it renders scripts for the form.
-
-Connections are served concurrently, each with a deadline. One other thread renders pages and scripts,
-so that a slow pattern (up to a second) does not block connections.
-"""
+"""The page's server, on the loopback interface only; it renders scripts for the form."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import hashlib
 import logging
 import os
-import signal
-import socket
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import InvalidProfileError, OSProfileError, RequestError, SettingError
-from osprofile.page import http
+from osprofile.errors import InvalidProfileError, OSProfileError, SettingError
+from osprofile.http_server import (
+    HttpRefusal,
+    LoopbackServer,
+    check_host,
+    check_method,
+    encode_json_response,
+    encode_response,
+)
 from osprofile.page.collector import collect_page
 from osprofile.page.document import render_page, render_problem
-from osprofile.page.http import HttpRefusal
 from osprofile.page.labels import build_labels, strip_directories
 from osprofile.page.rendering import (
     build_page_context,
@@ -32,14 +29,11 @@ from osprofile.page.rendering import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from osprofile.http_server import Request
     from osprofile.profile.model import Profile
 
 log: Final = logging.getLogger("osprofile.page")
 LOOPBACK: Final = "127.0.0.1"
-REQUEST_TIMEOUT: Final = 60.0
-"""Seconds that a client has to send its request, and again to read the response."""
-MAX_CONNECTIONS: Final = 64
-"""Concurrent connections; further ones get status 503."""
 
 FileStamps = tuple[tuple[str, int, int, int], ...]
 
@@ -129,119 +123,46 @@ class LivePage:
         )
 
 
-@final
-class PageServer:
-    """Serves a page on a port of the loopback interface, 0 for any free port."""
+def make_server(live_page: LivePage, port: int = 0) -> LoopbackServer:
+    """Return a server of a page at a port of the loopback interface, 0 for any free one."""
 
-    def __init__(self, live_page: LivePage, port: int = 0) -> None:
-        self._live_page = live_page
-        self._socket = _bind_socket(port)
-        self.port: int = self._socket.getsockname()[1]
-        self._stopping = asyncio.Event()
-        self._connections: set[asyncio.Task[None]] = set()
-        self._executor = ThreadPoolExecutor(1, "page")
+    def check(request: Request) -> None:
+        authorize_request(request, server.port)
 
-    @property
-    def url(self) -> str:
-        """The address of the page."""
-        return f"http://{LOOPBACK}:{self.port}/"
+    def answer(request: Request, body: bytes) -> bytes:
+        if request.method == "POST":
+            return encode_json_response(live_page.answer_request(body))
+        status, page = live_page.get_page()
+        return encode_response(status, "text/html", page.encode())
 
-    async def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until SIGINT or SIGTERM; call `ready` when the server accepts connections."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.stop)
-        server = await asyncio.start_server(self._accept_client, sock=self._socket, limit=http.MAX_HEAD_SIZE)
-        try:
-            ready()
-            await self._stopping.wait()
-        finally:
-            server.close()
-            for task in self._connections:
-                task.cancel()
-            await asyncio.gather(*self._connections, return_exceptions=True)
-            self._executor.shutdown(wait=False, cancel_futures=True)
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
-
-    def stop(self) -> None:
-        """Make `run` return."""
-        self._stopping.set()
-
-    def _accept_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.ensure_future(self._serve_client(reader, writer))
-        self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
-
-    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with contextlib.suppress(OSError, TimeoutError):
-                writer.write(await self._handle_request(reader))
-                async with asyncio.timeout(REQUEST_TIMEOUT):
-                    await writer.drain()
-                    await _drain_client(reader, writer)
-        finally:
-            writer.transport.abort()  # does not wait for a client that reads nothing
-
-    async def _handle_request(self, reader: asyncio.StreamReader) -> bytes:
-        """Read a request and return its response, or the response for any error."""
-        if len(self._connections) > MAX_CONNECTIONS:
-            return http.encode_refusal(HttpRefusal(503, "too many connections at once: try again"))
-        try:
-            async with asyncio.timeout(REQUEST_TIMEOUT):
-                request = await _read_head(reader)
-                http.authorize_request(request, self.port)
-                body = await reader.readexactly(request.length)
-            return await self._route_request(request.method, body)
-        except Exception as error:  # noqa: BLE001  # whatever happens, the client gets a response
-            return http.encode_refusal(_refusal_from_exception(error))
-
-    async def _route_request(self, method: str, body: bytes) -> bytes:
-        loop = asyncio.get_running_loop()
-        if method == "GET":
-            status, page = await loop.run_in_executor(self._executor, self._live_page.get_page)
-            return http.encode_response(status, "text/html", page.encode())
-        return http.encode_json_response(
-            await loop.run_in_executor(self._executor, self._live_page.answer_request, body)
-        )
-
-
-def _refusal_from_exception(error: Exception) -> HttpRefusal:
-    """Return the refusal for an exception."""
-    match error:
-        case HttpRefusal():
-            return error
-        case RequestError():
-            return HttpRefusal(400, ": ".join(filter(None, (error.message, error.hint))))
-        case TimeoutError():
-            return HttpRefusal(408, f"the request did not come within {REQUEST_TIMEOUT:.0f} s")
-        case asyncio.IncompleteReadError():
-            return HttpRefusal(400, "the request is incomplete")
-    log.error("an internal error", exc_info=error)
-    return HttpRefusal(500, "internal error: see the server's output")
-
-
-async def _read_head(reader: asyncio.StreamReader) -> http.Request:
     try:
-        return http.parse_request(await reader.readuntil(b"\r\n\r\n"))
-    except asyncio.LimitOverrunError:  # by the limit of `start_server`
-        raise HttpRefusal(431, f"the head has more than {http.MAX_HEAD_SIZE} bytes") from None
-
-
-async def _drain_client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Wait until the client has closed: a reset while it still sends would discard the response."""
-    writer.write_eof()
-    while await reader.read(65536):
-        pass
-
-
-def _bind_socket(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((LOOPBACK, port))
+        server = LoopbackServer(LOOPBACK, port, check, answer)
     except OSError as error:
-        found.close()
         hint = "choose another --port, or leave it out for a free one"
         raise SettingError(f"port {port} of {LOOPBACK}: {error.strerror}", hint=hint) from None
-    return found
+    return server
+
+
+def authorize_request(request: Request, port: int) -> None:
+    """Check that a request comes from the page itself; raise `HttpRefusal` if not.
+
+    A page of another origin sends its Origin, and can send JSON only after a preflight request, which is
+    refused, too.
+    """
+    # Host comes first: with DNS rebinding, a browser takes the other site's page for the same origin.
+    check_host(request, f"{LOOPBACK}:{port}", f"localhost:{port}")
+    check_method(request, {"/": "GET", "/render": "POST"})
+    if request.method == "GET":
+        if request.length:
+            raise HttpRefusal(400, "a GET request cannot have a body")
+        return
+    host = request.headers["host"]
+    origin = request.headers.get("origin", f"http://{host}")
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    if origin != f"http://{host}" or site != "same-origin":
+        raise HttpRefusal(403, "only the page itself may send requests")
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HttpRefusal(415, "the request must be JSON: Content-Type: application/json")
+    if "content-length" not in request.headers:
+        raise HttpRefusal(411, "Content-Length is missing")

@@ -6,12 +6,13 @@ from functools import cache
 from os import path
 
 _PACKAGE_DIRECTORY = path.dirname(path.dirname(path.realpath(__file__)))
+INSTALLED_DATA = path.join(_PACKAGE_DIRECTORY, "_data")
+"""The directory with the data of an installed package; a checkout has none."""
 
 
 @cache
 def _get_data_directory() -> str:
-    installed = path.join(_PACKAGE_DIRECTORY, "_data")
-    return installed if path.isdir(installed) else path.dirname(_PACKAGE_DIRECTORY)
+    return INSTALLED_DATA if path.isdir(INSTALLED_DATA) else path.dirname(_PACKAGE_DIRECTORY)
 
 
 def find_commit() -> str:

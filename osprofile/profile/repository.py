@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from contextlib import suppress
 from os import path as paths  # importing pathlib takes a tenth of a command's start
 from typing import TYPE_CHECKING, Final, final
 
@@ -42,6 +44,7 @@ SITE_DIRECTORY: Final = "/etc/osprofile"
 """The directory of a site's configuration, for all users of a machine."""
 ENTRY_POINT_GROUP: Final = "osprofile.profiles"
 """Each entry point names a package whose directory has profiles (`mine = "site_profiles"`)."""
+_ENTRY_POINTS_FILE: Final = "entry_points.txt"
 
 
 def iter_search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterator[str]:
@@ -71,7 +74,7 @@ def get_config_directory() -> str | None:
 
 
 def _entry_point_directories() -> Iterator[str]:
-    if not _may_have_entry_points():
+    if not has_entry_points():
         return
     from importlib.metadata import entry_points
     from importlib.util import find_spec
@@ -84,25 +87,31 @@ def _entry_point_directories() -> Iterator[str]:
         yield from (spec.submodule_search_locations or ()) if spec else ()
 
 
-def _may_have_entry_points() -> bool:
+def has_entry_points() -> bool:
     """Return whether there may be entry points: importing importlib.metadata doubles a command's start."""
     group = ENTRY_POINT_GROUP.encode()
-    for import_path in sys.path:
+    for path in iter_metadata_paths():
+        if not path.endswith(_ENTRY_POINTS_FILE):
+            if paths.isfile(path):
+                return True  # a zip archive on the path: only importlib.metadata can read it
+            continue
         try:
-            with os.scandir(import_path or ".") as entries:
-                directories = [e.path for e in entries if e.name.endswith((".dist-info", ".egg-info"))]
-        except NotADirectoryError:
-            return True  # a zip archive on the path: only importlib.metadata can read it
+            with open(path, "rb") as file:
+                if group in file.read():
+                    return True
         except OSError:
             continue
-        for directory in directories:
-            try:
-                with open(paths.join(directory, "entry_points.txt"), "rb") as file:
-                    if group in file.read():
-                        return True
-            except OSError:
-                continue
     return False
+
+
+def iter_metadata_paths() -> Iterator[str]:
+    """Yield the paths on which `has_entry_points` depends: what is imported from, and a file of each distribution there."""
+    for import_path in sys.path:
+        yield import_path or paths.curdir
+        with suppress(OSError), os.scandir(import_path or paths.curdir) as entries:
+            for entry in entries:
+                if entry.name.endswith((".dist-info", ".egg-info")):
+                    yield paths.join(entry.path, _ENTRY_POINTS_FILE)
 
 
 @final
@@ -115,6 +124,10 @@ class Repository:
     def __init__(
         self, directories: Iterable[str | PathLike[str]] = (), *, use_standard_path: bool = True
     ) -> None:
+        self.created = time.time()
+        """When it was made, in s since 1970: nothing was read before."""
+        self.probed = set[str]()
+        """All paths at which a profile was looked for, found or not."""
         own_directories = [os.fspath(directory) for directory in directories]
         self._remaining_directories = (
             iter_search_path(own_directories) if use_standard_path else iter(own_directories)
@@ -258,6 +271,7 @@ class Repository:
         for directory in self.iter_directories():
             for file in (f"{name}/profile.xml", f"{name}.xml"):
                 path = paths.join(directory, file)
+                self.probed.add(path)
                 if paths.isfile(path):
                     yield path
 

@@ -17,7 +17,7 @@ from osprofile.errors import Problem
 from osprofile.profile.data_directories import get_schemas_directory
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, JSDL_NAMESPACE, PROFILE_NAMESPACE
 from osprofile.source import Location
-from osprofile.text import quote_value, suggest_names
+from osprofile.text import describe_number, quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -188,7 +188,8 @@ def _convert_error(
 def describe_invalid_limit(element: Element) -> Problem:
     """Return the problem for a limit that is not a number."""
     message = f"<{element.name}> is {quote_value(element.text)}, which is not a number"
-    return Problem(SCHEMA_CODE, message, element.source_text.get_location(), "as in 10, -3, 1.5 or 2e6")
+    hint = describe_number(element.text.strip())
+    return Problem(SCHEMA_CODE, message, element.source_text.get_location(), hint)
 
 
 def _locate_stray_text(element: Element) -> Location:

@@ -17,6 +17,9 @@ from osprofile.profile.model import (
     JOB_DIRECTIVES,
     PASSED,
     PROFILE_NAMESPACE,
+    SITE_CONFIRM,
+    SITE_CONTACT,
+    SITE_NAME,
     Field,
 )
 from osprofile.profile.writer import escape_attribute, escape_text, format_fields
@@ -52,6 +55,16 @@ _EXAMPLE_APPLICATION: Final = """\
 
 
 _NEW_FIELD: Final = "FEATURES"
+_SITE_FIELDS: Final = (
+    (SITE_NAME, "The site's name, in the title of its page.", "the cluster of Example University"),
+    (SITE_CONTACT, "What users should know of the site, as whom to ask.", "Questions: hpc@example.org"),
+    (
+        SITE_CONFIRM,
+        "A job above one of these amounts needs a yes at the terminal, or the option yes.",
+        "NODES>100 WALLTIME>86400",
+    ),
+)
+"""Fields that the engine reads, which no bundled profile declares: name, description, an example of a value."""
 _REMOVED_TEMPLATE: Final = "SIGNAL"
 
 
@@ -189,12 +202,24 @@ def _global_field_lines(fields: list[Field], example: list[str]) -> Iterator[str
     yield ""
     yield "  <!-- The fields of all templates, as they are inherited: what a request may set, and the site itself. -->"
     yield "  <idb:Template>"
-    for name, lines in (*((field.name, [*format_fields([field])]) for field in fields), ("", example)):
+    blocks = [(field.name, [*format_fields([field])]) for field in fields]
+    for name, lines in (
+        *blocks,
+        ("", example),
+        *(("", [*_site_field_lines(*field)]) for field in _SITE_FIELDS),
+    ):
         if lines and not any("--" in line for line in lines):  # XML does not allow it in a comment
             if name == "WALLTIME":
                 yield "    <!-- A Max needs a Default, and a tag for the empty value: else a job without a wall time has no limit. -->"
             yield from ("    <!--", *lines, "    -->")
     yield "  </idb:Template>"
+
+
+def _site_field_lines(name: str, description: str, value: str) -> Iterator[str]:
+    yield f'    <idb:Field name="{name}" isSettable="false">'
+    yield f"      <idb:Description>{description}</idb:Description>"
+    yield f"      <idb:Value>{escape_text(value)}</idb:Value>"
+    yield "    </idb:Field>"
 
 
 def _new_field_lines(parent: Profile) -> Iterator[str]:

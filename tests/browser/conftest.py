@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from osprofile.cli import main
+from osprofile.cli import command_line
 from tests.page.conftest import Served, served
 from tests.waiting import PATIENCE
 
@@ -101,7 +101,10 @@ def watched(browser: Browser, url: str, **settings: object) -> Iterator[Page]:
 def written(profile: str, folder: Path) -> str:
     """Write a profile's static page, and give its address."""
     file = folder / "page.html"
-    assert main.run_command_line(["page", "-p", profile, "--profiles", str(PROFILES), "-o", str(file)]) == 0
+    assert (
+        command_line.run_command_line(["page", "-p", profile, "--profiles", str(PROFILES), "-o", str(file)])
+        == 0
+    )
     return file.as_uri()
 
 

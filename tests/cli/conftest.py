@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.cli import common, main, options
+from osprofile.cli import command_line, common, options
 from osprofile.profile.data_directories import get_bundled_directory
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Incarnate:
     """Run the command with these words."""
 
     def run(*words: str) -> Ended:
-        code = main.run_command_line(words)
+        code = command_line.run_command_line(words)
         out, err = capfdbinary.readouterr()
         return Ended(code, out.decode(), err.decode())
 
@@ -74,9 +74,9 @@ def parse_twice(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, list[str]], d
             patch.setattr(common, "call_verb", record)
             for name, value in environment.items():
                 patch.setenv(name, value)
-            quick = options.parse_arguments(main.load_verb(verb), words, environment)
+            quick = options.parse_arguments(command_line.load_verb(verb), words, environment)
             assert quick is not None
-            main._run_typer([*verb.split(), *words])
+            command_line._run_typer([*verb.split(), *words])
         assert seen.pop() == quick
         return quick
 

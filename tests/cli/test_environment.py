@@ -29,7 +29,7 @@ def test_without_home_the_user_s_own_is_used(site: Path) -> None:
 
 def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """As in a container whose user id has no name."""
-    from osprofile.cli import main
+    from osprofile.cli import command_line
 
     def know_nobody(number: int) -> None:
         raise KeyError(number)
@@ -37,7 +37,7 @@ def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Ca
     monkeypatch.setattr(pwd, "getpwuid", know_nobody)
     for name in ("HOME", "XDG_STATE_HOME", "OSPROFILE_STORE"):
         monkeypatch.delenv(name, raising=False)
-    assert main.run_command_line(["job", "list"]) == 1
+    assert command_line.run_command_line(["job", "list"]) == 1
     assert capfd.readouterr().err == (
         "incarnate: the record of the jobs has no place: ~/.local/state is no absolute path\n"
         "    hint: set HOME to your home directory, or OSPROFILE_STORE to a file\n"

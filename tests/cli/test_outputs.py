@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.cli import quick
+from osprofile.cli.command_line import load_verb
 from osprofile.cli.common import GROUPS, VERBS, list_verbs
-from osprofile.cli.main import load_verb
 from osprofile.cli.options import Option, read_parameters
 from osprofile.jobs.fields import OPTION_GROUPS
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
@@ -318,6 +319,13 @@ def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionF
     ) + run_verb(incarnate, home, ("job", "submit", "--help", "all"))
     assert [line for line in text.splitlines() if len(line) > 80] == []
     file_regression.check(text, basename="help", encoding="utf-8")
+
+
+def test_the_help_that_is_printed_without_typer(
+    incarnate: Incarnate, file_regression: FileRegressionFixture
+) -> None:
+    text = incarnate("--help").out
+    file_regression.check(text, fullpath=Path(quick.HELP_FILE), encoding="utf-8")
 
 
 def test_the_help_of_a_submission_fits_two_screens_and_that_of_all_has_each_option(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.cli import main, options
+from osprofile.cli import command_line, options
 from tests.cli.conftest import completions
 from tests.strategies import application, default, document, field, invocation, tag, template, template_of
 
@@ -152,10 +152,10 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     assert "bin" in ended.err
 
 
-@pytest.mark.parametrize("verb", main.VERBS)
+@pytest.mark.parametrize("verb", command_line.VERBS)
 def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
     words, fewest = [], []
-    for parameter in options.read_parameters(main.load_verb(verb)):
+    for parameter in options.read_parameters(command_line.load_verb(verb)):
         spec, times = parameter.spec, 2 if parameter.is_repeatable else 1
         if isinstance(spec, options.Argument):
             words += ["A", "B"][:times]

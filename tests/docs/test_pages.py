@@ -15,8 +15,8 @@ import pytest
 from lxml import etree
 
 from manual import options
+from osprofile.cli.command_line import GLOBAL_OPTIONS
 from osprofile.cli.common import list_verbs
-from osprofile.cli.main import GLOBAL_OPTIONS
 from tests.docs import pages
 from tests.docs.running import Home, check
 

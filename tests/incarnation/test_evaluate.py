@@ -38,7 +38,7 @@ def test_its_import_loads_nothing_that_takes_time() -> None:
 def test_start_is_plain_data(name: str) -> None:
     plan = get_plan(BUNDLED.load(name), "START", "", None)
     for kind, key, first, second in plan.steps:
-        is_function = kind in {evaluate.TIME, evaluate.COMPUTE}
+        is_function = kind in {evaluate.TIME, evaluate.COMPUTE, evaluate.PROGRAM}
         texts = [(literals, keys) for literals, _, keys in first] if kind == evaluate.JOIN else first
         assert marshal.dumps((kind, key, texts, None if is_function else second))
     # What needs an engine: patterns that are not about whole values, and names of programs.

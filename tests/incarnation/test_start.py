@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import weakref
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -89,7 +88,7 @@ def test_the_end_word_is_no_line_of_the_text() -> None:
     assert first == choose_end_word("x") != choose_end_word("y")
     with pytest.MonkeyPatch.context() as patch:  # as if the first two digests were those of the text itself
         digests = iter([first, first, "0" * 64])
-        patch.setattr("hashlib.sha256", lambda _: SimpleNamespace(hexdigest=lambda: next(digests)))
+        patch.setattr("osprofile.incarnation.evaluate.compute_digest", lambda _: next(digests))
         assert choose_end_word(f"x\nEND_OF_JOB_{first[:12]}\ny") == f"END_OF_JOB_{'0' * 12}"
         digests = iter([first, "1" * 64])
         assert choose_end_word(f"\t\tEND_OF_JOB_{first[:12]}") == f"END_OF_JOB_{'1' * 12}"

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.profiles import format_energy, needs_confirmation, tells_energy
+from osprofile.errors import OSProfileError
+from osprofile.jobs.profiles import (
+    format_energy,
+    needs_confirmation,
+    parse_confirmation,
+    read_confirmation_limits,
+    tells_energy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,3 +33,21 @@ def test_the_fields_of_a_site_count_in_start_and_globally(load: Callable[[str], 
     assert tells_energy(profile)
     assert format_energy(profile, 4.5e6) == "1.25 kWh (0.38 EUR)"
     assert not needs_confirmation(load(""))
+
+
+def test_the_limits_above_which_a_site_asks(load: Callable[[str], Profile]) -> None:
+    """One form for lint and for the submission: a name is that of any field."""
+    for text, limits in (
+        ("yes", {}),
+        ("no NODES>1", {"NODES": 1}),
+        ("GPU_2>0\nmy.field>5", {"GPU_2": 0, "my.field": 5}),
+        ("NODES>100, WALLTIME>5", None),
+        ("WALLTIME>48h", None),
+        ("", None),
+        ("1A>5", None),
+    ):
+        assert parse_confirmation(text) == limits
+    field = '<idb:Template><idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>maybe</idb:Value></idb:Field></idb:Template>'
+    with pytest.raises(OSProfileError, match=r"SITE_CONFIRM of profile .* is 'maybe'"):
+        read_confirmation_limits(load(field))
+    assert read_confirmation_limits(load("")) == {}

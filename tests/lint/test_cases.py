@@ -210,7 +210,7 @@ CASES = [
             format_field("N", "", ' ext:pattern="[a-z"'),
             format_fixed_field("M", ""),
         ),
-        [("OSP601", 2, 42), ("OSP401", 2, 50), ("OSP401", 2, 60), ("OSP401", 3, 39)],
+        [("OSP401", 2, 50), ("OSP401", 2, 60), ("OSP401", 3, 39)],
     ),
     (
         "a bad pattern that engine reads",
@@ -391,6 +391,24 @@ CASES = [
             name="START",
         ),
         [("OSP403", 1, 1), ("OSP408", 3, 3), ("OSP408", 4, 3)],
+    ),
+    (
+        "a question about a field that no job sets",
+        format_global_fields(
+            format_fixed_field("SITE_CONFIRM", "NODEZ>100 N>1"), format_field("N", "<idb:Default/>", INT)
+        )
+        + format_template("hold -n <N>"),
+        [("OSP408", 1, 15)],
+    ),
+    (
+        "a bad pattern allows nothing: no second error where it is used",
+        format_template(
+            "#!/bin/sh\n#PBS -q <Q>\n(\nhold -n '<Q>' <Q>",
+            format_fixed_field("DIRECTIVE_PREFIX", "#PBS"),
+            format_field("Q", "<idb:Default/>", ' ext:pattern="debug|(long"'),
+            name="JOB_PROLOGUE",
+        ),
+        [("OSP401", 7, 47)],
     ),
     (
         "a group for a back-reference",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osprofile.cli.main import run_command_line
+from osprofile.cli.command_line import run_command_line
 from osprofile.lint import RULES, lint_file
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field, format_fixed_field, format_profile, format_template

@@ -12,6 +12,7 @@ from osprofile.lint.rules.rule import (
     format_bin_template,
     format_field,
     format_fixed_field,
+    format_global_fields,
     format_profile,
     format_static_script,
     format_template,
@@ -196,3 +197,28 @@ def test_directives_have_their_prefix(site: ProfileDirectory) -> None:
     assert site.lint("both") == ["OSP623 both:4", "OSP304 both:11"]  # one prefix, that of JOB_DIRECTIVES
     assert site.lint("late") == ["OSP623 late:6"]
     assert site.lint("shebang") == ["OSP625 shebang:3"]
+
+
+def test_a_limit_that_allows_more_than_the_inherited_one(site: ProfileDirectory) -> None:
+    def declare(low: int, high: int, case: int) -> str:
+        limits = f"<idb:Min>{low}</idb:Min><idb:Max>{high}</idb:Max><idb:Default>5</idb:Default>"
+        integer = ' ext:type="integer"'
+        return format_global_fields(
+            format_field("N", limits, integer),
+            format_field("Q", "<idb:Default/>", ' ext:pattern="a|b"'),
+            format_field("N", f"<idb:Max>{case}</idb:Max>", ' ext:for="Q=a"'),
+        )
+
+    use = format_template("x -n<N> -q'<Q/'/'\\\\''>'")
+    site.write("parent", declare(2, 9, 7) + use)
+    site.write("same", declare(2, 9, 7), "parent")
+    site.write("narrower", declare(3, 8, 6), "parent")
+    site.write("wider", declare(1, 10, 8), "parent")
+    assert [site.lint(name) for name in ("parent", "same", "narrower")] == [[], [], []]
+    assert site.lint("wider") == ["OSP318 wider:1"] * 3
+    problem = next(p for p in site.find("wider") if p.code == "OSP318")
+    assert (problem.severity, problem.message) == (
+        "warning",
+        "the Min of field N allows more than the inherited one, which it replaces",
+    )
+    assert problem.hint == f"the other is at {site.directory}/parent.xml:7:109; if this is meant, waive it"

@@ -412,3 +412,12 @@ def test_the_site_and_its_contact() -> None:
     header = html.unescape(re.sub("<[^>]+>", " ", page.partition("<header>")[2].partition("</header>")[0]))
     assert " Running jobs on Example & Sons " in header
     assert "Ask <hpc@example.org>" in header
+
+
+def test_what_a_site_asks_about() -> None:
+    start = '<idb:Template name="START"><idb:Invocation><idb:Body>run &lt;NODES></idb:Body></idb:Invocation></idb:Template>'
+    field = '<idb:Field name="NODES"/><idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>{}</idb:Value></idb:Field>'
+    asked = "The site wants to be sure before a job with more than this: nodes 100, run time 1d."
+    for value, is_said in (("NODES&gt;100 WALLTIME&gt;86400", True), ("yes", False)):
+        page = render_page(collect_page(load(f"<idb:Template>{field.format(value)}</idb:Template>{start}")))
+        assert (asked in html.unescape(re.sub("<[^>]+>", "", page))) is is_said

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.page import http
+from osprofile import http_server as http
 from tests.page.conftest import Served, read_all, served
 from tests.waiting import PATIENCE, wait_until
 

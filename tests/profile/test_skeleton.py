@@ -76,7 +76,9 @@ def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: st
     places |= {"CLUSTER"} & {field.name for field in fields}
     places |= {"BATCH_SYSTEM"} if parent == "linux" else set()
     wanted = {f.name for f in fields if f.settable and f.default is not None} | places
-    examples = {"GREETED"} | ({"FEATURES"} if parent != "linux" else set())
+    examples = {"GREETED", "SITE_NAME", "SITE_CONTACT", "SITE_CONFIRM"} | (
+        {"FEATURES"} if parent != "linux" else set()
+    )
     assert set(re.findall('<idb:Field name="([^"]*)"', opened)) == wanted | examples
     assert not re.search(r"<idb:M(?:in|ax)>[0-9]*\.0<", text)
     assert lints(tmp_path, "mysite", opened) == []

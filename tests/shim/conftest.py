@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli.main import run_command_line
+from osprofile.cli.command_line import run_command_line
 from osprofile.jobs.record.store import Store
 from tests.cli.conftest import Ended
 from tests.cli.job.conftest import PROFILE, end, template

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from manual.markdown import escape_text, format_code, format_table
-from osprofile.cli import main
+from osprofile.cli import command_line
 from osprofile.cli.app import build_app
 from osprofile.cli.common import list_verbs
 from osprofile.jobs.fields import FIELDS
@@ -53,7 +53,7 @@ def list_parameters(verb: str) -> list[Parameter]:
     """Return typer's parameters of a verb, without `--help`."""
     from typer.main import get_command
 
-    command: Any = get_command(build_app({verb: main.load_verb(verb)}, ""))
+    command: Any = get_command(build_app({verb: command_line.load_verb(verb)}, ""))
     for word in verb.split():
         command = command.commands[word]
     return [p for p in command.params if p.name != "help"]

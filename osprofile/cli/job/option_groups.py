@@ -28,7 +28,7 @@ def _declare_target(profile_option: Any) -> OptionGroup:
             str | None,
             Option(
                 ("--host",),
-                "Use another machine, by ssh; short for --context SSH:HOST=... and SSH:PORT=...",
+                "Use another machine, by ssh.",
                 "[USER@]HOST[:PORT]",
             ),
         ] = None,
@@ -36,7 +36,7 @@ def _declare_target(profile_option: Any) -> OptionGroup:
             str | None,
             Option(
                 ("--cluster",),
-                "Use this one of several clusters of the batch system; short for --context CLUSTER=...",
+                "Use this one of several clusters of the batch system.",
                 "NAME",
             ),
         ] = None,

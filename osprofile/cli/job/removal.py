@@ -86,7 +86,7 @@ def _find_record(session: CommandSession, word: str) -> JobRecord:
     found = {
         record.number: record
         for record in (
-            *session.client.find_records(word, session.is_selected),
+            *session.find_records(word),
             *session.store.find_directory_on_all_targets(word),
         )
     }

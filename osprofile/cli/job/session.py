@@ -205,19 +205,19 @@ class CommandSession:
         )
 
     def find_job(self, word: str) -> JobReference:
-        """Return a job by its id or key, on the target system of `--profile`, else on that of the record.
+        """Return a job by its id, key or name, on the target system of `--profile`, else on that of the record.
 
-        Raises `JobNotFoundError` if the job has no record, or records on several target systems.
+        Raises `JobNotFoundError` if the job has no record, or the word names several.
         """
         if self._selection.profile:
             return JobReference(self.resolve_key(word), self._open_target_of_jobs())
-        if records := self.client.find_records(word, self.is_selected):
+        if records := self.find_records(word):
             record = require_one(word, records)
             job_id = record.status.job_id or require_id(record, _COMPLETION_HINT)
             return JobReference(job_id, self.open_recorded_target(record.target))
         if self._default_profile:
             return JobReference(word, self._open_target_of_jobs())
-        message = f"job {quote_name(word)} is not in the record {self.store.path}, by its id or key"
+        message = f"job {quote_name(word)} is not in the record {self.store.path}, by its id, key or name"
         hint = "incarnate job list --all shows the jobs; --profile NAME selects the system of any other job"
         if names := [record.target for record in self.store.find_on_all_targets(word)]:
             hint = _format_targets(names)
@@ -233,17 +233,24 @@ class CommandSession:
             hint = "is the home directory there, and is $OSPROFILE_STORE what it was at the submission?"
             raise StoreError(message, hint=hint)
 
+    def find_records(self, word: str) -> list[JobRecord]:
+        """Return the records of jobs by an id; without one by a key, then by a name that is not like most ids."""
+        if (records := self.client.find_records(word, self.is_selected)) or word[:1].isdigit():
+            return records
+        found = self.store.find_name_on_all_targets(word)
+        return [record for record in found if record.is_submitted and self.is_selected(record.target)]
+
     def find_record(self, word: str) -> JobRecord | None:
-        """Return the record of a job by its id or key, also if its profile is gone; None without a single one."""
-        records = self.client.find_records(word, self.is_selected)
+        """Return the record of a job by its id, key or name, also if its profile is gone; None without a single one."""
+        records = self.find_records(word)
         return records[0] if len(records) == 1 and records[0].is_submitted else None
 
     def resolve_key(self, word: str) -> str:
-        """Return the id of the job with a key, the word itself if it is an id or no job has that key.
+        """Return the id of the job with a key or name, the word itself if it is an id or no job has it.
 
-        Raises `JobNotFoundError` for a key of several target systems, and for a job that has no id yet.
+        Raises `JobNotFoundError` for a word that names several jobs, and for a job that has no id yet.
         """
-        records = self.client.find_records(word, self.is_selected)
+        records = self.find_records(word)
         if not records or records[0].status.job_id == word:
             return word
         return require_id(require_one(word, records), _COMPLETION_HINT)
@@ -352,17 +359,20 @@ class CommandSession:
 
 @final
 class ErrorReporter:
-    """Prints the errors of jobs and target systems, each once; the first determines the exit code."""
+    """Prints the errors of jobs and target systems, and their hints, each once; the first determines the exit code."""
 
     def __init__(self) -> None:
         self.exit_code = 0
         self._reported: list[OSProfileError] = []
+        self._hints: set[str] = set()
 
     def report_error(self, error: OSProfileError, subject: str) -> None:
         """Print an error about a subject, unless it has been printed."""
         self.exit_code = self.exit_code or error.exit_code
         if error not in self._reported:
             self._reported.append(error)
+            error.hint = "" if error.hint in self._hints else error.hint
+            self._hints.add(error.hint)
             common.print_error(error, subject)
 
     def report_job_error(self, job: JobReference, error: OSProfileError) -> None:
@@ -406,6 +416,10 @@ def require_one(word: str, records: Sequence[JobRecord]) -> JobRecord:
     if len(records) == 1:
         return records[0]
     targets = [record.target for record in records]
+    if len(set(targets)) < len(targets):
+        ids = [record.status.job_id for record in records]
+        message = f"the name {quote_name(word)} is that of {name_jobs(ids)}"
+        raise JobNotFoundError(message, hint=f"give an id; the last one is {quote_name(ids[-1])}")
     message = f"{quote_name(word)} is recorded on several target systems: {', '.join(targets)}"
     hint = f"select one with {' or '.join(map(format_target_options, targets))}"
     raise JobNotFoundError(message, hint=hint)

@@ -203,6 +203,10 @@ def open_target(session: CommandSession, description: JobDescription) -> TargetS
     if description.name and description.name.isdigit():
         hint = "-N is the job's name; for nodes use --nodes"
         print_warning(f"the job's name is {description.name}", hint=hint)
+    index, _, limit = (description.array or "").partition("%")
+    if index.isdecimal() and int(index) > 1:
+        hint = f"for {index} tasks: --array 1-{index}{'%' if limit else ''}{limit}"
+        print_warning(f"--array {index} is one task, with the index {index}", hint=hint)
     try:
         return session.open_selected_target()
     except ProfileNotFoundError as error:

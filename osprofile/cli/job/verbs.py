@@ -15,7 +15,8 @@ TimeoutOption = Annotated[
     Option(("--timeout",), "Stop waiting after this time, as in 90, 1.5, 10m; exit with 124.", "TIME"),
 ]
 JobsArgument = Annotated[
-    list[str], Argument("Ids or keys of jobs; a key may have * and ?, as in 'sweep-*'.", "JOB...", "jobs")
+    list[str],
+    Argument("Ids, keys or names of jobs; a key may have * and ?, as in 'sweep-*'.", "JOB...", "jobs"),
 ]
 
 
@@ -204,7 +205,7 @@ def list_(
     jobs: Annotated[
         list[str],
         Argument(
-            "Ids or keys of jobs; a key may have * and ?, as in 'sweep-*' [default: all recorded jobs].",
+            "Ids, keys or names of jobs; a key may have * and ?, as in 'sweep-*' [default: all recorded jobs].",
             "[JOB...]",
             "jobs",
         ),

@@ -15,7 +15,7 @@ _BLANKS: Final = " \t\r\n"
 _UNQUOTED_RUN: Final = re.compile(r"[^ \t\r\n']+")
 _QUOTED_RUN: Final = re.compile(r"[^']*")
 _SHELL_WORD: Final = re.compile(
-    r"""[ \t\r\n]++|(?P<word>(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\.)++)(?=[ \t\r\n]|\Z)""",
+    r"""[ \t\r\n]++|(?P<word>(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\(?:.|\Z))++)(?=[ \t\r\n]|\Z)""",
     re.DOTALL,
 )
 _SHELL_QUOTED: Final = re.compile(
@@ -71,7 +71,8 @@ def split_v1_arguments(text: str) -> list[str]:
     """Return the words of the old syntax, V1, which blahpd hands to two shells: its quotes and backslashes are theirs.
 
     The first shell gets the text in single quotes, the second one the words of the first with blanks between
-    them. Nothing is expanded. What a shell cannot read, as a quote that is not closed, is split at blanks.
+    them. Nothing is expanded; a backslash at the end stands for itself, as in dash and bash. What a shell cannot
+    read, as a quote that is not closed, is split at blanks.
     """
     try:
         return _split_shell_words(" ".join(_split_shell_words(f"'{text}'")))

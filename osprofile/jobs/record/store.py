@@ -560,6 +560,10 @@ class Store:
         """Return the jobs with this id, on any target."""
         return self._select_records(f"target IN {_ALL_TARGETS} AND job_id = ?", (job_id,))
 
+    def find_name_on_all_targets(self, name: str) -> list[JobRecord]:
+        """Return the jobs with this name, the arrays among them without their tasks, on any target."""
+        return self._select_records(f"target IN {_ALL_TARGETS} AND name = ? AND array_id IS NULL", (name,))
+
     def find_directory_on_all_targets(self, directory: str) -> list[JobRecord]:
         """Return the jobs with this working directory, on any target."""
         return self._select_records(f"target IN {_ALL_TARGETS} AND directory = ?", (directory,))

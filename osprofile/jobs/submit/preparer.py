@@ -43,6 +43,7 @@ _UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, USER_HOME, "WORKING_DIRE
 _NO_FILES: Final = JobFiles()
 _CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
 _HINT: Final = "give the id of a job, or the key that it was submitted with"
+_MAX_NAMED_KEYS: Final = 3
 
 
 @final
@@ -68,16 +69,20 @@ class SubmissionPreparer:
     ) -> dict[int, OSProfileError]:
         """Return why jobs, given with their keys, would be refused, by position; nothing is submitted.
 
-        A job whose key is in the record is not checked. A job may depend on the keys of those before it.
-        `on_checked(position)` is called for each that is checked.
+        A job whose key is in the record is not checked, but for a warning if its request was another. A job may depend on
+        the keys of those before it. `on_checked(position)` is called for each that is checked.
         """
         directory = ""  # of all that have none of their own: a value that was checked before costs nothing
         new_jobs: dict[int, JobDescription] = {}
         pending: list[frozenset[str]] = []
         earlier_jobs: dict[str, JobDescription] = {}
         errors: dict[int, OSProfileError] = {}
+        known: list[tuple[JobDescription, JobRecord, str]] = []
         for position, (description, key) in enumerate(jobs):
-            if key is None or self._store.find_by_key(self._target, key) is None:
+            record = None if key is None else self._store.find_by_key(self._target, key)
+            if record is not None:
+                known.append((description, record, record.status.job_id))
+            else:
                 new_jobs[position] = description
                 pending.append(frozenset(earlier_jobs.keys() & list_named_jobs(description)))
             if key is not None and _is_other_job(earlier_jobs.setdefault(key, description), description):
@@ -87,6 +92,7 @@ class SubmissionPreparer:
                 errors[position] = ValueRefusedError(
                     message, field="key", hint="give each job a key of its own"
                 )
+        self.warn_of_other_requests(known)
         if new_jobs:
             await self._starts.shell.find_user()
         resolved = await self._dependencies.check_dependencies(list(new_jobs.values()), pending)
@@ -151,27 +157,37 @@ class SubmissionPreparer:
             "files": read_files(description),
         }
 
-    def warn_of_other_request(self, description: JobDescription, record: JobRecord, job_id: str) -> None:
-        """Warn if the job of a key was submitted with another request than this one."""
+    def warn_of_other_requests(self, jobs: Iterable[tuple[JobDescription, JobRecord, str]]) -> None:
+        """Warn once of all keys, given with their records and ids, whose jobs were submitted with other requests."""
+        found: dict[str, str] = {}
+        different: dict[str, None] = {}
+        for description, record, job_id in jobs:
+            with contextlib.suppress(OSProfileError):  # the job is known
+                if names := self._list_differences(description, record):
+                    found[quote_name(record.key or "")] = job_id
+                    different |= dict.fromkeys(names)
+        if not found:
+            return
+        words = f"{', '.join(different)} {'differs' if len(different) == 1 else 'differ'}"
+        key, job_id = next(iter(found.items()))
+        message = f"the key {key} belongs to job {quote_name(job_id)}, whose request was another ({words}): it is returned;"
+        if len(found) > 1:
+            keys = ", ".join([*found][:_MAX_NAMED_KEYS]) + ", ..." * (len(found) > _MAX_NAMED_KEYS)
+            message = f"{len(found)} keys ({keys}) belong to jobs whose requests were others ({words}): these are returned;"
+        log.warning("%s for a new job give a new key", message)
+
+    def _list_differences(self, description: JobDescription, record: JobRecord) -> list[str]:
+        """Return the names of what differs between a request and the recorded one of its key."""
         recorded = self._store.read_details(record.number)
         request = build_request(description)
         if recorded.request is None or not (request.get("EXECUTABLE") or description.application):
-            return  # not known; or only the key was given, to complete a submission
+            return []  # not known; or only the key was given, to complete a submission
         different = list_differences(request, recorded.request)
-        if description.application != recorded.application:
-            different.append("application")
+        different += ["application"] * (description.application != recorded.application)
         files = read_files(description)
         different += ["inputs"] * (dict(files.inputs) != dict(recorded.files.inputs))
         different += ["fetch"] * (list(files.fetch) != list(recorded.files.fetch))
-        if different:
-            log.warning(
-                "the key %s belongs to job %s, whose request was another (%s %s): it is returned; "
-                "for a new job give a new key",
-                quote_name(record.key or ""),
-                quote_name(job_id),
-                ", ".join(different),
-                "differs" if len(different) == 1 else "differ",
-            )
+        return different
 
 
 def read_files(description: JobDescription) -> JobFiles:

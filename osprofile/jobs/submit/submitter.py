@@ -116,34 +116,44 @@ class JobSubmitter:
         self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def submit_job(
-        self, description: JobDescription, *, key: str | None, strict: bool, take_over: bool = False
+        self,
+        description: JobDescription,
+        *,
+        key: str | None,
+        strict: bool,
+        take_over: bool = False,
+        is_checked: bool = False,
     ) -> str:
-        """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
+        """Submit a job, or complete the submission of that key; see `TargetSystem.submit`.
+
+        `is_checked`: whoever submits many jobs has compared it with the one of its key.
+        """
         if key is None:
             return await self._submit_counted(description, key=None, strict=strict)
         # Calls with the same key, one after the other; the lock goes with the last call that holds it.
         lock = self._key_locks.setdefault(key, asyncio.Lock())
         async with lock:
-            return await self._submit_once(description, key, strict=strict, take_over=take_over)
+            job_id, record = await self._submit_once(description, key, strict=strict, take_over=take_over)
+        if record is not None and not is_checked:
+            self._preparer.warn_of_other_requests([(description, record, job_id)])
+        return job_id
 
     async def _submit_once(
         self, description: JobDescription, key: str, *, strict: bool, take_over: bool
-    ) -> str:
-        """Return the job of a key; submit it if there is none, and wait while another process submits it."""
+    ) -> tuple[str, JobRecord | None]:
+        """Return the job of a key, with its record if it had one; submit it if not; wait while another process submits it."""
         deadline, interval = time.monotonic() + self._busy_timeout, _MIN_BUSY_INTERVAL
         while True:
             try:
                 record = self._store.find_by_key(self._target, key)
                 if record is None:
-                    return await self._submit_counted(description, key=key, strict=strict)
+                    return await self._submit_counted(description, key=key, strict=strict), None
                 job_id = record.status.job_id or await self._complete_submission(record, take_over=take_over)
             except SubmissionBusyError:
                 if time.monotonic() >= deadline:
                     raise
             else:
-                with contextlib.suppress(OSProfileError):  # the job is known
-                    self._preparer.warn_of_other_request(description, record, job_id)
-                return job_id
+                return job_id, record
             await asyncio.sleep(interval)
             interval = min(2 * interval, _MAX_BUSY_INTERVAL)
 
@@ -202,7 +212,10 @@ class JobSubmitter:
 
         async def submit_other(position: int) -> None:
             description, key = jobs[position]
-            on_result(position, await catch_error(self.submit_job(description, key=key, strict=True)))
+            on_result(
+                position,
+                await catch_error(self.submit_job(description, key=key, strict=True, is_checked=True)),
+            )
 
         await run_together(map(submit_other, others))
 

@@ -55,6 +55,7 @@ def _format_listed_memory(tag: str) -> str:
 _DEBUG_QUEUE: Final = (
     format_field("QUEUE", "<idb:Default>debug</idb:Default>", ' ext:pattern="debug|long"') + "\n"
 )
+_INTEGER: Final = ' ext:type="integer"'
 _ENTRY_PATTERN: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<name>.*)"
 
 _SSH_BODY = "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"
@@ -190,6 +191,13 @@ RULES: Final = (
         format_global_fields(
             _DEBUG_QUEUE + format_field("MEMORY", "<idb:Max>500</idb:Max>", ' ext:for="QUEUE=debug"')
         ),
+    ),
+    Rule(
+        "OSP318", "warning", "a limit that allows more than the inherited one",
+        "A field replaces the inherited one of its name, whole, with its limits: a Max above the inherited Max, or a Min "
+        "below the inherited Min, allows what the parent's site refuses.",
+        format_global_fields(format_field("MEMORY", "<idb:Max>9999999999</idb:Max><idb:Default/>", _INTEGER)),
+        format_global_fields(format_field("MEMORY", "<idb:Max>64000</idb:Max><idb:Default/>", _INTEGER)),
     ),
     Rule(
         "OSP401", "error", "a bad Java regular expression",

@@ -339,3 +339,18 @@ def test_a_bar_while_ids_go_elsewhere(machine: Machine) -> None:
     code, screen, _ = on_terminal(*words, "l", "true", stream="both")
     assert code == 1
     assert "submitting" not in screen
+
+
+def test_what_many_jobs_have_in_common_is_said_once(machine: Machine) -> None:
+    text = "name\n" + "a\n" * 25
+    assert submit(machine, text, "--key", "k", "--fetch", "out*", "true").code == 0
+    ended = submit(machine, text, "--key", "k", "--fetch", "out*", "--walltime", "9", "true")
+    assert (ended.code, ended.err) == (
+        0,
+        (
+            "incarnate: warning: 25 keys (k-1, k-2, k-3, ...) belong to jobs whose requests were others (walltime differs):"
+            " these are returned; for a new job give a new key\n"
+        ),
+    )
+    ended = machine.run("job", "wait", "k-*")
+    assert (ended.code, ended.err.count("no file matches 'out*'"), ended.err.count("hint:")) == (125, 25, 1)

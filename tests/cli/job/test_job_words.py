@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import osprofile
-from osprofile.cli import common, main, options
+from osprofile.cli import command_line, common, options
 from osprofile.cli.job import quantities, rows
 from osprofile.cli.job.waiter import combine_exit_codes, get_exit_code
 from osprofile.errors import OSProfileError
@@ -36,7 +36,7 @@ VERBS = [f"job {verb}" for verb in common.GROUPS["job"]]
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
     given = []
-    for parameter in options.read_parameters(main.load_verb(verb)):
+    for parameter in options.read_parameters(command_line.load_verb(verb)):
         if isinstance(parameter.spec, options.Option):
             value = () if parameter.is_switch else ("x=1",)
             for flag in parameter.spec.flags if parameter.is_repeatable else parameter.spec.flags[-1:]:
@@ -61,7 +61,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[...
 
 def test_words_behind_the_executable_are_its_own() -> None:
     line = ["-n", "2", "prog", "--json", "-p", "x", "--", "--help"]
-    quick = options.parse_arguments(main.load_verb("job submit"), line, {})
+    quick = options.parse_arguments(command_line.load_verb("job submit"), line, {})
     assert quick is not None
     assert (quick["processes"], quick["json"], quick["profile"]) == ("2", False, None)
     assert quick["command"] == ["prog", "--json", "-p", "x", "--", "--help"]
@@ -80,9 +80,9 @@ def test_a_pattern_names_the_jobs_of_a_sweep(machine: Machine) -> None:
 
 
 def test_every_verb_that_is_meant_exists() -> None:
-    for meant in main._VERBS_BY_OTHER_WORD.values():
+    for meant in command_line._VERBS_BY_OTHER_WORD.values():
         assert meant.partition(",")[0] in common.GROUPS["job"]
-    assert not main._VERBS_BY_OTHER_WORD.keys() & set(common.GROUPS["job"])
+    assert not command_line._VERBS_BY_OTHER_WORD.keys() & set(common.GROUPS["job"])
 
 
 def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path) -> None:
@@ -290,10 +290,10 @@ HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.jobs.target_system"}
 @pytest.mark.parametrize(
     "code",
     [
-        "import osprofile.cli.main",
-        "from osprofile.cli import main; main.run_command_line(['START', '-p', 'linux'])",
-        "from osprofile.cli import main; main.run_command_line(['fields', '-p', 'linux'])",
-        "from osprofile.cli import main; main.run_command_line(['profiles'])",
+        "import osprofile.cli.command_line",
+        "from osprofile.cli import command_line; command_line.run_command_line(['START', '-p', 'linux'])",
+        "from osprofile.cli import command_line; command_line.run_command_line(['fields', '-p', 'linux'])",
+        "from osprofile.cli import command_line; command_line.run_command_line(['profiles'])",
         "import osprofile.cli.job.verbs",
     ],
 )
@@ -304,7 +304,7 @@ def test_other_verbs_load_nothing_of_the_jobs(code: str) -> None:
 
 
 def test_a_table_is_printed_without_rich() -> None:
-    loaded = load("from osprofile.cli import main; main.run_command_line(['job', 'list'])")
+    loaded = load("from osprofile.cli import command_line; command_line.run_command_line(['job', 'list'])")
     assert "sqlite3" in loaded
     assert "rich" not in loaded
 
@@ -349,3 +349,38 @@ def test_completion_of_job_ids(tmp_path: Path) -> None:
     for verb in ("list", "cancel", "wait"):
         assert completions(f"incarnate job {verb} 8", tmp_path) == {"81"}
     assert completions("incarnate job wai", tmp_path) == {"wait"}
+
+
+def test_a_list_of_variables_is_one_variable(machine: Machine) -> None:
+    """`sbatch --export` takes `A=1,B=2` for two: that it is one is said, not where a value only looks a little like it."""
+    warning = "incarnate: warning: this --env sets A alone, to all after the first =\n    hint: for B, give another --env\n"
+    for value, said in (("A=1,B=2", warning), ("A=x,b=2", ""), ("A=1,2", ""), ("A=1,-B=2", "")):
+        ended = machine.run("job", "submit", "-p", "here", "--dry-run", "--env", value, "true")
+        assert (ended.code, ended.err) == (0, said)
+    ended = machine.run("job", "submit", "-p", "here", "--dry-run", "-s", "CPUS=1,NODES=1", "true")
+    assert "this --set sets CPUS alone" in ended.err
+
+
+def test_an_array_of_one_index_is_said(machine: Machine) -> None:
+    for value, tasks in (("5", "1-5"), ("5%2", "1-5%2"), ("1", ""), ("1-5", "")):
+        ended = machine.run("job", "submit", "-p", "here", "--dry-run", "--array", value, "true")
+        said = (
+            "incarnate: warning: --array 5 is one task, with the index 5\n    hint: for 5 tasks: --array {}\n"
+        )
+        assert (ended.code, ended.err) == (0, said.format(tasks) if tasks else "")
+
+
+def test_a_job_by_its_name(machine: Machine) -> None:
+    first = machine.submit("--name", "sim", "--wait", "true")
+    assert machine.run("job", "wait", "sim").code == 0
+    assert [row["id"] for row in machine.run_json("list", "sim")] == [first]
+    assert machine.run("job", "show", "sim").out.startswith(f"job {first}\n")
+    second = machine.submit("--name", "sim", "--wait", "true")
+    for verb in ("show", "list", "cancel", "output", "forget"):
+        ended = machine.run("job", verb, "sim")
+        assert ended.code == 2
+        message = f"incarnate: the name sim is that of 2 jobs ({first}, {second})\n    hint: give an id; the last one is {second}\n"
+        assert ended.err == message
+    machine.submit("--name", "true", "--key", "sim", "--wait", "true")
+    assert machine.run_json("list", "sim")[0]["name"] == "true"  # a key comes first
+    assert machine.run("job", "forget", second).code == 0

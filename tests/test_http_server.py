@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.page import http
+from osprofile import http_server as http
+from osprofile.page.server import authorize_request
 
 PORT = 4711
 HOST = f"Host: 127.0.0.1:{PORT}"
@@ -19,7 +20,7 @@ JSON = "Content-Type: application/json"
 def request_status(*lines: str) -> int:
     """Return the status for the head of a request, 200 if it is accepted."""
     try:
-        http.authorize_request(http.parse_request("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT)
+        authorize_request(http.parse_request("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT)
     except http.HttpRefusal as refused:
         return refused.status
     return 200
