@@ -177,7 +177,7 @@ async def test_the_end_of_a_run_after_which_a_job_runs_again(
         event = await anext(events)
         assert (event.job_id, event.state) == (queued, Q)
         await asyncio.sleep(1)
-        assert target.jobs.get_status(running).state is R
+        await wait_until_async(lambda: target.jobs.get_status(running).state is R)
         for job in (queued, running):
             toy.state(job, "END 5")
             log.write_event(job, 8, 5)

@@ -41,9 +41,9 @@ _SHELL_STATUSES: Final = range(126, 144)
 _UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, USER_HOME, "WORKING_DIRECTORY"})
 """Special fields that are not recorded with a request: they are in the target's name or path, or are the job's own."""
 _NO_FILES: Final = JobFiles()
-_MAX_NAMED_KEYS: Final = 3
 _CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
 _HINT: Final = "give the id of a job, or the key that it was submitted with"
+_MAX_NAMED_KEYS: Final = 3
 
 
 @final
