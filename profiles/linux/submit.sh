@@ -196,7 +196,9 @@ is_id() {
     case $1 in '' | 0* | *[!0123456789]*) ;; *) return 0 ;; esac
     ;;
   esac
-  printf '%s\n' "$1" | LC_ALL=C grep -qEx -e "$id_pattern"
+  LC_ALL=C grep -qEx -e "$id_pattern" << END
+$1
+END
 }
 # Some batch systems take a day that no month has, as 2027-02-30, for another one.
 check_start_time() {

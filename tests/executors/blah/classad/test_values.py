@@ -49,7 +49,7 @@ VALUES: dict[str, Value] = {
     '"a" < "B"': True, '1 == "1"': ERROR, "true == 1": True, "1 =?= 1.0": False, "1 is 1": True,
     "undefined == 1": UNDEFINED, "undefined =?= undefined": True, "nowhere isnt undefined": False,
     "error == 1": ERROR, "error =?= error": True, "{1} =?= {1}": True, "{1} == {1}": ERROR,
-    "inner =?= inner": True, "2 <= 2": True, "3 != 3": False,
+    "inner =?= inner": True, "inner =?= [ x = y ]": False, "2 <= 2": True, "3 != 3": False,
     # conditions
     "true ? 1 : 2": 1, "0 ? 1 : 2": 2, "undefined ? 1 : 2": UNDEFINED, '"x" ? 1 : 2': ERROR,
     "nowhere ?: 4": 4, "5 ?: 4": 5, "!true": False, "!0": True, '!"x"': ERROR, "!undefined": UNDEFINED,
