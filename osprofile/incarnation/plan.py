@@ -146,6 +146,8 @@ def specialise_plan(plan: Plan, request: Mapping[str, str], context: Mapping[str
             plan.specialised.clear()
         specialised = plan.specialised[given] = plan
     elif specialised is plan:
+        import hashlib  # noqa: F401  # there will be more: `compute_digest` is faster with it
+
         values, _ = evaluate.evaluate(plan, request, context, None)
         specialised = plan.specialised[given] = _fold_plan(plan, {*context, *request}, values)
     return specialised
