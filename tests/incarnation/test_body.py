@@ -316,7 +316,8 @@ def test_a_bad_regular_expression_is_told_at_its_character() -> None:
     assert str(caught.value) == (
         "f.xml:5:14: error OSP401 in <A/...>: bad Java regular expression: Unclosed group\n"
         "    echo é <A/a(b/x>\n"
-        "                 ^"
+        "                 ^\n"
+        "    hint: end the group by ), or write \\( for the character"
     )
 
 
