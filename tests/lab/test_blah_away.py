@@ -57,7 +57,7 @@ def slurm() -> Iterator[Slurm]:
 
 def is_live(job_id: str) -> bool:
     """Return whether Slurm has a job that has not ended."""
-    words = ["squeue", "-h", "-t", "PD,R,CG,S", "-o", "%i"]
+    words = ["squeue", "-h", "-t", "PD,R,S", "-o", "%i"]  # one that was cancelled is completing for a while
     found = subprocess.run(words, capture_output=True, text=True, check=True)
     return job_id.rpartition("/")[2] in found.stdout.split()
 
