@@ -25,9 +25,9 @@ SERVER = "slurmctld"
 SLURM_CONF = Path("/etc/slurm/slurm.conf")
 
 
-def find_server() -> str:
-    """Return the process id of the batch system's server; nothing if there is none."""
-    found = subprocess.run(["pidof", SERVER], capture_output=True, text=True, check=False)
+def find_processes(*names: str) -> str:
+    """Return the ids of the processes with these names; nothing if there are none."""
+    found = subprocess.run(["pidof", *names], capture_output=True, text=True, check=False)
     return found.stdout.strip()
 
 
@@ -36,12 +36,12 @@ class Slurm:
 
     async def stop(self) -> None:
         """End the server."""
-        subprocess.run(["kill", find_server()], check=True)  # noqa: ASYNC221  # at once
-        await wait_until_async(lambda: not find_server())
+        subprocess.run(["kill", find_processes(SERVER)], check=True)  # noqa: ASYNC221  # at once
+        await wait_until_async(lambda: not find_processes(SERVER))
 
     async def start(self) -> None:
         """Start the server; it answers."""
-        if not find_server():
+        if not find_processes(SERVER):
             subprocess.run([SERVER], check=True, stdin=subprocess.DEVNULL)  # noqa: ASYNC221
         await wait_until_async(
             lambda: subprocess.run(["squeue"], capture_output=True, check=False).returncode == 0
@@ -117,6 +117,8 @@ async def test_a_cancel_is_kept(here: Path, words: tuple[str, ...], slurm: Slurm
     answer = await cancel_while_away(client, slurm, job_id, here / "home/log")
     if is_killed:
         await client.kill()
+        # Its last command may still reach the server that comes back.
+        await wait_until_async(lambda: not find_processes("scancel", "squeue"))
     else:
         client.process.terminate()
     await slurm.start()
