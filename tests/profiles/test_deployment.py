@@ -106,14 +106,15 @@ def test_a_deployment_that_is_killed_at_each_step(tmp_path: Path, when: str) -> 
 
 
 FULL_HOME = """
-mount -t tmpfs -o size=$1k tmpfs "$2" || exit
+mount -t tmpfs -o size=1m tmpfs "$2" || exit
+head -c "$((1024 - $1))k" /dev/zero > "$2/fill" || exit
 if ! sh "$3/deploy" 2> /dev/null; then
   echo full
   ls "$2/.gpe/bin"
-  mount -o remount,size=1m "$2"
+  rm "$2/fill"
   sh "$3/deploy" || exit
 fi
-mount -o remount,size=1m "$2"
+rm -f "$2/fill"
 id=$(sh "$3/start") && [ -n "$id" ] && echo started && cd "$2/.gpe/bin" && echo * && sha256sum */*
 """
 

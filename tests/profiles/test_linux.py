@@ -732,10 +732,11 @@ def test_the_end_of_a_program_that_has_run_is_told_on_a_full_disk(linux: Target,
 
 
 FEW_INODES = """
-mount -t tmpfs -o nr_inodes=$1 tmpfs "$2" || exit
+mount -t tmpfs -o nr_inodes=1000 tmpfs "$2" || exit
+mkdir "$2/fill" && (cd "$2/fill" && touch $(seq "$((999 - $1))")) || exit
 sh "$3/start" > "$3/first" 2> "$3/words"
 code=$?
-mount -o remount,nr_inodes=1000 "$2"
+rm -r "$2/fill"
 [ "$code" -eq 0 ] || sh "$3/start" > "$3/second" 2>> "$3/words"
 id=$(cat "$3/first" "$3/second" 2> /dev/null)
 state=running

@@ -128,7 +128,7 @@ def site(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a directory with the profile of docs/htcondor.md, and commands that note how they are called."""
     (text,) = blocks("xml")
     (home / "profiles" / "slurm").mkdir(parents=True)
-    (home / "profiles" / "slurm" / "profile.xml").write_text(text)
+    (home / "profiles" / "slurm" / "profile.xml").write_text(text.replace("/scratch/jobs", f"{home}/scratch"))
     (home / "bin").mkdir()
     commands = {
         "sbatch": f'for script; do :; done\ngrep -e --licenses "$script" >> {home}/calls\necho 4711',
