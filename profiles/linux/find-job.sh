@@ -13,10 +13,7 @@ main() { # COMMAND...
   # 3>&3: as in submit.sh
   command exec 3> .gpe/lock && flock 3 3>&3 || exit 75
   if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
-    # What the batch system's command has printed since START was killed: the command held the lock
-    # until it ended.
-    id=$(tail -n 1 .gpe/answer 2> /dev/null | LC_ALL=C grep -Ex -e "$id_pattern")
-    [ -n "$id" ] || id=$(find_job "$@" 3>&-) ||
+    id=$(find_job "$@" 3>&-) ||
       fail 75 "the batch system cannot be asked for the job of $directory"
     settle "$id"
   fi

@@ -28,7 +28,6 @@ INTERFERENCES: Final = {
     "refused": 'echo "no such queue: sorry" >&2; exit 1',
     "killed before": "kill -s KILL $PPID; exit 1",
     "killed after": 'PATH=$REST "$name" "$@" > /dev/null; kill -s KILL $PPID; exit 1',
-    "killed before its answer is read": 'PATH=$REST "$name" "$@"; kill -s KILL $PPID; exit 0',
     "answer lost": 'PATH=$REST "$name" "$@" > /dev/null 2>&1; exit 0',
 }
 """What may go wrong with the command that submits, which is `$name`."""

@@ -15,7 +15,6 @@ from osprofile.errors import IncarnationError
 from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
-from tests.profiles.systems import make_stand_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,20 +223,6 @@ def test_find_job_waits_for_a_submission_that_is_under_way(slurm: Target, comman
         assert slurm.find(directory) == "7"
         assert start.result().id == "7"
     assert commands.calls("squeue") == 0
-
-
-@pytest.mark.parametrize("name", ["slurm", "torque", "lsf"])
-def test_a_start_that_is_killed_before_it_reads_the_answer(
-    target_of: Callable[..., Target], tmp_path: Path, name: str
-) -> None:
-    system = make_stand_in(name, target_of, tmp_path / "commands")
-    directory = system.target.directory()
-    system.interfere("killed before its answer is read")
-    system.target.run("START", directory=directory)
-    system.interfere("nothing")
-    job = system.target.start_found(directory)
-    assert system.count() == 1
-    assert job.id
 
 
 def test_a_refused_submission_is_no_older_job_of_that_directory(slurm: Target, commands: Slurm) -> None:
