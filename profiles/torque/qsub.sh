@@ -1,4 +1,4 @@
-submit_command='qsub' own_session=y
+submit_command='qsub'
 submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   drop_batch_variables
   set -f # a task is 12[3]
@@ -20,7 +20,7 @@ submit_job() { # NAME=VALUE... SCRIPT: qsub prints the job's id
   resources=$(print_resources) || exit
   # one -l: of several, Slurm's qsub heeds the last
   [ -z "$resources" ] || set -- "$@" -l "$resources"
-  exec setsid "$@" "$script" 3>&3
+  exec "$@" "$script"
 }
 # Sets properties and features. Slurm's qsub has no -n and properties, and its own -a and -p. What
 # it lacks, the job script asks of sbatch.
