@@ -33,7 +33,8 @@ enter_directory() {
   while read -r mode owner rest; do
     case $mode in '' | f:) continue ;; esac
     entry="$mode $owner $rest"
-    case $owner in root | "${path_owner:=$owner}") ;; *) mode=unsafe ;; esac
+    [ "$owner" = root ] || path_owner=${path_owner:-$owner}
+    case $owner in root | "$path_owner") ;; *) mode=unsafe ;; esac
     # a link; no w for the group and for others; a sticky bit
     case $mode in l* | ?????-??-? | ?????????[tT]) ;; *) unsafe="$unsafe$entry, " ;; esac
   done << END
