@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, OSProfileError, SettingError
+from osprofile.files import make_stamp
 from osprofile.http_server import (
     HttpRefusal,
     LoopbackServer,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.page")
 LOOPBACK: Final = "127.0.0.1"
 
-FileStamps = tuple[tuple[str, int, int, int], ...]
+FileStamps = list[tuple[str, tuple[int, ...] | None]]
 
 
 @final
@@ -105,14 +106,7 @@ class LivePage:
         return render_page(collect_page(self._profile, self._context), version=self.version)
 
     def _read_stamps(self) -> FileStamps:
-        stamps = []
-        for file in [source.name for d in self._profile.documents for source in d.sources]:
-            try:
-                now = os.stat(file)
-                stamps.append((file, now.st_ino, now.st_size, now.st_mtime_ns))
-            except OSError:
-                stamps.append((file, 0, 0, 0))
-        return tuple(stamps)
+        return [(s.name, make_stamp(s.name)) for d in self._profile.documents for s in d.sources]
 
     def _format_error(self, error: OSProfileError) -> str:
         problems = error.problems if isinstance(error, InvalidProfileError) else ()

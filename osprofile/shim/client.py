@@ -309,10 +309,6 @@ class Client:
             self._recover_submissions()
         return self._query(list(self._list_records(time.time() - period)))
 
-    def list_all(self) -> list[Entry]:
-        """Return all jobs of the record, as queried now; oldest first."""
-        return self.list_recent(math.inf)
-
     def query_jobs(self, numbers: Iterable[int]) -> list[Entry]:
         """Return the jobs with these numbers, as queried now, without those that nobody knows."""
         records = (self.find_job(number) for number in dict.fromkeys(numbers))
