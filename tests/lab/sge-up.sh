@@ -3,7 +3,7 @@
 # commands of the same names: its packages are unpacked below $SGE_ROOT, not installed. Root only; can be repeated.
 # Its commands: . $SGE_ROOT/default/common/settings.sh
 #
-# LAB_FRESH=1   forgets the jobs and the settings of an earlier run (where the master is not running)
+# LAB_FRESH=1   ends the jobs that an earlier run has left
 set -eu
 [ "$(id -u)" = 0 ] || { echo "sge-up.sh: must be root" >&2; exit 2; }
 SGE_ROOT=${SGE_ROOT:-/opt/sge} SGE_CELL=default SGE_ARCH=lx-amd64
@@ -65,7 +65,6 @@ id sgeadmin > /dev/null 2>&1 || useradd --system --no-create-home --home-dir "$S
 # Grid Engine looks up its own name
 getent hosts "$host" > /dev/null || echo "127.0.0.1 $host" >> /etc/hosts
 
-if [ -n "${LAB_FRESH:-}" ] && ! alive "$spool/qmaster.pid" sge_qmaster; then rm -rf "${spool:?}" "${SGE_ROOT:?}/$SGE_CELL"; fi
 mkdir -p "$common" "$spool/qmaster/job_scripts" "$spool/execd" "$spool/db"
 echo "$host" > "$common/act_qmaster"
 echo "$host localhost" > "$common/host_aliases"
@@ -177,4 +176,11 @@ done
 add -Msconf
 usable() { "$bin/qstat" -f | grep -q "^all.q@$host .* $SGE_ARCH *\$"; }
 retry 300 usable || { echo "sge-up.sh: the queue does not come up" >&2; "$bin/qstat" -f >&2; exit 5; }
+ended() {
+  jobs=$("$bin/qstat" -u '*') || return 1
+  [ -n "$jobs" ] || return 0
+  "$bin/qdel" -f -u '*'
+  return 1
+}
+[ -z "${LAB_FRESH:-}" ] || retry 600 ended || { echo "sge-up.sh: jobs of an earlier run do not end" >&2; exit 7; }
 echo "$("$bin/qstat" -help | head -n 1) is up on $host"

@@ -3,7 +3,7 @@
 #
 # LAB_CPUS=64      processors that the node pretends to have
 # LAB_KEEP_CONF=1  leaves an existing slurm.conf as it is
-# LAB_FRESH=1      forgets the jobs of an earlier run (where the controller is not running)
+# LAB_FRESH=1      ends the jobs that an earlier run has left
 set -eu
 [ "$(id -u)" = 0 ] || { echo "up.sh: must be root" >&2; exit 2; }
 for program in munged slurmctld slurmd; do
@@ -48,7 +48,6 @@ install -d -m 0755 "$spool" /etc/slurm
 touch "$log/jobcomp.log"
 chown slurm:slurm "$log/jobcomp.log"
 chmod 0644 "$log/jobcomp.log"
-if [ -n "${LAB_FRESH:-}" ] && ! alive "$run/slurmctld.pid" slurmctld; then rm -rf "${state:?}"/*; fi
 # a job that takes more memory than it asked for is ended, where the kernel's first kind of control groups is mounted
 task=task/none
 printf '%s\n' CgroupPlugin=cgroup/v1 ConstrainRAMSpace=yes > /etc/slurm/cgroup.conf
@@ -149,6 +148,13 @@ usable() {
   esac
 }
 retry 300 usable || { echo "up.sh: the node does not come up; see $log" >&2; tail -n 5 "$log"/*.log >&2; exit 5; }
+ended() { # a job whose processes went with the machine keeps its processors until Slurm sees that, in many minutes
+  jobs=$(squeue -h -o %A) || return 1
+  [ -n "$jobs" ] || return 0
+  printf '%s\n' "$jobs" | xargs scancel
+  return 1
+}
+[ -z "${LAB_FRESH:-}" ] || retry 600 ended || { echo "up.sh: jobs of an earlier run do not end" >&2; squeue >&2; exit 7; }
 # in the far future, of one processor: it keeps no other job from running
 scontrol show reservation far > /dev/null 2>&1 ||
   scontrol create reservation ReservationName=far StartTime=2036-01-01 Duration=1:00:00 CoreCnt=1 Nodes="$host" Users=-nobody > /dev/null ||
