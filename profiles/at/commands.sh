@@ -1,14 +1,16 @@
 gpe_submit() { # SCRIPT WORD...
-  command=$(gpe_print_command "$1") words='' time=now
+  gpe_command=$(gpe_print_command "$1") gpe_words='' gpe_time=now
   shift
-  for word in "$@"; do
-    case $word in
-    time=*) time="-t $(printf '%s\n' "$word" | sed 's/^time=//; s/\(:..\):00$/\1/; s/[T:-]//g')" ;;
-    *) words="$words $word" ;;
+  for gpe_word in "$@"; do
+    case $gpe_word in
+    time=*)
+      gpe_time="-t $(printf '%s\n' "${gpe_word#*=}" | sed 's/\(:..\):00$/\1/; s/[T:-]//g')"
+      ;;
+    *) gpe_words="$gpe_words $gpe_word" ;;
     esac
   done
   # shellcheck disable=SC2086
-  printf '%s\n' "$command" | at -M $words $time 2>&1
+  printf '%s\n' "$gpe_command" | at -M $gpe_words $gpe_time 2>&1
 }
 gpe_read_id() { sed -n 's/^job \([1-9][0-9]*\) at .*/\1/p'; }
 gpe_print_command() { # SCRIPT: what the job is, in a session of its own

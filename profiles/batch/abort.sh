@@ -2,8 +2,8 @@
 # it is not known, or the batch system refuses; 2: it does not answer, and GET_JOB_STATUS cancels
 # the job when it does, if the profile has gpe_find.
 main() {
-  profile=$2 id_pattern=$3 id=$4 ids=$4 noted=
-  gpe_jobs=${HOME:?}/.gpe/jobs/$profile
+  gpe_profile=$2 gpe_id_pattern=$3 id=$4 ids=$4 noted=
+  gpe_jobs=${HOME:?}/.gpe/jobs/$gpe_profile
   set -f
   read_commands "$1"
   read_jobs "$ids" || cancel_later

@@ -2,7 +2,7 @@
 # the profile. Exit status 1: the profile has no such command, or the batch system refuses; 2: it
 # does not answer.
 main() {
-  profile=$2 template=$3 id=$4
+  gpe_profile=$2 template=$3 id=$4
   set -f # a task is 12[3]
   read_commands "$1"
   case $template in
@@ -30,7 +30,7 @@ becomes() {
 }
 is_held() { # is the job, or a task of it? 2: that is not known
   gpe_lines=$(gpe_list 2> /dev/null) || return 2
-  for state in $(printf '%s\n' "$gpe_lines" | awk -v id="$id" "$awk_whole"'
+  for state in $(printf '%s\n' "$gpe_lines" | awk -v id="$id" "$gpe_awk_whole"'
 $1 == id || whole($1) == id { print $2 }') none; do
     gpe_is_held "$state"
     rc=$?

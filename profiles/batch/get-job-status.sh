@@ -2,8 +2,8 @@
 # of all jobs that the batch system knows. Exit status 1: the only job is not known; 2: the batch
 # system did not answer.
 main() {
-  profile=$2 id_pattern=$3 ids=${4-}
-  gpe_jobs=${HOME:?}/.gpe/jobs/$profile
+  gpe_profile=$2 gpe_id_pattern=$3 ids=${4-}
+  gpe_jobs=${HOME:?}/.gpe/jobs/$gpe_profile
   read_commands "$1"
   set -f
   kept=

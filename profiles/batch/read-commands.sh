@@ -18,10 +18,10 @@ read_commands() {
   # shellcheck disable=SC1090  # of the profile that extends batch
   . "$1"
 }
-# awk_whole has the function whole(ID) of awk, which returns the array of a task: 12 of 12_3, 12.3
-# and 12[3], and 12[].server of 12[3].server.
+# gpe_awk_whole has the function whole(ID) of awk, which returns the array of a task: 12 of 12_3,
+# 12.3 and 12[3], and 12[].server of 12[3].server.
 # shellcheck disable=SC2034  # the functions of other files use it
-awk_whole='
+gpe_awk_whole='
 function whole(id) {
   if (!sub(/([_.][0-9]+|\[[0-9]+\])$/, "", id)) sub(/\[[0-9]+\]/, "[]", id)
   return id
@@ -31,7 +31,7 @@ function whole(id) {
 # not in the list.
 gpe_read_state() {
   gpe_lines=$(gpe_list "$1") || return
-  gpe_state=$(printf '%s\n' "$gpe_lines" | awk -v id="$1" "$awk_whole"'
+  gpe_state=$(printf '%s\n' "$gpe_lines" | awk -v id="$1" "$gpe_awk_whole"'
 ($1 == id || whole($1) == id) && !seen[$2]++ { printf "%s%s", n++ ? " " : "", $2 }')
   [ -n "$gpe_state" ] && return
   echo 'it is unknown'
@@ -55,6 +55,6 @@ gpe_require() {
     { echo "it is unknown, or not in the state $1" && return 1; }
 }
 refuse() { # WHAT
-  printf '%s %s\n' "${profile:?}" "$1" >&2
+  printf '%s %s\n' "${gpe_profile:?}" "$1" >&2
   return 1
 }

@@ -6,7 +6,7 @@ read_jobs() {
     gpe_complete_ids
     return 1
   }
-  jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($id_pattern) +[^ ]") || :
+  jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($gpe_id_pattern) +[^ ]") || :
   gpe_complete_ids
 }
 read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list: missing
@@ -40,7 +40,7 @@ print_tasks() {
       fi
     done
     printf '%s\n' = "$jobs"
-  } | awk "$awk_whole"'
+  } | awk "$gpe_awk_whole"'
 !in_jobs { if ($0 == "=") in_jobs = 1; else { ids[++n] = $0; asked[$0] }; next }
 (array = whole($1)) != $1 && array in asked { print $1; told[array] }
 END { for (i = 1; i <= n; i++) if (!(ids[i] in told)) print ids[i] }'

@@ -3,11 +3,11 @@ gpe_flux() { FLUX_F58_FORCE_ASCII=1 flux "$@"; }
 # Flux reads a script as text: it takes a carriage return for the end of a line, and lines of values
 # that begin with "flux:" for its own. So it gets the directives alone.
 gpe_submit() { # SCRIPT [DEPENDENCY]
-  kind='' conditions=''
-  for word in $(printf '%s\n' "${2-}" | tr ',:' '  '); do
-    case $word in
-    after*) kind=$word ;;
-    *) conditions="$conditions --dependency=$kind:$word" ;;
+  gpe_kind='' gpe_conditions=''
+  for gpe_word in $(printf '%s\n' "${2-}" | tr ',:' '  '); do
+    case $gpe_word in
+    after*) gpe_kind=$gpe_word ;;
+    *) gpe_conditions="$gpe_conditions --dependency=$gpe_kind:$gpe_word" ;;
     esac
   done
   {
@@ -15,7 +15,7 @@ gpe_submit() { # SCRIPT [DEPENDENCY]
     gpe_print_starter "./$1"
   } > .gpe/batch || return
   # shellcheck disable=SC2086
-  gpe_flux batch $conditions "$PWD/.gpe/batch"
+  gpe_flux batch $gpe_conditions "$PWD/.gpe/batch"
 }
 gpe_format='{id.f58} {status}/{urgency} {returncode}'
 gpe_list() {

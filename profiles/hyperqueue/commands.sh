@@ -1,18 +1,18 @@
 gpe_submit() { # SCRIPT WORD...
-  script=$PWD/$1 processes=1 cpus=1 words=''
+  gpe_script=$PWD/$1 gpe_processes=1 gpe_cpus=1 gpe_words=''
   shift
-  for word in "$@"; do
-    case $word in
-    PROCESSES=*) processes=${word#*=} ;;
-    CPUS=*) cpus=${word#*=} ;;
-    -*) words="$words $word" ;;
-    *) words="$words --$word" ;;
+  for gpe_word in "$@"; do
+    case $gpe_word in
+    PROCESSES=*) gpe_processes=${gpe_word#*=} ;;
+    CPUS=*) gpe_cpus=${gpe_word#*=} ;;
+    -*) gpe_words="$gpe_words $gpe_word" ;;
+    *) gpe_words="$gpe_words --$gpe_word" ;;
     esac
   done
   # --cwd: a %{...} in the name of the working directory would be a placeholder
   # shellcheck disable=SC2086
   hq --output-mode=quiet submit --directives=off --cwd=/ --stdout=none --stderr=none \
-    --cpus="$((processes * cpus))" $words -- sh -c "$(gpe_print_starter "$script")"
+    --cpus="$((gpe_processes * gpe_cpus))" $gpe_words -- sh -c "$(gpe_print_starter "$gpe_script")"
 }
 gpe_list() { # by the numbers of a job's tasks in each state; here, a job is one task
   gpe_ask '*]' hq --output-mode=json job list --all || {

@@ -1,9 +1,9 @@
 # The user's own configuration of kubectl has the cluster, the namespace and the credentials.
 gpe_label=app.kubernetes.io/managed-by=osprofile
 gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
-  starter=$(gpe_print_starter "./$1")
+  gpe_first=$(gpe_print_starter "./$1")
   shift
-  jq -n --arg starter "$starter" \
+  jq -n --arg starter "$gpe_first" \
     --arg directory "$(pwd -P)" --arg user "$(id -un)" --arg managed "${gpe_label%=*}" \
     --argjson uid "$(id -u)" --argjson gid "$(id -g)" '
 ($ARGS.positional | map(capture("^(?<key>[a-z]+)(?<number>:?)=(?<value>.*)"))

@@ -9,11 +9,11 @@ drop_batch_variables() {
   *LOADL_* | *MOAB_* | *PJM_* | *PMI* | *OMPI_* | *_VISIBLE_DEVICES*) ;;
   *) return 0 ;;
   esac
-  own='SLURM_(CONF|CONF_SERVER|CLUSTERS|JWT)|PBS_(CONF_FILE|DEFAULT|EXEC|HOME|SERVER)'
-  own="$own|SGE_(ARCH|CELL|CLUSTER_NAME|EXECD_PORT|QMASTER_PORT|ROOT)|HQ_SERVER_DIR"
-  own="$own|COBALT_CONFIG_FILES|LOADL_CONFIG"
+  gpe_own='SLURM_(CONF|CONF_SERVER|CLUSTERS|JWT)|PBS_(CONF_FILE|DEFAULT|EXEC|HOME|SERVER)'
+  gpe_own="$gpe_own|SGE_(ARCH|CELL|CLUSTER_NAME|EXECD_PORT|QMASTER_PORT|ROOT)|HQ_SERVER_DIR"
+  gpe_own="$gpe_own|COBALT_CONFIG_FILES|LOADL_CONFIG"
   # shellcheck disable=SC2046
-  unset gpe_v $(GPE_KEPT=$own${keep:+|$keep} awk 'BEGIN {
+  unset gpe_v $(GPE_KEPT=$gpe_own${gpe_keep:+|$gpe_keep} awk 'BEGIN {
     systems = "SBATCH|SLURM|SLURMD|SRUN|SQUEUE|SCANCEL|SACCT|SINFO|SSTAT|PBS|LSB|BSUB|SGE"
     systems = systems "|SCONTROL|OAR|HQ|COBALT|LOADL|MOAB|PJM|PMI|PMIX|OMPI_COMM"
     systems = systems "|FLUX_(JOB|TASK|KVS)|_CONDOR_(ANCESTOR|CHIRP|JOB|MACHINE|SCRATCH|WRAPPER)"
@@ -36,7 +36,7 @@ gpe_is_away() {
 # What each program but submit.sh does first: the commands that it runs answer alike for everybody.
 # What a job inherits is not touched.
 set_up_commands() {
-  keep=
+  gpe_keep=
   export LC_ALL=C
   unset BLOCK_SIZE LS_BLOCK_SIZE BLOCKSIZE QUOTING_STYLE TIME_STYLE POSIXLY_CORRECT GREP_OPTIONS
   drop_batch_variables

@@ -1,22 +1,23 @@
 # The options of submit.sh and find-job.sh, which this runs.
 # shellcheck disable=SC2034  # the functions above use all of these
-case $0 in /*) program=$0 ;; *) program=$PWD/$0 ;; esac
+case $0 in /*) gpe_program=$0 ;; *) gpe_program=$PWD/$0 ;; esac
 # shellcheck disable=SC2034
-in_session='' job='' profile='' directory='' id_pattern='' keep='' after='' not_before=''
+gpe_in_session='' gpe_job='' gpe_profile='' gpe_directory='' gpe_id_pattern='' gpe_keep=''
+gpe_after='' gpe_not_before=''
 # shellcheck disable=SC2034
 while [ "$#" -gt 0 ]; do
   case $1 in
-  --in-session) in_session=$2 ;; # submit.sh runs itself
-  --profile) profile=$2 ;;
-  --directory) directory=$2 ;;
-  --id-pattern) id_pattern=$2 ;;
-  --job) job=$2 ;;
-  --keep) keep=$2 ;;
-  --after) after=$2 ;;
-  --not-before) not_before=$2 ;;
+  --in-session) gpe_in_session=$2 ;; # submit.sh runs itself
+  --profile) gpe_profile=$2 ;;
+  --directory) gpe_directory=$2 ;;
+  --id-pattern) gpe_id_pattern=$2 ;;
+  --job) gpe_job=$2 ;;
+  --keep) gpe_keep=$2 ;;
+  --after) gpe_after=$2 ;;
+  --not-before) gpe_not_before=$2 ;;
   *) break ;;
   esac
   shift 2
 done
-gpe_jobs=${HOME:?}/.gpe/jobs/$profile
+gpe_jobs=${HOME:?}/.gpe/jobs/$gpe_profile
 main "$@"

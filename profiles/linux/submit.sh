@@ -22,16 +22,24 @@
 # submits nothing when it is repeated (75), until find-job.sh has found the job, or has taken the
 # mark away. main calls submit_once under the lock, that run_submission, and that submit_and_record;
 # submit_job, the profile's own, calls the batch system.
-# submit_command names the batch system's own, to say early that this machine has none. own_session
-# says that submit_job itself puts it into a session of its own.
-submit_command='' own_session=''
+# All variables here begin with gpe_: one of another name, which the caller has exported, would
+# reach the job with another value. Those that the functions of a job script use are not the
+# caller's.
+unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
+unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
+unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
+unset gpe_enlisting gpe_lives gpe_tell
+# gpe_submit_command names the batch system's own, to say early that this machine has none.
+# gpe_own_session says that submit_job itself puts it into a session of its own.
+gpe_submit_command='' gpe_own_session=''
 main() { # COMMAND...
-  if [ -n "$in_session" ]; then
+  if [ -n "$gpe_in_session" ]; then
     submit_and_record "$@"
     exit
   fi
-  [ -z "$submit_command" ] || command -v "$submit_command" > /dev/null ||
-    fail 73 "there is no $submit_command on $(uname -n): submit from a machine of the batch system"
+  [ -z "$gpe_submit_command" ] || command -v "$gpe_submit_command" > /dev/null ||
+    fail 73 "there is no $gpe_submit_command on $(uname -n): submit from a machine of the \
+batch system"
   drop_gpe_variables
   hide_zone
   check_file_system
@@ -40,19 +48,14 @@ main() { # COMMAND...
   [ ! -s .gpe/id ] || [ -e .gpe/submitting ] || sleep 0.2
   if [ ! -s .gpe/id ]; then
     submit_once "$@"
-  elif ! read -r id < .gpe/id || ! is_id "$id"; then
-    fail 1 "$directory/.gpe/id does not contain a job id"
+  elif ! read -r gpe_id < .gpe/id || ! is_id "$gpe_id"; then
+    fail 1 "$gpe_directory/.gpe/id does not contain a job id"
   fi
   print_id
 }
-# Unsets the variables of a job that runs this program, as the new job is no part of it, and those
-# that the functions of a job script use.
+# Unsets the variables of a job that runs this program, as the new job is no part of it.
 drop_gpe_variables() {
   unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE GPE_TZ
-  unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
-  unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
-  unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
-  unset gpe_enlisting gpe_lives gpe_tell
 }
 # START_TIME is in the time zone of this machine, and not in that of the caller, which the job gets.
 hide_zone() {
@@ -69,27 +72,27 @@ submit_once() {
   # One submission at a time. command: a shell goes on if its exec fails, and can exit with 73;
   # 3>&3, as ksh closes 3 in a command unless it is redirected explicitly.
   command exec 3> .gpe/lock && flock 3 3>&3 || exit 73
-  rc=75
+  gpe_rc=75
   if [ ! -s .gpe/id ] && make_mark; then
     [ ! -e .gpe/id ] || rm -f .gpe/id # empty: the disk was full
     if ! write_script; then
-      rm -f .gpe/submitting "$mark"
+      rm -f .gpe/submitting "$gpe_mark"
       exit 73
     fi
     run_submission "$@"
-    rc=$?
+    gpe_rc=$?
   fi
   [ ! -s .gpe/error ] || cat .gpe/error >&2
   if [ ! -s .gpe/id ]; then
     # 126, 127: setsid cannot be run. Else a command that has failed says why; without a word, it
     # was killed. find-job.sh settles both.
-    case $rc in
-    69) rm -f .gpe/submitting "$mark" && exit 69 ;;
+    case $gpe_rc in
+    69) rm -f .gpe/submitting "$gpe_mark" && exit 69 ;;
     75) ;;
-    126 | 127) exit "$rc" ;;
-    *) [ ! -s .gpe/error ] || exit "$rc" ;;
+    126 | 127) exit "$gpe_rc" ;;
+    *) [ ! -s .gpe/error ] || exit "$gpe_rc" ;;
     esac
-    fail 75 "whether a job was submitted in $directory is not known: FIND_JOB finds out, \
+    fail 75 "whether a job was submitted in $gpe_directory is not known: FIND_JOB finds out, \
 then START can be repeated"
   fi
   exec 3>&-
@@ -98,19 +101,19 @@ then START can be repeated"
 # success, too: a job of this directory without it runs nothing. False if there is one already. The
 # one at home is for a directory whose file system goes away.
 make_mark() {
-  printf '%s\n' "$directory" > "$mark" || exit 73
+  printf '%s\n' "$gpe_directory" > "$gpe_mark" || exit 73
   set -C # > makes the file, and fails if it is there: only one shell can make it
   { printf '' > .gpe/submitting; } 2> /dev/null
-  made=$?
+  gpe_made=$?
   set +C
-  [ "$made" -eq 0 ] || [ -e .gpe/submitting ] || fail 73 "cannot write in $directory"
-  return "$made"
+  [ "$gpe_made" -eq 0 ] || [ -e .gpe/submitting ] || fail 73 "cannot write in $gpe_directory"
+  return "$gpe_made"
 }
 # Copies the functions of the job, without comments, and those of job-*.sh only if it needs them;
 # and the script that is read, with one program. Its last line shows that it is whole: what writes
-# it may be killed. own_script is 1 if its prologue is the profile's own, without gpe_begin_job.
+# it may be killed. gpe_own_script is 1 if its prologue is the profile's own, without gpe_begin_job.
 copy_script() {
-  last_line=$(umask 077 && GPE_FOLDER=${job%/*} LC_ALL=C awk '
+  gpe_last_line=$(umask 077 && GPE_FOLDER=${gpe_job%/*} LC_ALL=C awk '
 BEGIN { printf "" > ".gpe/job.sh" }
 FILENAME == ARGV[1] { if (!/^ *#/) print > ".gpe/job.sh"; next }
 { print > ".gpe/script"; last = $0 }
@@ -127,13 +130,13 @@ END {
     while ((getline < file) > 0) if (!/^ *#/) print > ".gpe/job.sh"
   }
   print !begins last
-}' "${job:-/dev/null}" -)
+}' "${gpe_job:-/dev/null}" -)
 }
 write_script() {
   copy_script || return
   # shellcheck disable=SC2034  # start_session reads it
-  own_script=${last_line%"${last_line#?}"}
-  case ${last_line#?} in
+  gpe_own_script=${gpe_last_line%"${gpe_last_line#?}"}
+  case ${gpe_last_line#?} in
   gpe_end_job | '# end of the job script') ;; # or the site's own last line
   *)
     echo 'START: the job script has no end: it was cut off on its way, or JOB_EPILOGUE lacks' \
@@ -152,11 +155,12 @@ write_script() {
 # its own. setsid starts no process here, as this shell's children lead no group, so that the shell
 # waits for the submission. The session keeps the lock.
 run_submission() {
-  if [ "$1" = start_session ] || [ -n "$own_session" ]; then
+  if [ "$1" = start_session ] || [ -n "$gpe_own_session" ]; then
     submit_and_record "$@" < /dev/null
   else
-    setsid sh "$program" --in-session y --profile "$profile" --directory "$directory" \
-      --id-pattern "$id_pattern" --keep "$keep" --after "$after" --not-before "$not_before" \
+    setsid sh "$gpe_program" --in-session y --profile "$gpe_profile" --directory "$gpe_directory" \
+      --id-pattern "$gpe_id_pattern" --keep "$gpe_keep" --after "$gpe_after" \
+      --not-before "$gpe_not_before" \
       "$@" < /dev/null 3>&3
   fi
 }
@@ -164,21 +168,22 @@ submit_and_record() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   (
     check_start_time && submit_job "$@" .gpe/script
   ) > .gpe/answer 2> .gpe/error
-  rc=$?
-  if [ "$rc" -ne 0 ]; then
+  gpe_rc=$?
+  if [ "$gpe_rc" -ne 0 ]; then
     sed '/^$/d' .gpe/answer >> .gpe/error
-    [ -s .gpe/error ] || echo "the submission failed ($rc)" > .gpe/error
-    case $rc in 69 | 73 | 75) rc=1 ;; esac # these have a meaning of their own
+    [ -s .gpe/error ] || echo "the submission failed ($gpe_rc)" > .gpe/error
+    case $gpe_rc in 69 | 73 | 75) gpe_rc=1 ;; esac # these have a meaning of their own
     # batch: the profile's own gpe_is_away. An id in the answer says that a job was taken, whatever
     # the error says.
-    "${read_words:-:}" "$1"
-    ! gpe_is_away "$(cat .gpe/error)" || LC_ALL=C grep -qEx -e "$id_pattern" .gpe/answer || rc=69
-    return "$rc"
+    "${gpe_read_words:-:}" "$1"
+    ! gpe_is_away "$(cat .gpe/error)" ||
+      LC_ALL=C grep -qEx -e "$gpe_id_pattern" .gpe/answer || gpe_rc=69
+    return "$gpe_rc"
   fi
   [ ! -s .gpe/id ] || return 0 # the job itself has written it
-  last_line=
-  while read -r line || [ -n "$line" ]; do last_line=$line; done < .gpe/answer
-  is_id "$last_line" && printf '%s\n' "$last_line" > .gpe/id.told || {
+  gpe_last_line=
+  while read -r gpe_line || [ -n "$gpe_line" ]; do gpe_last_line=$gpe_line; done < .gpe/answer
+  is_id "$gpe_last_line" && printf '%s\n' "$gpe_last_line" > .gpe/id.told || {
     {
       echo 'the batch system answered without a job id:'
       sed '/^$/d' .gpe/answer
@@ -188,35 +193,37 @@ submit_and_record() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   # the first to write the id decides: this, or the job itself; mv is for file systems without links
   ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || return 75
 }
-# LINE: does it match id_pattern? Most ids are plain numbers, for which no program is started.
+# LINE: does it match gpe_id_pattern? Most ids are plain numbers, for which no program is started.
 is_id() {
-  case $id_pattern in
+  case $gpe_id_pattern in
   *')'*')?') ;;
   '[1-9][0-9]*' | '[1-9][0-9]*('*')?')
     case $1 in '' | 0* | *[!0123456789]*) ;; *) return 0 ;; esac
     ;;
   esac
-  LC_ALL=C grep -qEx -e "$id_pattern" << END
+  LC_ALL=C grep -qEx -e "$gpe_id_pattern" << END
 $1
 END
 }
 # Some batch systems take a day that no month has, as 2027-02-30, for another one.
 check_start_time() {
-  [ -z "$not_before" ] || date -d "${not_before%T*} ${not_before#*T}" > /dev/null 2>&1 ||
-    fail 1 "START_TIME $not_before is no time that exists here"
+  [ -z "$gpe_not_before" ] ||
+    date -d "${gpe_not_before%T*} ${gpe_not_before#*T}" > /dev/null 2>&1 ||
+    fail 1 "START_TIME $gpe_not_before is no time that exists here"
 }
 print_id() { # and makes the link by which the other programs find the directory
-  read -r id < .gpe/id
-  case $id in
+  read -r gpe_id < .gpe/id
+  case $gpe_id in
   '' | */* | .*) ;;
   *)
-    if ln -sfn -- "$directory" "$gpe_jobs/$id"; then
+    if ln -sfn -- "$gpe_directory" "$gpe_jobs/$gpe_id"; then
       # a job needs nothing of these
-      ! is_marked || rm -f "$mark" .gpe/answer .gpe/error .gpe/id.told
-      printf '%s\n' "$id"
+      ! is_marked || rm -f "$gpe_mark" .gpe/answer .gpe/error .gpe/id.told
+      printf '%s\n' "$gpe_id"
       return
     fi
     ;;
   esac
-  fail 1 "$directory has the job $id, but the link to it cannot be created: START can be repeated"
+  fail 1 "$gpe_directory has the job $gpe_id, but the link to it cannot be created: START can be \
+repeated"
 }

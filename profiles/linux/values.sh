@@ -1,16 +1,18 @@
-# NAME=VALUE... SCRIPT: sets these variables, whose names are the profile's, and script.
+# NAME=VALUE... SCRIPT: sets gpe_NAME of each, whose names are the profile's, and gpe_script.
 read_values() {
   while [ "$#" -gt 1 ]; do
-    eval "${1%%=*}=\${1#*=}"
+    eval "gpe_${1%%=*}=\${1#*=}"
     shift
   done
-  script=$1
+  gpe_script=$1
 }
-# With nodes, processes and cpus: sets each that is missing, and slots to the processors of a node.
+# With gpe_nodes, gpe_processes and gpe_cpus: sets each that is missing, and gpe_slots to the
+# processors of a node.
 check_processes() {
-  nodes=${nodes:-1} cpus=${cpus:-1}
-  processes=${processes:-$nodes}
-  [ "$processes" -ge "$nodes" ] || fail 1 "$processes processes cannot fill $nodes nodes"
+  gpe_nodes=${gpe_nodes:-1} gpe_cpus=${gpe_cpus:-1}
+  gpe_processes=${gpe_processes:-$gpe_nodes}
+  [ "$gpe_processes" -ge "$gpe_nodes" ] ||
+    fail 1 "$gpe_processes processes cannot fill $gpe_nodes nodes"
   # shellcheck disable=SC2034  # the profile's function uses it
-  slots=$(((processes + nodes - 1) / nodes * cpus))
+  gpe_slots=$(((gpe_processes + gpe_nodes - 1) / gpe_nodes * gpe_cpus))
 }

@@ -1,12 +1,12 @@
 gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS/MEMORY OPTION...: mem= is of the whole job
-  script=$1
-  need=$(printf '%s\n' "$2" | awk -F / '{
+  gpe_script=$1
+  gpe_need=$(printf '%s\n' "$2" | awk -F / '{
   n = $1 ? $1 : 1
   ppn = int((($2 ? $2 : n) + n - 1) / n) * ($3 ? $3 : 1)
   print "nodes=" n ":ppn=" ppn ($4 ? ",mem=" $4 * n "mb" : "")
 }')
   shift 2
-  msub -E -j oe -o /dev/null -l "$need" "$@" "$script" 2>&1
+  msub -E -j oe -o /dev/null -l "$gpe_need" "$@" "$gpe_script" 2>&1
 }
 gpe_list() { gpe_showq; }
 gpe_list_ended() { gpe_showq -c; }

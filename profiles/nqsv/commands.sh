@@ -1,10 +1,10 @@
 gpe_submit() { # SCRIPT NODES/PROCESSES/CPUS: NQSV counts the processors of each node
-  cpus=$(printf '%s\n' "$2" | awk -F / '{
+  gpe_cpus=$(printf '%s\n' "$2" | awk -F / '{
   n = $1 ? $1 : 1
   print int((($2 ? $2 : n) + n - 1) / n) * ($3 ? $3 : 1)
 }')
-  ! grep -q '^#PBS .*cpunum_job=' "$1" || cpus= # as the user asks for it
-  qsub ${cpus:+-l "cpunum_job=$cpus"} "$1" 2>&1
+  ! grep -q '^#PBS .*cpunum_job=' "$1" || gpe_cpus= # as the user asks for it
+  qsub ${gpe_cpus:+-l "cpunum_job=$gpe_cpus"} "$1" 2>&1
 }
 gpe_read_id() { sed -n 's/^Request \([1-9][0-9]*\)\..* submitted to queue.*/\1/p'; }
 gpe_list() { # lines as 143993.nqsv RUN

@@ -1,18 +1,19 @@
 # Without a history, PBS takes a job whose condition can never hold, drops it, and tells nothing of
 # it.
 check_dependency() {
-  gpe_lives=may_run asked=
-  for word in $(printf '%s\n' "$after" | tr ',:' '\n\n'); do
+  gpe_lives=may_run gpe_asked=
+  for gpe_word in $(printf '%s\n' "$gpe_after" | tr ',:' '\n\n'); do
     # what is left of an array says nothing of its tasks that have not begun
-    case $word in
+    case $gpe_word in
     after*)
-      asked=$word
+      gpe_asked=$gpe_word
       continue
       ;;
     *\[*) continue ;;
     esac
-    gpe_check_dependency "$asked:$word"
-    [ "$?" -ne 1 ] || fail 1 "DEPENDENCY: $asked:$word can never hold: that job has ended otherwise"
+    gpe_check_dependency "$gpe_asked:$gpe_word"
+    [ "$?" -ne 1 ] ||
+      fail 1 "DEPENDENCY: $gpe_asked:$gpe_word can never hold: that job has ended otherwise"
   done
 }
 may_run() { # ID DIRECTORY: false if the job was removed, or ended by a limit

@@ -43,7 +43,7 @@ gpe_list() {
     return
   fi
   gpe_lines=$(gpe_qstat) || return
-  gpe_held=$(printf '%s\n' "$@" = "$gpe_lines" | awk "${awk_whole:?}"'
+  gpe_held=$(printf '%s\n' "$@" = "$gpe_lines" | awk "${gpe_awk_whole:?}"'
 $0 == "=" { in_list = 1; next }
 !in_list { asked[$1]; next }
 $2 ~ /[Eh]/ && ($1 in asked || whole($1) in asked)' | gpe_print_wholes)

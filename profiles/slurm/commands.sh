@@ -1,5 +1,5 @@
 # Slurm's commands, as functions for the programs of batch.
-set_up_slurm "${profile-}"
+set_up_slurm "${gpe_profile-}"
 # By the script's path and the directory, which may have a | of its own. squeue lists those that
 # wait or run, which is enough: an ended job has left its id in the directory.
 gpe_find() {

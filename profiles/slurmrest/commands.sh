@@ -10,16 +10,16 @@ if (.errors | length) > 0 and (.job_id | not) then [.errors[].error] | join(\"; 
 else $3 end" || return 1
 }
 gpe_submit() { # SCRIPT KEY=TEXT|KEY:=NUMBER...
-  script=$(gpe_print_starter "./$1")
+  gpe_first=$(gpe_print_starter "./$1")
   shift
-  body=$(jq -n --arg script "$script" --arg home "$HOME" --arg directory "$(pwd -P)" '
+  gpe_body=$(jq -n --arg script "$gpe_first" --arg home "$HOME" --arg directory "$(pwd -P)" '
 {script: "#!/bin/sh\nexec \($script)\n", job: ({
   current_working_directory: $directory, standard_output: "/dev/null",
   environment: {HOME: $home, PATH: "/usr/local/bin:/usr/bin:/bin"}
 } + ($ARGS.positional | map(capture("^(?<key>[a-z_]+)(?<number>:?)=(?<value>.*)"))
   | map(if .number == ":" then .value |= tonumber else . end) | from_entries)
   | if .dependency then .kill_on_invalid_dependency = true else . end)}' --args "$@") &&
-    gpe_rest POST /job/submit .job_id "$body" 2>&1
+    gpe_rest POST /job/submit .job_id "$gpe_body" 2>&1
 }
 gpe_list() {
   gpe_rest GET /jobs '.jobs[] | select(.user_name == $user) | (.exit_code % 128) as $signal

@@ -1,24 +1,24 @@
 # Its socket is in TMPDIR, which is another one for each login or job: one server for all.
 gpe_tsp() { TS_SOCKET=${TS_SOCKET:-/tmp/socket-ts.$(id -u)} tsp "$@"; }
 gpe_submit() { # SCRIPT WORD...
-  script=$PWD/$1 words='' last=''
+  gpe_script=$PWD/$1 gpe_words='' gpe_last=''
   shift
-  for word in "$@"; do
-    case $word in
-    after=*) words="$words -D ${word#*:}" ;;
-    *) words="$words $word" ;;
+  for gpe_word in "$@"; do
+    case $gpe_word in
+    after=*) gpe_words="$gpe_words -D ${gpe_word#*:}" ;;
+    *) gpe_words="$gpe_words $gpe_word" ;;
     esac
-    [ "$last" != -N ] || gpe_check_slots "$word" || return
-    last=$word
+    [ "$gpe_last" != -N ] || gpe_check_slots "$gpe_word" || return
+    gpe_last=$gpe_word
   done
   # the script as the last word, by which gpe_list knows the job
   # shellcheck disable=SC2086,SC2154
-  gpe_tsp $words sh -c "$gpe_starter" "$script"
+  gpe_tsp $gpe_words sh -c "$gpe_starter" "$gpe_script"
 }
 gpe_check_slots() { # NUMBER: a job with more would wait for ever, and could not be removed
-  slots=$(gpe_tsp -S) || return
-  [ "$1" -le "$slots" ] && return
-  echo "CPUS: $1 slots are asked for, and the server has $slots (tsp -S)" >&2
+  gpe_slots=$(gpe_tsp -S) || return
+  [ "$1" -le "$gpe_slots" ] && return
+  echo "CPUS: $1 slots are asked for, and the server has $gpe_slots (tsp -S)" >&2
   return 1
 }
 # The columns: id, state, file, and the exit status of a job that has ended; last the command. Each

@@ -114,8 +114,8 @@ def test_a_directory_that_is_away_or_was_removed_had_a_job(shell: str) -> None:
         for place in places[:2]:
             (Path(links) / place[-1]).symlink_to(place)
         text = (PROFILES / "linux/enter-directory.sh").read_text()
-        script = f"{text}\nfail() {{ echo $1 $directory; exit; }}\ngpe_jobs='{links}'\n" + "".join(
-            f"(directory='{place}'; check_file_system)\n" for place in places
+        script = f"{text}\nfail() {{ echo $1 $gpe_directory; exit; }}\ngpe_jobs='{links}'\n" + "".join(
+            f"(gpe_directory='{place}'; check_file_system)\n" for place in places
         )
         user = 12345 if os.geteuid() == 0 else None
         done = subprocess.run(

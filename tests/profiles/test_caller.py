@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,12 @@ import pytest
 
 from osprofile import Repository, incarnate
 from osprofile.jobs.shell.scripts import build_self_contained_script
+from tests.profiles.conftest import PROFILES
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.profiles.conftest import Target
 
 OPTIONS = {
     "SBATCH_PARTITION": "short", "SBATCH_TIMELIMIT": "7", "SBATCH_ARRAY_INX": "1-3", "SBATCH_X": "a\nSBATCH_Y=b",
@@ -28,7 +32,18 @@ KEPT = {
     "LSF_ENVDIR": "/lsf", "FLUX_URI": "local:///x", "HQ_SERVER_DIR": "/hq", "_CONDOR_CONDOR_HOST": "pool",
     "SLURM_JWT": "token", "LOADL_CONFIG": "/x", "MY_SBATCH_X": "1", "SLURMX": "2",
 }  # fmt: skip
-COMMANDS = {"slurm": "sbatch", "pbs": "qsub", "torque": "qsub", "lsf": "bsub", "sge": "qsub"}
+COMMANDS = {
+    "slurm": "sbatch", "pbs": "qsub", "torque": "qsub", "lsf": "bsub", "sge": "qsub", "at": "at", "oar": "oarsub",
+    "flux": "flux", "hyperqueue": "hq", "htcondor": "condor_submit", "tcs": "pjsub", "moab": "msub", "tsp": "tsp",
+    "loadleveler": "llsubmit", "cobalt": "qsub", "nqsv": "qsub", "kubernetes": "kubectl", "slurmrest": "curl",
+}  # fmt: skip
+OWN_NAMES = {
+    name: "the user's"
+    for path in PROFILES.glob("*/*.sh")
+    for name in re.findall(r"(?:^|[\s;(])([a-z_]\w*)=", path.read_text())
+    if not name.startswith("gpe_")
+}
+"""Variables of the user that have the names of variables in any program of a profile."""
 
 
 def list_variables(profile: str, shell: str, tmp_path: Path, options: dict[str, str]) -> dict[str, str]:
@@ -52,6 +67,20 @@ def list_variables(profile: str, shell: str, tmp_path: Path, options: dict[str, 
         check=False,
     )
     return dict(line.partition("=")[::2] for line in (tmp_path / "seen").read_text().splitlines())
+
+
+@pytest.mark.parametrize("profile", COMMANDS)
+def test_what_the_programs_set_reaches_no_command_that_submits(profile: str, tmp_path: Path) -> None:
+    seen = list_variables(profile, "dash", tmp_path, OWN_NAMES)
+    assert {name: seen.get(name) for name in OWN_NAMES} == OWN_NAMES
+
+
+def test_what_the_programs_set_reaches_no_job(linux: Target) -> None:
+    linux.environment |= OWN_NAMES
+    job = linux.start(EXECUTABLE="/usr/bin/env", STDOUT="seen")
+    job.wait()
+    seen = dict(line.partition("=")[::2] for line in (job.directory / "seen").read_text().splitlines())
+    assert {name: seen.get(name) for name in OWN_NAMES} == OWN_NAMES
 
 
 @pytest.mark.parametrize("name", [*OPTIONS, "SRUN_DEBUG", "SSTAT_X", "PMIX_RANK", "ROCR_VISIBLE_DEVICES"])
