@@ -100,6 +100,7 @@ LARGE = document(
     "</idb:Field></idb:Template>",
     name="large",
     extends="here",
+    root="~/work",
 )
 
 
