@@ -109,7 +109,7 @@ slurm-suites: $(PLUGINS)/.dev
 	$(MAKE) suites SUITES_PROFILE=slurm SUITES="psij parsl snakemake cylc facility"
 
 suite-%: $(PLUGINS)/.dev
-	run() { FAILED_TESTS= SUITE_QUICK=$(SUITE_QUICK) PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$*.sh $(SUITES_PROFILE); }; \
+	run() { FAILED_TESTS= SUITE_QUICK=$(SUITE_QUICK) PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" timeout 900 sh tests/plugins/suites/$*.sh $(SUITES_PROFILE); }; \
 	run || { run && echo "UNSTABLE: $@" | tee -a "$${UNSTABLE:-/dev/null}"; }
 
 bench-plugins: $(PLUGINS)/.dev
