@@ -6,9 +6,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.cli import common
-from osprofile.cli.options import Option, Parameter
-from osprofile.profile.batch_system import (
+from osprofile.authoring.batch_system import (
     NO_OWN_ID,
     STATES,
     BatchSystem,
@@ -19,6 +17,8 @@ from osprofile.profile.batch_system import (
     read_list_sample,
     render_batch_system,
 )
+from osprofile.cli import common
+from osprofile.cli.options import Option, Parameter
 from osprofile.text import escape_unprintable, pluralize
 
 if TYPE_CHECKING:

@@ -22,9 +22,9 @@ from osprofile.text import escape_unprintable, pluralize, quote_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from osprofile.authoring.comparison import ScriptPair
+    from osprofile.authoring.difference import ItemPath, ProfileChange, ProfileItem
     from osprofile.errors import OSProfileError
-    from osprofile.incarnation.comparison import ScriptPair
-    from osprofile.profile.difference import ItemPath, ProfileChange, ProfileItem
     from osprofile.profile.model import Profile
 
 _CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
@@ -64,9 +64,9 @@ def diff(
       incarnate diff pbs ./new/pbs START --set QUEUE=long --set WALLTIME=600
       incarnate diff linux slurm GET_JOB_STATUS --set JOB_ID=4711 --json
     """
+    from osprofile.authoring import comparison
+    from osprofile.authoring.difference import compare_profiles
     from osprofile.cli.request import read_request
-    from osprofile.incarnation import comparison
-    from osprofile.profile.difference import compare_profiles
 
     old, new = (common.open_profile(name, profiles) for name in (first, second))
     request = comparison.ComparisonRequest(read_request(fields, set_file, set), application)

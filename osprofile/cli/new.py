@@ -134,7 +134,7 @@ def _new_target(
 
 def _new_site(name: str, extends: str, directory: str | None, profiles: list[str], json: bool) -> int:
     """Write a profile that inherits everything."""
-    from osprofile.profile.skeleton import render_skeleton
+    from osprofile.authoring.skeleton import render_skeleton
 
     parent = common.open_repository(profiles).load(extends)
     document = render_skeleton(name, parent, _find_folder(directory, name))
@@ -145,8 +145,8 @@ def _new_site(name: str, extends: str, directory: str | None, profiles: list[str
 
 def _new_batch_system(name: str, options: dict[str, Any], *, directory: str | None, json: bool) -> int:
     """Write a profile of a batch system, and print what is read from samples of its output."""
+    from osprofile.authoring.batch_system import render_batch_system
     from osprofile.cli import batch_system as facts
-    from osprofile.profile.batch_system import render_batch_system
 
     _check_target(name, directory)
     given = {name: options[name] for name in facts.FACTS if name != "cancel"}
@@ -175,8 +175,8 @@ def _find_folder(directory: str | None, name: str) -> str | None:
     """Return the new profile's folder if a command does not find it by its name."""
     from os import path
 
+    from osprofile.authoring.skeleton import find_folder
     from osprofile.profile.repository import iter_search_path
-    from osprofile.profile.skeleton import find_folder
 
     return None if directory is None else find_folder(path.expanduser(directory), name, iter_search_path())
 
@@ -185,7 +185,7 @@ def _write(directory: str | None, name: str, document: str) -> str | None:
     """Write the document, if a directory is given, and return its path."""
     from os import path
 
-    from osprofile.profile.skeleton import write_skeleton
+    from osprofile.authoring.skeleton import write_skeleton
 
     if directory is None:
         return None
@@ -199,7 +199,7 @@ def _check_target(name: str, directory: str | None) -> None:
     """Raise an error, before anything is asked, for a name that is not allowed or a file that exists."""
     from os import path
 
-    from osprofile.profile.skeleton import check_name
+    from osprofile.authoring.skeleton import check_name
 
     check_name(name)
     file = None if directory is None else path.join(path.expanduser(directory), name, "profile.xml")

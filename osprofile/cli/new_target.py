@@ -10,6 +10,7 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Final
 
+from osprofile.authoring.skeleton import make_case, render_target_profile
 from osprofile.cli import common
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.context import add_target_fields, get_user_name
@@ -22,7 +23,6 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.model import USER_GROUPS, Selection, Tag
 from osprofile.profile.repository import get_config_directory
-from osprofile.profile.skeleton import make_case, render_target_profile
 from osprofile.text import quote_path
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from osprofile.cli.profiles import print_profiles
 from osprofile.cli.terminal import escape_script_line
 
 if TYPE_CHECKING:
-    from osprofile.incarnation.outline import Directive
+    from osprofile.authoring.outline import Directive
     from osprofile.profile.model import Application, Field, Profile, Storage, Template
 
 MAX_BODY_LINES: Final = 20
@@ -92,7 +92,7 @@ def show(
     if template is not None:
         resolved.get_template(template)
     if xml:
-        from osprofile.profile.writer import profile_to_xml
+        from osprofile.authoring.writer import profile_to_xml
 
         common.print_result(profile_to_xml(resolved))
     elif json:
@@ -110,7 +110,8 @@ def show(
 def _print_schemas(*, json: bool) -> None:
     from os import path
 
-    from osprofile.profile import data_directories, editors
+    from osprofile.authoring import editors
+    from osprofile.profile import data_directories
 
     where = data_directories.get_schemas_directory()
     catalog = path.join(where, editors.CATALOG_NAME)
@@ -129,7 +130,7 @@ def _print_schemas(*, json: bool) -> None:
 
 def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
     """Yield the overview: what a site's administrator and a user look for comes first."""
-    from osprofile.incarnation import outline
+    from osprofile.authoring import outline
     from osprofile.incarnation.cases import format_case
 
     for number, document in enumerate(profile.documents):
@@ -164,7 +165,7 @@ def _format_section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _format_template(profile: "Profile", template: "Template", *, full: bool) -> Iterator[str]:
     """Yield a template with all that it has; the fields are its own and the global ones in its bodies."""
-    from osprofile.incarnation import outline
+    from osprofile.authoring import outline
 
     yield from _format_template_head(profile, template, full=True)
     fields = [*template.fields.values(), *_list_used_fields(profile, template)]
@@ -226,7 +227,7 @@ def _format_directive(directive: "Directive") -> str:
 
 
 def _format_fields(fields: "Iterable[Field]", *, full: bool) -> Iterator[str]:
-    from osprofile.incarnation.outline import is_shell
+    from osprofile.authoring.outline import is_shell
 
     for field in fields:
         yield _format_field(field)
@@ -237,8 +238,8 @@ def _format_fields(fields: "Iterable[Field]", *, full: bool) -> Iterator[str]:
 
 
 def _format_field(field: "Field") -> str:
+    from osprofile.authoring.outline import count_lines
     from osprofile.incarnation.field_rules import format_range
-    from osprofile.incarnation.outline import count_lines
 
     location = field.location
     value = "" if field.default is None else f" default {field.default!r}"

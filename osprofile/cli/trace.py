@@ -13,15 +13,15 @@ from osprofile.cli.terminal import (
 from osprofile.text import escape_unprintable, pluralize, quote_name, suggest_names
 
 if TYPE_CHECKING:
+    from osprofile.authoring.trace import FieldLink, FieldTrace, UseTrace, ValuePosition
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.incarnation.trace import FieldLink, FieldTrace, UseTrace, ValuePosition
 
 
 def print_trace(
     profile: str, incarnation: "Incarnation", names: list[str], *, full: bool, json: bool
 ) -> None:
     """Print the trace of an incarnation, of the fields `names` or of all; `full` does not fold shell."""
-    from osprofile.incarnation.trace import trace_fields
+    from osprofile.authoring.trace import trace_fields
 
     selected = _select_fields(trace_fields(incarnation), names, incarnation.template)
     if json:
@@ -45,7 +45,7 @@ def _select_fields(traces: "tuple[FieldTrace, ...]", names: list[str], template:
 def _format_report(
     profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]", *, full: bool
 ) -> str:
-    from osprofile.incarnation.outline import count_lines, is_shell
+    from osprofile.authoring.outline import count_lines, is_shell
 
     report = Report()
     variation = f" variation {incarnation.variation}" if incarnation.variation else ""

@@ -228,6 +228,12 @@ def find_application(profile: Profile, requested_name: str) -> Application:
     return profile.get_application(name, version)
 
 
+def find_directive_template(profile: Profile) -> Template | None:
+    """Return the template that says how directives begin: JOB_DIRECTIVES, else JOB_PROLOGUE; None without one."""
+    parts = (profile.templates.get(name) for name in JOB_SCRIPT_PARTS if name)
+    return next((t for t in parts if t is not None and t.directive_prefix), None)
+
+
 def merge_declaration(
     declarations: dict[str, tuple[Field, Template]], declaration: Field, template: Template
 ) -> Problem | None:

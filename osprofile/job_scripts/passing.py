@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from osprofile.incarnation.outline import find_directive_template
+from osprofile.incarnation.plan import find_directive_template
 from osprofile.job_scripts.command_line import OptionValue, UsageError
 from osprofile.job_scripts.script_request import find_field
 from osprofile.jobs.request import find_evaded_field, is_passed_option, quote_passed_value

@@ -218,7 +218,7 @@ def keep_profile(profile: Profile, record: str) -> None:
     path, digest = _get_path(profile.name, record), _compute_digest(profile)
     if _read_digest(path) == digest or ((kept := _load_kept(path)) and _find_error(profile, kept)):
         return
-    from osprofile.profile.writer import profile_to_xml
+    from osprofile.authoring.writer import profile_to_xml
 
     try:
         for place in (record, path):

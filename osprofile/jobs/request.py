@@ -13,7 +13,7 @@ from osprofile.caller_environment import is_variable_name
 from osprofile.errors import IncarnationError, ValueRefusedError
 from osprofile.incarnation.evaluate import MAX_ARGUMENT_SIZE
 from osprofile.incarnation.field_rules import DIGITS_HINT, MAX_INTEGER
-from osprofile.incarnation.outline import find_directive_template
+from osprofile.incarnation.plan import find_directive_template
 from osprofile.jobs.fields import (
     DEPENDENCY_ATTRIBUTES,
     DEPENDENCY_FIELD,

@@ -10,13 +10,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile import javaregex
+from osprofile.authoring.writer import escape_text
 from osprofile.errors import JavaRegexError
 from osprofile.incarnation import field_rules
 from osprofile.lint.profile_view import is_alone_on_line
 from osprofile.lint.requirements import REQUIRED_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import JOB_DIRECTIVES, Profile
-from osprofile.profile.writer import escape_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.authoring.outline import list_directives
 from osprofile.errors import ApplicationNotFoundError
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import (
     BIN_TEMPLATE,
     DEFAULT_APPLICATION,

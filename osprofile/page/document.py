@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.outline import count_lines, is_shell
+from osprofile.authoring.outline import count_lines, is_shell
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
 from osprofile.page.drawing import draw_levels

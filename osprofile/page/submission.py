@@ -8,13 +8,13 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
+from osprofile.authoring.outline import list_directives
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.cases import AUTO, list_selecting_values
 from osprofile.incarnation.evaluate import DERIVED_FORMATS, is_integer
 from osprofile.incarnation.field_rules import END_WORD_PATTERN, FieldRule, apply_tags, format_number
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.outline import find_directive_template, list_directives
-from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan
+from osprofile.incarnation.plan import DEFAULT_APPLICATION, find_directive_template, get_plan
 from osprofile.page.model import Submission
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
 from osprofile.text import format_duration_option, format_memory_option

@@ -105,7 +105,7 @@ class JobRequest:
 
     def _select_options(self, client: Client) -> list[str]:
         """Return the options that the batch system gets as they are; those that change nothing here are dropped."""
-        from osprofile.incarnation.outline import find_directive_template
+        from osprofile.incarnation.plan import find_directive_template
 
         template, asked = find_directive_template(client.profile), self.asked
         passes = template is not None and template.directive_prefix == self.prefix

@@ -81,12 +81,12 @@ def test_a_fault_of_ours_is_trouble_and_no_difference(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("osprofile.profile.difference.compare_profiles", broken)
+    monkeypatch.setattr("osprofile.authoring.difference.compare_profiles", broken)
     ended = incarnate("diff", *BOTH)
     assert (ended.code, ended.out) == (2, "")
     assert "internal error" in ended.err
     monkeypatch.setattr(
-        "osprofile.profile.difference.compare_profiles",
+        "osprofile.authoring.difference.compare_profiles",
         lambda *_, **__: (_ for _ in ()).throw(OSError(5, "I/O error")),
     )
     assert incarnate("diff", *BOTH).code == 2

@@ -18,11 +18,11 @@ from osprofile import (
     ValueRefusedError,
     incarnate,
 )
+from osprofile.authoring.difference import compare_profiles
+from osprofile.authoring.trace import trace_fields
+from osprofile.authoring.writer import profile_to_xml
 from osprofile.incarnation.context import add_user_groups, get_user_name
-from osprofile.incarnation.trace import trace_fields
 from osprofile.lint import lint_profile
-from osprofile.profile.difference import compare_profiles
-from osprofile.profile.writer import profile_to_xml
 from tests.strategies import default, document, field, profile, tag, template, template_of
 
 if TYPE_CHECKING:

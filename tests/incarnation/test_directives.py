@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile import InvalidProfileError, Profile, Repository, ValueRefusedError, incarnate
-from osprofile.incarnation.trace import trace_fields
-from osprofile.profile.writer import profile_to_xml
+from osprofile.authoring.trace import trace_fields
+from osprofile.authoring.writer import profile_to_xml
 from tests.incarnation.parts import job_parts
 from tests.strategies import default, document, field, profile, template, template_of
 

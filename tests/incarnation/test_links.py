@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from osprofile import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError, incarnate
-from osprofile.incarnation.comparison import collect_scope
+from osprofile.authoring.comparison import collect_scope
+from osprofile.authoring.trace import FieldTrace, trace_fields
 from osprofile.incarnation.plan import get_plan
-from osprofile.incarnation.trace import FieldTrace, trace_fields
 from tests.incarnation.parts import EXECUTABLE, job_parts
 from tests.strategies import default, field, fixed, profile, tag, template, template_of
 

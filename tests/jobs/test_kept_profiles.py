@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile
+from osprofile.authoring.writer import profile_to_xml
 from osprofile.errors import InvalidProfileError, OSProfileError
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.jobs.profiles import keep_profile, load_for_jobs
 from osprofile.profile.repository import Repository
-from osprofile.profile.writer import profile_to_xml
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Profile

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import osprofile
-from osprofile.incarnation.outline import list_directives
+from osprofile.authoring.outline import list_directives
 from osprofile.incarnation.plan import get_plan
 from osprofile.page.collector import choose_control, collect_page
 from osprofile.page.document import render_page

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile import InvalidProfileError, Repository
-from osprofile.profile.difference import compare_profiles
-from osprofile.profile.writer import profile_to_xml
+from osprofile.authoring.difference import compare_profiles
+from osprofile.authoring.writer import profile_to_xml
 from tests.strategies import default, document, field, fixed, profile, template, template_of
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from osprofile import (
     ValueRefusedError,
     incarnate,
 )
+from osprofile.authoring.difference import compare_profiles
+from osprofile.authoring.writer import profile_to_xml
 from osprofile.incarnation.field_rules import list_checks
 from osprofile.incarnation.plan import get_plan
 from osprofile.lint.value_sets import get_field_values
-from osprofile.profile.difference import compare_profiles
-from osprofile.profile.writer import profile_to_xml
 from tests.strategies import application, default, document, field, fixed, template, template_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from osprofile import InvalidProfileError, Repository, incarnate
+from osprofile.authoring.writer import profile_to_xml
 from osprofile.profile import tree
 from osprofile.profile.reader import parse_with_problems
-from osprofile.profile.writer import profile_to_xml
 from tests.strategies import document, field, invocation, read_with_texts, template_of
 
 if TYPE_CHECKING:

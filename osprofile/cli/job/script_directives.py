@@ -14,7 +14,7 @@ from osprofile.cli.common import UsageError
 from osprofile.cli.job.directives import describe_directives
 from osprofile.cli.job.program import find_script
 from osprofile.cli.job.session import print_warning
-from osprofile.incarnation.outline import find_directive_template
+from osprofile.incarnation.plan import find_directive_template
 from osprofile.job_scripts.passing import select_passed_options
 from osprofile.job_scripts.reader import FAMILIES, read_script_request
 from osprofile.job_scripts.script_request import FileName, Given, ScriptRequest

@@ -18,7 +18,7 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.context import add_directory, generate_unique_name
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.outline import find_directive_template
+from osprofile.incarnation.plan import find_directive_template
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array
 from osprofile.jobs.files.directory import build_entering_commands
 from osprofile.jobs.record.names import format_link_directory

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile import Profile, Repository, load
-from osprofile.profile.writer import profile_to_xml
+from osprofile.authoring.writer import profile_to_xml
 from tests.strategies import XML_CHARACTERS, document, names, profile
 
 

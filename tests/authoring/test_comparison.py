@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from osprofile import ApplicationNotFoundError, Profile, TemplateNotFoundError, UnknownFieldError
-from osprofile.incarnation.comparison import (
+from osprofile.authoring.comparison import (
     ComparisonRequest,
     ProfileInContext,
     ScriptPair,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile import Repository
+from osprofile.authoring.difference import ProfileChange, compare_profiles
 from osprofile.profile.data_directories import get_bundled_directory
-from osprofile.profile.difference import ProfileChange, compare_profiles
 from tests.strategies import (
     application,
     default,

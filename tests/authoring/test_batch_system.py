@@ -10,15 +10,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from osprofile.errors import NotFoundError
-from osprofile.incarnation.incarnate import incarnate
-from osprofile.lint import lint_profile
-from osprofile.profile.batch_system import (
+from osprofile.authoring.batch_system import (
     BatchSystem,
     read_answer_sample,
     read_list_sample,
     render_batch_system,
 )
+from osprofile.errors import NotFoundError
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.lint import lint_profile
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 from tests.hunting import rounds

@@ -12,10 +12,10 @@ import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile import javaregex
+from osprofile.authoring.skeleton import check_name, format_shell_word, hide_hyphens
+from osprofile.authoring.writer import escape_attribute, escape_text
 from osprofile.errors import JavaRegexError
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
-from osprofile.profile.skeleton import check_name, format_shell_word, hide_hyphens
-from osprofile.profile.writer import escape_attribute, escape_text
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:

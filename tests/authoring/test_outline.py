@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.incarnation.outline import (
+from osprofile.authoring.outline import (
     count_lines,
     group_templates,
     is_shell,

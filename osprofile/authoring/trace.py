@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
+from osprofile.authoring.outline import is_directive
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation.compiled_text import locate_joined_slots
 from osprofile.incarnation.field_rules import list_checks
-from osprofile.incarnation.outline import is_directive
 from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 
 if TYPE_CHECKING:

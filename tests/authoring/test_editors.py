@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from osprofile.profile import editors
+from osprofile.authoring import editors
 from osprofile.profile.data_directories import get_schemas_directory
 
 SCHEMAS = Path(get_schemas_directory())

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from osprofile.authoring.skeleton import render_skeleton, write_skeleton
 from osprofile.errors import NotFoundError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.lint import lint_file
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
-from osprofile.profile.skeleton import render_skeleton, write_skeleton
 from tests.strategies import document
 
 if TYPE_CHECKING:

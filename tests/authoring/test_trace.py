@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from osprofile import IncarnationError, OSProfileError, Repository, incarnate
+from osprofile.authoring.trace import FieldTrace, trace_fields
 from osprofile.incarnation.body import parse_body
 from osprofile.incarnation.plan import get_plan
 from osprofile.incarnation.static_scripts import compute_folder_name
-from osprofile.incarnation.trace import FieldTrace, trace_fields
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.source import Source, SourceText
 from tests.incarnation.parts import EXECUTABLE, bin_template, job_parts

@@ -156,9 +156,3 @@ def _format_replacement(replacement: Replacement, line: str) -> str:
     if replacement.pattern == _IF_EMPTY and not {"$", "\\"} & {*result}:
         return f"<{replacement.name} or {result}>"
     return line[replacement.start : replacement.end]
-
-
-def find_directive_template(profile: Profile) -> Template | None:
-    """Return the template that says how directives begin: JOB_DIRECTIVES, else JOB_PROLOGUE; None without one."""
-    parts = (profile.templates.get(name) for name in JOB_SCRIPT_PARTS if name)
-    return next((t for t in parts if t is not None and t.directive_prefix), None)

@@ -8,6 +8,7 @@ import shlex
 from os import path
 from typing import TYPE_CHECKING, Final
 
+from osprofile.authoring.writer import escape_attribute, escape_text, format_fields
 from osprofile.errors import NotFoundError
 from osprofile.profile.model import (
     EXTENSION_NAMESPACE,
@@ -22,7 +23,6 @@ from osprofile.profile.model import (
     SITE_NAME,
     Field,
 )
-from osprofile.profile.writer import escape_attribute, escape_text, format_fields
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
