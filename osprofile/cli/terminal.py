@@ -25,7 +25,9 @@ _STYLE_CODES: Final = {
     "added": "32",
     "removed": "31",
     "changed": "33",
-}
+    "red": "31", "bold red": "1;31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36",
+    "bright_black": "90",
+}  # fmt: skip
 
 
 def supports_colours(stream: Any) -> bool:
@@ -33,6 +35,11 @@ def supports_colours(stream: Any) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") in {"dumb", "unknown"}:
         return False
     return bool(stream.isatty())
+
+
+def apply_style(style: str, text: str) -> str:
+    """Return a text with the codes for a style."""
+    return f"\x1b[{_STYLE_CODES[style]}m{text}\x1b[0m"
 
 
 def terminal_width(stream: Any) -> int:
@@ -102,7 +109,7 @@ class Report:
         """Return a text in a style, if the terminal has colours."""
         if not self._coloured or not text:
             return text
-        return f"\x1b[{_STYLE_CODES[style]}m{text}\x1b[0m"
+        return apply_style(style, text)
 
     @property
     def text_width(self) -> int:

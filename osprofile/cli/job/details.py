@@ -20,7 +20,7 @@ from osprofile.cli.job import rows
 from osprofile.cli.job.request_text import format_request
 from osprofile.cli.job.rows import SUBMITTING, JobRow
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
-from osprofile.cli.terminal import supports_colours
+from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.errors import (
     IncarnationError,
     NotFoundError,
@@ -314,7 +314,7 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
         if value:
             shown = escape_unprintable(value)
             if label == "state" and coloured:
-                shown = rows.apply_state_style(row, shown)
+                shown = apply_style(rows.choose_style(row), shown)
             yield f"  {label:<{_LABEL_WIDTH}}{shown}"
     yield from format_request(details)
     states = _list_states(row, details)

@@ -20,15 +20,10 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
-from osprofile.cli.job.progress import (
-    REASON_INTERVAL,
-    REFRESH_INTERVAL,
-    is_capable_terminal,
-    make_console,
-    summarize_rest,
-)
-from osprofile.cli.job.rows import COLUMNS, JobRow, choose_style, format_cells, replace_controls
+from osprofile.cli.job.progress import REASON_INTERVAL, format_live_table, is_capable_terminal, show_live
+from osprofile.cli.job.rows import JobRow, replace_controls
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
+from osprofile.cli.terminal import apply_style
 from osprofile.errors import OSProfileError
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.diagnosis import explain_failure
@@ -36,10 +31,6 @@ from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-
-    from rich.live import Live
-    from rich.table import Table
-    from rich.text import Text
 
     from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.record.store import JobRecord
@@ -53,14 +44,7 @@ _RECORD_INTERVAL: Final = 5.0
 """Seconds between two looks into the record for jobs that others have submitted."""
 _MAX_OUTCOMES: Final = 6
 """Lines that count ended jobs; the rarest outcomes are counted together."""
-_DRAW_INTERVAL: Final = 0.75
-"""Seconds, in addition to REFRESH_INTERVAL, until a table without changes is drawn again."""
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
-_COLUMN_GAP: Final = "  "
-_CUT_COLUMNS: Final = ("REASON", "NAME", "HOST", "PROFILE")
-"""The columns that are cut on a narrow terminal, in this order. An id that is cut cannot be pasted."""
-_CUT_WIDTHS: Final = (8, 0)
-"""What each of them keeps at least, as long as that is enough; a column without width is left out."""
 
 
 @cancellable
@@ -122,7 +106,6 @@ class _JobView:
         """By job; the id is that which the events have."""
         self.readers: list[asyncio.Task[None]] = []
         """The tasks that read the events of the target systems."""
-        self.changed = asyncio.Event()
         self._records: dict[JobReference, JobRecord | None] = {}
         self._folded_at: dict[JobReference, float] = {}
         self._printed_reasons: defaultdict[JobReference, set[str]] = defaultdict(set)
@@ -172,7 +155,6 @@ class _JobView:
 
     def _update(self, job: JobReference, status: JobStatus, moment: float) -> None:
         self.statuses[job] = status
-        self.changed.set()
         if status.state.is_terminal:
             self._live_count -= 1
             self._folded_at[job] = time.monotonic() + FOLD_DELAY
@@ -220,63 +202,17 @@ class _JobView:
         """Return the rows of all jobs."""
         return [self._build_row(job) for job in self.statuses]
 
-    def build_table(self, height: int, width: int, message: str) -> Table:
-        """Return a table of at most `height` lines of `width` columns, with the last message at its end."""
-        from rich.table import Table
-        from rich.text import Text
-
+    def build_lines(self, height: int, width: int, message: str) -> list[str]:
+        """Return at most `height` lines of `width` columns: jobs, counts of ended ones, the last message, what q does."""
         now = time.monotonic()
         shown = [job for job in self.statuses if self._folded_at.get(job, now) >= now]
-        folded = [job for job in self.statuses if self._folded_at.get(job, now) < now]
-        counts = _count_outcomes([self.statuses[job] for job in folded])
-        room = max(1, height - len(counts) - 2 - bool(message))
-        if len(shown) > room:
-            room = max(1, room - 1)
-            shown.sort(key=lambda job: self.statuses[job].state is not JobState.RUNNING)
-        job_rows = [self._build_row(job) for job in shown[:room]]
-        whole = Table.grid()
-        whole.add_column(no_wrap=True, overflow="ellipsis")
-        for line in _format_lines(job_rows, width):
-            whole.add_row(line)
-        if shown[room:]:
-            whole.add_row(Text(summarize_rest([self.statuses[job] for job in shown[room:]])))
-        for count in counts:
-            whole.add_row(Text(count))
-        if message:
-            whole.add_row(Text(message, "yellow"))
-        whole.add_row(Text("q ends this view; the jobs continue", "dim"))
-        return whole
-
-
-def _format_lines(job_rows: Sequence[JobRow], width: int) -> list[Text]:
-    """Return the lines of a table: the head, and one for each job."""
-    from rich.cells import cell_len
-    from rich.text import Text
-
-    grid = [COLUMNS, *map(format_cells, job_rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*grid, strict=True)]
-    _reduce_widths(widths, width)
-    lines = []
-    for cells, row in zip(grid, [None, *job_rows], strict=True):
-        line = Text()
-        for column, cell, size in zip(COLUMNS, cells, widths, strict=True):
-            style = "bold" if row is None else choose_style(row) if column == "STATE" else ""
-            text = Text(cell, style)
-            text.truncate(size, overflow="ellipsis", pad=True)
-            if size:
-                line.append_text(text).append(_COLUMN_GAP)
-        line.rstrip()
-        lines.append(line)
-    return lines
-
-
-def _reduce_widths(widths: list[int], total: int) -> None:
-    """Reduce the widths of columns until they and their gaps are at most `total`, as far as they may be cut."""
-    for least in _CUT_WIDTHS:
-        for i in map(COLUMNS.index, _CUT_COLUMNS):
-            excess = sum(w + len(_COLUMN_GAP) for w in widths if w) - len(_COLUMN_GAP) - total
-            if excess > 0:
-                widths[i] = min(widths[i], max(least, widths[i] - excess))
+        folded = [status for job, status in self.statuses.items() if self._folded_at.get(job, now) < now]
+        last = [*_count_outcomes(folded), *([apply_style("yellow", message)] if message else [])]
+        last.append(apply_style("place", "q ends this view; the jobs continue"))
+        max_jobs = max(1, height - len(last) - 1)
+        if len(shown) > max_jobs:
+            max_jobs = max(1, max_jobs - 1)
+        return [*format_live_table([self._build_row(job) for job in shown], max_jobs, width), *last]
 
 
 def _count_outcomes(statuses: Sequence[JobStatus]) -> list[str]:
@@ -293,39 +229,14 @@ def _count_outcomes(statuses: Sequence[JobStatus]) -> list[str]:
 @contextlib.asynccontextmanager
 async def _show_table(view: _JobView, stop: asyncio.Event) -> AsyncIterator[None]:
     """Show the table on a screen of its own inside the context; the key q sets `stop`."""
-    from rich.live import Live
-
-    console = make_console(sys.stdout)
     messages = _MessageCollector()
 
-    def build_table() -> Table:
-        return view.build_table(console.height, console.width, messages.last_line)
+    def build_lines(height: int, width: int) -> list[str]:
+        return view.build_lines(height, width, messages.last_line)
 
-    with (
-        messages.collect(),
-        _read_keys(stop.set),
-        Live(
-            get_renderable=build_table, console=console, auto_refresh=False, screen=True,
-            redirect_stdout=False, redirect_stderr=False,
-        ) as live,
-    ):  # fmt: skip
-        refresh_task = asyncio.ensure_future(_refresh(live, view))
-        try:
+    with messages.collect(), _read_keys(stop.set):
+        async with show_live(sys.stdout, build_lines, on_own_screen=True):
             yield
-        finally:
-            refresh_task.cancel()
-            await asyncio.gather(refresh_task, return_exceptions=True)
-
-
-async def _refresh(live: Live, view: _JobView) -> None:
-    """Draw the table at each change, and once a second for the times in it."""
-    while True:
-        view.changed.clear()
-        live.refresh()
-        await asyncio.sleep(REFRESH_INTERVAL)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DRAW_INTERVAL):
-                await view.changed.wait()
 
 
 @final

@@ -1,4 +1,4 @@
-"""What is displayed on standard error while jobs are submitted or waited for, if it is a terminal."""
+"""What changes on a terminal: the table of `--watch` and of what is waited for, and the bar of a submission."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common
-from osprofile.cli.job.rows import JobRow, choose_style, format_outcome, format_run_time, replace_controls
-from osprofile.cli.terminal import supports_colours
+from osprofile.cli.job.rows import NOT_TOLD, JobRow, format_table
+from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.errors import format_message
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import JobState, JobStatus
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from rich.console import Console
-    from rich.live import Live
-    from rich.table import Table
 
     from osprofile.jobs.client import JobReference
-    from osprofile.jobs.state import JobStatus
 
 MAX_LINES: Final = 20
 """Jobs with a line of their own; one more line counts the others."""
@@ -52,6 +49,51 @@ def make_console(stream: TextIO) -> Console:
 
 
 @contextlib.asynccontextmanager
+async def show_live(
+    stream: TextIO, build_lines: Callable[[int, int], Sequence[str]], *, on_own_screen: bool = False
+) -> AsyncIterator[None]:
+    """Show lines on a terminal inside the context, as they are for its height and width; draw them when they have changed."""
+    from rich.live import Live
+    from rich.text import Text
+
+    console = make_console(stream)
+
+    def build_text() -> Text:
+        lines = build_lines(console.height, console.width)
+        return Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis")
+
+    async def refresh() -> None:
+        drawn: object = None
+        while True:
+            if (now := (console.size, build_text())) != drawn:
+                drawn = now
+                live.refresh()
+            await asyncio.sleep(REFRESH_INTERVAL)
+
+    with Live(
+        get_renderable=build_text, console=console, auto_refresh=False, screen=on_own_screen,
+        redirect_stdout=False, redirect_stderr=not on_own_screen,
+    ) as live:  # fmt: skip
+        async with _run_meanwhile(refresh()):
+            yield
+
+
+def format_live_table(job_rows: Sequence[JobRow], max_jobs: int, width: int) -> list[str]:
+    """Return the lines of a table; if there are too many jobs, live ones come first, and the last line counts the rest."""
+    if len(job_rows) > max_jobs:
+        job_rows = sorted(
+            job_rows, key=lambda row: (row.status.state.is_terminal, row.status.state is not JobState.RUNNING)
+        )
+    shown, rest = job_rows[:max_jobs], job_rows[max_jobs:]
+    lines = format_table(shown, columns=width, coloured=True, cuts=True).splitlines()
+    lines[0] = apply_style("title", lines[0])
+    if rest:
+        counts = Counter(row.state for row in rest).most_common()
+        lines.append(f"and {len(rest)} more: {', '.join(f'{number} {state}' for state, number in counts)}")
+    return lines
+
+
+@contextlib.asynccontextmanager
 async def show_progress(
     jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus]
 ) -> AsyncIterator[None]:
@@ -60,22 +102,23 @@ async def show_progress(
         async with _run_meanwhile(_tell_lasting_reasons(jobs, ended)):
             yield
         return
-    from rich.live import Live
-
-    console = make_console(sys.stderr)
+    records = {job: job.record for job in jobs}
     wait_started = time.time()
 
-    def build_table() -> Table:
-        max_lines = max(1, min(MAX_LINES, console.height - 3))
-        return _build_table(
-            [(job, ended.get(job) or _get_reported_status(job)) for job in jobs],
-            wait_started,
-            max_lines,
-        )
+    def build_row(job: JobReference) -> JobRow:
+        status = ended.get(job) or _get_reported_status(job)
+        if status is None:
+            unknown = JobStatus(job.job_id, JobState.UNKNOWN)
+            return JobRow(job.target.name, unknown, records[job], NOT_TOLD)
+        since = status.started or status.submitted or wait_started
+        return JobRow(job.target.name, status._replace(started=since), records[job])
 
-    with Live(get_renderable=build_table, console=console, auto_refresh=False, redirect_stdout=False) as live:
-        async with _run_meanwhile(_refresh_display(live)):
-            yield
+    def build_lines(height: int, width: int) -> list[str]:
+        max_jobs = max(1, min(MAX_LINES, height - 3))
+        return format_live_table([build_row(job) for job in jobs], max_jobs, width)
+
+    async with show_live(sys.stderr, build_lines):
+        yield
 
 
 @contextlib.asynccontextmanager
@@ -134,47 +177,3 @@ async def _tell_lasting_reasons(
                 told[job] = status.reason
                 message = f"incarnate: job {quote_name(job.job_id)} is {status.state}: {status.reason}"
                 common.print_message(format_message(message, hint="incarnate job cancel removes it"))
-
-
-async def _refresh_display(live: Live) -> None:
-    while True:
-        live.refresh()
-        await asyncio.sleep(REFRESH_INTERVAL)
-
-
-def _build_table(
-    statuses: Sequence[tuple[JobReference, JobStatus | None]], wait_started: float, max_lines: int
-) -> Table:
-    """Return a table with a line for each job; if there are too many, live jobs come first."""
-    from rich.table import Table
-    from rich.text import Text
-
-    if len(statuses) > max_lines:
-        statuses = sorted(statuses, key=lambda pair: pair[1] is not None and pair[1].state.is_terminal)
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    for job, status in statuses[:max_lines]:
-        if status is None:
-            table.add_row(Text(replace_controls(job.job_id)), Text("..."))
-            continue
-        row = JobRow(job.target.name, status)
-        since = status.started or status.submitted or wait_started
-        # The reason of an array is the number of its tasks in each state.
-        details = replace_controls(",".join(status.hosts[:3]) or status.reason)
-        table.add_row(
-            Text(replace_controls(job.job_id)),
-            Text(row.state, choose_style(row)),
-            format_outcome(status),
-            format_run_time(status, since),
-            Text(details),
-        )
-    if statuses[max_lines:]:
-        table.add_row(Text(summarize_rest([status for _, status in statuses[max_lines:]])))
-    return table
-
-
-def summarize_rest(statuses: Sequence[JobStatus | None]) -> str:
-    """Return a line that counts the jobs that have no line of their own."""
-    counts = Counter("..." if status is None else status.state.value for status in statuses)
-    summary = ", ".join(f"{number} {state}" for state, number in counts.most_common())
-    return f"and {len(statuses)} more: {summary}"

@@ -1,7 +1,6 @@
 """The output for a job: a row of a table, or a JSON object.
 
-Names, hosts, states and reasons come from batch systems and other users: control characters, and what
-is markup for rich, have no effect.
+Names, hosts, states and reasons come from batch systems and other users: control characters have no effect.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
-from osprofile.cli.terminal import supports_colours
+from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.text import (
@@ -32,11 +31,17 @@ if TYPE_CHECKING:
 
 INTERRUPTED: Final = "INTERRUPTED"
 SUBMITTING: Final = "SUBMITTING"
+NOT_TOLD: Final = "..."
+"""The state of a job that is waited for, until the batch system has told one."""
 STATES: Final = (*(state.value for state in JobState), INTERRUPTED, SUBMITTING)
 """The words of the column STATE."""
 COLUMNS: Final = ("JOB", "NAME", "PROFILE", "STATE", "EXIT", "TIME", "HOST", "REASON")
 _STATE_COLUMN: Final = COLUMNS.index("STATE")
 _COLUMN_GAP: Final = "  "
+_CUT_COLUMNS: Final = ("REASON", "NAME", "HOST", "PROFILE")
+"""The columns that are cut on a narrow screen, in this order. An id that is cut cannot be pasted."""
+_CUT_WIDTHS: Final = (8, 0)
+"""What each of them keeps at least, as long as that is enough; a column without width is left out."""
 _MAX_NAMED_JOBS: Final = 5
 """The jobs that one message names; more are only counted."""
 _STATE_STYLES: Final = {
@@ -50,19 +55,15 @@ _STATE_STYLES: Final = {
     JobState.UNKNOWN: "yellow",
     INTERRUPTED: "bold red",
     SUBMITTING: "yellow",
+    NOT_TOLD: "bright_black",
 }
-_STYLE_CODES: Final = {
-    "red": "31", "bold red": "1;31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36",
-    "bright_black": "90",
-}  # fmt: skip
-"""Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
 
 
 @final
 class JobRow(NamedTuple):
     """A job: its status, and its entry in the record if it has one.
 
-    `submission_state` is INTERRUPTED or SUBMITTING if the job has no id yet; `remedy` says what to do about INTERRUPTED.
+    `submission_state` is INTERRUPTED or SUBMITTING if the job has no id yet, or NOT_TOLD; `remedy` says what to do about INTERRUPTED.
     An array has its `tasks`. `is_stale`: the target system did not answer; this is its last known state.
     """
 
@@ -225,28 +226,44 @@ def _encode_task(record: JobRecord) -> dict[str, Any]:
     }
 
 
-def format_table(rows: Sequence[JobRow], *, columns: int | None = None, coloured: bool = False) -> str:
-    """Return a table whose texts are never truncated.
+def format_table(
+    rows: Sequence[JobRow], *, columns: int | None = None, coloured: bool = False, cuts: bool = False
+) -> str:
+    """Return a table; where its lines are longer than `columns`, the reasons get lines of their own.
 
-    If its lines are longer than `columns`, the reasons get lines of their own.
+    With `cuts`, for a screen, texts are cut instead, and some columns left out.
     """
-    grid = [COLUMNS, *map(format_cells, rows)]
+    grid = [COLUMNS, *map(_format_cells, rows)]
     widths = [max(map(_count_columns, column)) for column in zip(*grid, strict=True)]
-    styles = ["", *map(choose_style, rows)]
-    is_too_wide = columns is not None and sum(widths) + len(_COLUMN_GAP) * (len(widths) - 1) > columns
+    is_too_wide = columns is not None and not cuts and _count_excess(widths, columns) > 0
+    if columns is not None and cuts:
+        _reduce_widths(widths, columns)
     lines = []
-    for line, style in zip(grid, styles, strict=True):
-        texts = [*map(_pad_columns, line, widths)]
+    for cells, style in zip(grid, ["", *map(choose_style, rows)], strict=True):
+        texts = [*map(_fit_columns, cells, widths)]
         if coloured and style:
-            texts[_STATE_COLUMN] = _apply_style(style, texts[_STATE_COLUMN])
-        *others, reason = texts
-        lines.append(_COLUMN_GAP.join(others if is_too_wide else texts).rstrip())
-        if is_too_wide and style and line[-1]:
+            texts[_STATE_COLUMN] = apply_style(style, texts[_STATE_COLUMN])
+        *others, reason = (text for text, width in zip(texts, widths, strict=True) if width)
+        lines.append(_COLUMN_GAP.join(others if is_too_wide else [*others, reason]).rstrip())
+        if is_too_wide and style and cells[-1]:
             lines.append(f"    {reason.rstrip()}")
     return "\n".join(lines)
 
 
-def format_cells(row: JobRow) -> tuple[str, ...]:
+def _count_excess(widths: Sequence[int], columns: int) -> int:
+    """Return by how many columns of a terminal a line is too long."""
+    return sum(width + len(_COLUMN_GAP) for width in widths if width) - len(_COLUMN_GAP) - columns
+
+
+def _reduce_widths(widths: list[int], columns: int) -> None:
+    """Reduce the widths of columns until a line has at most `columns`, as far as they may be cut."""
+    for least in _CUT_WIDTHS:
+        for i in map(COLUMNS.index, _CUT_COLUMNS):
+            excess = max(_count_excess(widths, columns), 0)
+            widths[i] = min(widths[i], max(least, widths[i] - excess))
+
+
+def _format_cells(row: JobRow) -> tuple[str, ...]:
     """Return the cells of a job's line."""
     status = row.status
     name = row.record.name if row.record is not None else ""
@@ -291,19 +308,10 @@ def replace_controls(text: str) -> str:
 
 
 def choose_style(row: JobRow) -> str:
-    """Return rich's name for the style of a job's state."""
+    """Return the style of a job's state."""
     if row.status.state is JobState.DONE and row.status.exit_code:
         return "red"
-    return _STATE_STYLES[row.submission_state or row.status.state]
-
-
-def apply_state_style(row: JobRow, text: str) -> str:
-    """Return a text with the codes for the colour of a job's state."""
-    return _apply_style(choose_style(row), text)
-
-
-def _apply_style(style: str, text: str) -> str:
-    return f"\x1b[{_STYLE_CODES[style]}m{text}\x1b[0m"
+    return _STATE_STYLES[row.state]
 
 
 def _count_columns(text: str) -> int:
@@ -315,5 +323,13 @@ def _count_columns(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
-def _pad_columns(text: str, width: int) -> str:
-    return text.ljust(width) if text.isascii() else text + " " * (width - _count_columns(text))
+def _fit_columns(text: str, width: int) -> str:
+    """Return a text that takes `width` columns: with blanks behind it, or cut."""
+    if len(text) <= width and text.isascii():
+        return text.ljust(width)
+    if _count_columns(text) > width:
+        text = text[:width]
+        while text and _count_columns(text) >= width:
+            text = text[:-1]
+        text += "\N{HORIZONTAL ELLIPSIS}"
+    return text + " " * (width - _count_columns(text))
