@@ -104,7 +104,7 @@ def find_default_profile() -> str | None:
 
 
 def _read_default_profile(path: str) -> str | None:
-    from osprofile.executors.settings_files import read_table
+    from osprofile.executors.settings import read_table
 
     try:
         settings = read_table(path, 'default = "NAME"')

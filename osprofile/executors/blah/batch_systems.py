@@ -22,8 +22,9 @@ from osprofile.errors import (
     ScriptFailedError,
     TargetError,
 )
-from osprofile.executors.blah.messages import PROFILE_NAME, JobId, join_lines
+from osprofile.executors.blah.messages import JobId, join_lines
 from osprofile.executors.blah.staging import JOB_DIRECTORY_SUFFIX, PROXY_FILE_NAME
+from osprofile.executors.settings import PROFILE_NAME
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import (

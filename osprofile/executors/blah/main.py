@@ -75,7 +75,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
     from osprofile import __version__
     from osprofile.errors import SettingError
     from osprofile.executors.blah.settings import CONFIG_FILE, Settings, read_settings
-    from osprofile.executors.settings_files import list_config_files
+    from osprofile.executors.settings import list_config_files
     from osprofile.jobs.record.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
@@ -97,11 +97,8 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     options = parser.parse_args(arguments)
     settings = Settings()
-    for path in list_config_files(CONFIG_FILE):
-        if os.path.exists(path):
-            settings = read_settings(path, settings)
-    if options.config:
-        settings = read_settings(options.config, settings)
+    for path in list_config_files(CONFIG_FILE, options.config):
+        settings = read_settings(path, settings)
     pairs = dict(word.partition("=")[::2] for word in options.map)
     try:
         settings = settings.with_grid_types(pairs)
@@ -120,23 +117,17 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
 
 def _configure_logging(settings: Settings) -> None:
     """Log to the file in the settings, or to stderr if there is none or it cannot be opened."""
-    file, failure = settings.log, ""
-    if file:
-        # The mode: only its owner may read it. O_NONBLOCK: opening a named pipe would wait for a reader.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
-        try:
-            os.close(os.open(file, flags, 0o600))
-        except OSError as error:
-            file, failure = "", f"log = {file!r}: {error.strerror}; the log goes to standard error"
-    logging.basicConfig(
-        filename=file or None,
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(process)d %(levelname)s %(message)s",
-    )
+    from osprofile.errors import SettingError
+    from osprofile.executors.settings import configure_logging
+
+    failure = ""
+    try:
+        configure_logging(settings.log, settings.log_level)
+    except SettingError as error:
+        failure = error.message
     if failure:
-        logging.getLogger("osprofile.blah").error(failure)
-    # leaves out asyncio's debug output, but not the unhandled exceptions that it logs as ERROR
-    logging.getLogger("asyncio").setLevel(logging.WARNING)
+        configure_logging("", settings.log_level)
+        logging.getLogger("osprofile.blah").error("%s; the log goes to standard error", failure)
 
 
 if __name__ == "__main__":

@@ -231,9 +231,6 @@ def join_lines(text: str) -> str:
 
 # Job ids
 
-PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
-"""What a client may send as the name of a profile or a GridType (docs/security.md, Names)."""
-
 _JOB_ID: Final = re.compile(
     r"(?P<grid_type>[A-Za-z0-9][A-Za-z0-9_.-]*)/(?P<date>[0-9]{8})/"
     r"(?P<native_id>[A-Za-z0-9][A-Za-z0-9\[\]_.:;+=,~#-]*)"

@@ -9,21 +9,18 @@ HTCondor starts the daemon without arguments, so it looks for these files by its
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import SettingError
-from osprofile.executors.blah.messages import PROFILE_NAME
 from osprofile.executors.blah.protocol import DEFAULT_WINDOW
-from osprofile.executors.settings_files import read_table
-from osprofile.text import quote_value, suggest_names
+from osprofile.executors.settings import NAME_HINT, PROFILE_NAME, check_mapping, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CONFIG_FILE: Final = "blahpd.toml"
-_MAX_NUMBER: Final = 10**9
 
 
 @final
@@ -69,74 +66,29 @@ class Settings:
 
     def with_grid_types(self, pairs: Mapping[str, str]) -> Settings:
         """Return the settings with `pairs` of a GridType and its profile added to `map`."""
-        return replace(self, map=_validate_table("map", {**self.map, **pairs}))
+        return replace(self, map=_check_texts_by_name("map", {**self.map, **pairs}))
 
 
 def read_settings(path: str, settings: Settings) -> Settings:
     """Return settings with the changes of a file. Raises `SettingError` if it has errors."""
-    table = read_table(path, "window = 100")
-    names = [f.name for f in fields(Settings)]
-    changes = {}
-    for name, value in table.items():
-        if name not in names:
-            hint = suggest_names(name, names) or f"known: {', '.join(names)}"
-            raise SettingError(f"{path}: there is no setting {quote_value(name)}", hint=hint)
-        try:
-            changes[name] = _TYPE_VALIDATORS[type(getattr(settings, name))](name, value)
-        except SettingError as error:
-            error.message = f"{path}: {error.message}"
-            raise
-    return replace(settings, **changes)
+    return read_file(path, settings, dict.fromkeys(_TABLE_EXAMPLES, _check_texts_by_name), "window = 100")
 
 
-def _validate_text(name: str, value: object) -> str:
-    if not isinstance(value, str) or "\0" in value:
-        raise SettingError(f"{name} = {value!r} is not a text")
-    if name == "log_level" and value not in LOG_LEVELS:
-        raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LOG_LEVELS)}")
-    return value
-
-
-def _validate_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise SettingError(f"{name} = {value!r}", hint="true or false")
-    return value
-
-
-def _validate_count(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_NUMBER:
-        raise SettingError(f"{name} = {value!r} is not an integer from 1 to {_MAX_NUMBER}")
-    return value
-
-
-def _validate_seconds(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_NUMBER:
-        raise SettingError(f"{name} = {value!r} is not a number of seconds")
-    return float(value)
-
-
-def _validate_text_list(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise SettingError(f"{name} = {value!r} is not a list", hint=f'as in: {name} = ["a", "b"]')
-    return tuple(_validate_text(name, item) for item in value)
-
-
-def _validate_table(name: str, value: object) -> Mapping[str, str]:
-    if not isinstance(value, dict):
-        hint = f"as in: {name} = {_TABLE_EXAMPLES[name]}"
-        raise SettingError(f"{name} = {value!r} is not a table", hint=hint)
-    for key, item in value.items():
-        _validate_text(f"{name}: {key}", item)
+def _check_texts_by_name(name: str, value: object) -> Mapping[str, str]:
+    """Return a table of texts, which may have several lines."""
+    table = check_mapping(name, value, f"{name} = {_TABLE_EXAMPLES[name]}")
+    for key, item in table.items():
+        if not isinstance(item, str) or "\0" in item:
+            raise SettingError(f"{name}: {key} = {item!r} is not a text")
         for word in (key, item) if name == "map" else ():
             if not PROFILE_NAME.match(word):
-                hint = "a letter or digit, then letters, digits, _ . -"
-                raise SettingError(f"{name}: {word!r} is not a name", hint=hint)
+                raise SettingError(f"{name}: {word!r} is not a name", hint=NAME_HINT)
         if name == "context" and key in _CONTEXT_HINTS:
             raise SettingError(f"{name}: {key} is not for the context", hint=_CONTEXT_HINTS[key])
         if name == "extra_submit_args" and not _OPTION_ENTRY.match(f"{key} {item}"):
             hint = f"an option, and a field or FIELD=VALUE, as in: {name} = {_TABLE_EXAMPLES[name]}"
             raise SettingError(f"{name}: {key!r} = {item!r}", hint=hint)
-    return MappingProxyType(dict(value))
+    return MappingProxyType(dict(table))
 
 
 _TABLE_EXAMPLES: Final = {
@@ -151,12 +103,3 @@ _CONTEXT_HINTS: Final = {
 }
 """The special fields that the context does not set, and what does."""
 _OPTION_ENTRY: Final = re.compile(r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z")
-LOG_LEVELS: Final = ("debug", "info", "warning", "error")
-_TYPE_VALIDATORS: Final[dict[type, Any]] = {
-    str: _validate_text,
-    bool: _validate_flag,
-    int: _validate_count,
-    float: _validate_seconds,
-    tuple: _validate_text_list,
-    MappingProxyType: _validate_table,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import sys
 from dataclasses import replace
@@ -43,6 +42,7 @@ def run_program(name: str, description: str, run: Callable[[Settings], None]) ->
 def _run(settings: Settings) -> None:
     from osprofile.executors.facility.settings import require_extra
     from osprofile.executors.facility.tokens import TokenFile
+    from osprofile.executors.settings import configure_logging
     from osprofile.jobs.record.store import default_store_path, put_user_name
     from osprofile.metrics import export_metrics, parse_destination
 
@@ -51,7 +51,7 @@ def _run(settings: Settings) -> None:
         from osprofile.executors.facility.server import serve
     settings.check()
     destination = parse_destination(settings.metrics)
-    configure_logging(settings)
+    configure_logging(settings.log, settings.log_level)
     user_name = put_user_name("{user}")
     tokens: TokenFile | Issuer
     if settings.is_shared:
@@ -70,7 +70,7 @@ def read_configuration(arguments: Sequence[str], program: str, description: str)
 
     from osprofile import __version__
     from osprofile.executors.facility.settings import CONFIG_FILE, Settings, read_settings
-    from osprofile.executors.settings_files import list_config_files
+    from osprofile.executors.settings import list_config_files
     from osprofile.jobs.record.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
@@ -91,11 +91,8 @@ def read_configuration(arguments: Sequence[str], program: str, description: str)
     if options.port is not None and not 0 <= options.port <= 65535:
         parser.error(f"--port {options.port}: not a port")
     settings = Settings()
-    for path in list_config_files(CONFIG_FILE):
-        if os.path.exists(path):
-            settings = read_settings(path, settings)
-    if options.config:
-        settings = read_settings(options.config, settings)
+    for path in list_config_files(CONFIG_FILE, options.config):
+        settings = read_settings(path, settings)
     return replace(
         settings,
         profiles=(*options.profiles, *settings.profiles),
@@ -104,25 +101,6 @@ def read_configuration(arguments: Sequence[str], program: str, description: str)
         log=put_user_name(options.log or settings.log),
         token_file=put_user_name(settings.token_file),
     )
-
-
-def configure_logging(settings: Settings) -> None:
-    """Log to the file in the settings, or to stderr if there is none. Raises `SettingError`."""
-    from osprofile.errors import SettingError
-
-    if settings.log:
-        # The mode: only its owner may read it. O_NONBLOCK: opening a named pipe would wait for a reader.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
-        try:
-            os.close(os.open(settings.log, flags, 0o600))
-        except OSError as error:
-            raise SettingError(f"log = {settings.log!r}: {error.strerror}") from None
-    logging.basicConfig(
-        filename=settings.log or None,
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(process)d %(levelname)s %(message)s",
-    )
-    logging.getLogger("asyncio").setLevel(logging.WARNING)
 
 
 if __name__ == "__main__":

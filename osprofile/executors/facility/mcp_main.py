@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from osprofile.executors.facility.main import configure_logging, run_program
+from osprofile.executors.facility.main import run_program
 
 if TYPE_CHECKING:
     from osprofile.executors.facility.settings import Settings
@@ -25,11 +25,12 @@ def main() -> NoReturn:
 def _run(settings: Settings) -> None:
     from osprofile.executors.facility.facility import Facility
     from osprofile.executors.facility.settings import require_extra
+    from osprofile.executors.settings import configure_logging
     from osprofile.jobs.record.store import put_user_name
 
     # Of many users' settings, those of the resources count: here is only the user who starts it.
     settings = replace(settings, issuer="", store="" if "{user}" in settings.store else settings.store)
-    configure_logging(settings)
+    configure_logging(settings.log, settings.log_level)
     with require_extra("mcp"):
         from mcp.server.stdio import stdio_server
 

@@ -13,29 +13,32 @@ import contextlib
 import os
 import pwd
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 from urllib.parse import urlsplit
 
 from osprofile.errors import SettingError
-from osprofile.executors.settings_files import read_table
+from osprofile.executors.settings import (
+    NAME_HINT,
+    Check,
+    check_mapping,
+    check_name,
+    check_table,
+    check_text,
+    limit,
+    read_file,
+)
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_host_context
 from osprofile.jobs.record.store import put_user_name
-from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 CONFIG_FILE: Final = "facility.toml"
-LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 RESOURCE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
-_PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 _USER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_MAX_PORT: Final = 65535
-_MAX_SECONDS: Final = 3600.0
-_MAX_COUNT: Final = 100
 
 
 @final
@@ -142,55 +145,11 @@ class Settings:
 
 def read_settings(path: str, settings: Settings) -> Settings:
     """Return settings with the changes of a file. Raises `SettingError` if it has errors."""
-    table = read_table(path, "port = 8020")
-    try:
-        return replace(settings, **_check_table(table, Settings, ""))
-    except SettingError as error:
-        error.message = f"{path}: {error.message}"
-        raise
-
-
-def _check_table(table: Mapping[str, object], kind: type, prefix: str) -> dict[str, Any]:
-    names = [f.name for f in fields(kind)]
-    for name in table:
-        if name not in names:
-            message = f"there is no setting {quote_value(prefix + name)}"
-            raise SettingError(message, hint=suggest_names(name, names))
-    return {name: _CHECKS.get(name, _check_text)(prefix + name, value) for name, value in table.items()}
-
-
-def _check_text(name: str, value: object) -> str:
-    if not isinstance(value, str) or not value.isprintable():
-        raise SettingError(f"{name} = {value!r} is not a text of one line")
-    return value
-
-
-def _check_log_level(name: str, value: object) -> str:
-    if value not in LOG_LEVELS:
-        raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LOG_LEVELS)}")
-    return str(value)
-
-
-def _check_texts(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise SettingError(f"{name} = {value!r} is not a list", hint=f'as in: {name} = ["a", "b"]')
-    return tuple(_check_text(name, item) for item in value)
-
-
-def _check_count(name: str, value: object, least: int, most: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise SettingError(f"{name} = {value!r} is not an integer from {least} to {most}")
-    return value
-
-
-def _check_max_age(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_SECONDS:
-        raise SettingError(f"{name} = {value!r} is not a number of seconds from 0.1 to {_MAX_SECONDS:.0f}")
-    return max(float(value), 0.1)
+    return read_file(path, settings, _CHECKS, "port = 8020")
 
 
 def _check_url(name: str, value: object) -> str:
-    text = _check_text(name, value).rstrip("/")
+    text = check_text(name, value).rstrip("/")
     try:
         parts = urlsplit(text)
         is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -198,15 +157,6 @@ def _check_url(name: str, value: object) -> str:
         is_address = False
     if text and (not is_address or any(c in text for c in "?#@\"'<> ")):
         raise SettingError(f"{name} = {value!r} is not an address", hint="as in https://iri.example.org")
-    return text
-
-
-def _check_profile(name: str, value: object) -> str:
-    text = _check_text(name, value)
-    if not _PROFILE_NAME.match(text):
-        raise SettingError(
-            f"{name} = {value!r} is not a name", hint="a letter or digit, then letters, digits, _ . -"
-        )
     return text
 
 
@@ -218,32 +168,24 @@ def _check_resources(name: str, value: object) -> Mapping[str, ResourceSettings]
     resources: dict[str, ResourceSettings] = {}
     for key, table in value.items():
         if not RESOURCE_ID.match(key):
-            raise SettingError(
-                f"{name}.{key}: not an id", hint="a letter or digit, then letters, digits, _ . -"
-            )
+            raise SettingError(f"{name}.{key}: not an id", hint=NAME_HINT)
         if not isinstance(table, dict) or "profile" not in table:
             raise SettingError(f"{name}.{key} has no profile", hint='as in: profile = "slurm"')
-        resources[key] = ResourceSettings(**_check_table(table, ResourceSettings, f"{name}.{key}."))
+        values = check_table(table, ResourceSettings, {"profile": check_name}, f"{name}.{key}.")
+        resources[key] = ResourceSettings(**values)
     return MappingProxyType(resources)
 
 
-def _check_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise SettingError(f"{name} = {value!r} is neither true nor false")
-    return value
-
-
 def _check_users(name: str, value: object) -> Mapping[str, str]:
-    if not isinstance(value, dict):
-        raise SettingError(f"{name} = {value!r} is not a table", hint='as in: [users] "subject" = "alice"')
-    for user in value.values():
+    users = check_mapping(name, value, '[users] "subject" = "alice"')
+    for user in users.values():
         if not isinstance(user, str) or not _USER_NAME.match(user):
             raise SettingError(f"{name}: {user!r} is not the name of a user", hint="as in alice")
-    return MappingProxyType(value)
+    return MappingProxyType(users)
 
 
 def _check_jwks(name: str, value: object) -> str:
-    text = _check_text(name, value)
+    text = check_text(name, value)
     parts = urlsplit(text) if "://" in text else None
     is_safe = (
         text.startswith("/")
@@ -256,21 +198,16 @@ def _check_jwks(name: str, value: object) -> str:
     return text
 
 
-_CHECKS: Final[Mapping[str, Callable[[str, object], Any]]] = {
-    "port": lambda name, value: _check_count(name, value, 0, _MAX_PORT),
-    "at_once": lambda name, value: _check_count(name, value, 1, _MAX_COUNT),
-    "max_age": _check_max_age,
-    "log_level": _check_log_level,
-    "profiles": _check_texts,
+_CHECKS: Final[Mapping[str, Check]] = {
+    "port": limit(int, 0, 65535),
+    "at_once": limit(int, 1, 100),
+    "max_age": limit(float, 0.1, 3600),
     "public_url": _check_url,
     "support_uri": _check_url,
-    "profile": _check_profile,
     "resources": _check_resources,
     "users": _check_users,
-    "mcp": _check_flag,
     "jwks": _check_jwks,
 }
-"""How the values of settings are checked; all others are texts."""
 
 
 @contextlib.contextmanager
