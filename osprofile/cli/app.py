@@ -24,6 +24,8 @@ of a job. incarnate COMMAND --help describes a command.
 """
 GROUP_HELP = {"job": "Run jobs: submit, query, control and wait for them."}
 _HELP_WORDS = (("--help", "all"), ("-h", "all"))
+_MISUSE: Any = typer.BadParameter.__base__
+"""The class of all errors in a command line, to which typer gives no public name."""
 
 
 class SubmitCommand(TyperCommand):
@@ -83,36 +85,37 @@ class CommandGroup(VerbGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return the completions of a word."""
-        # Private in typer; pyproject.toml limits typer's versions to those that have it.
-        from typer._click.shell_completion import CompletionItem
-
         verbs = super().shell_complete(ctx, incomplete)
         if incomplete.startswith("-"):
             return verbs
+        make_item: Any = type(super().shell_complete(ctx, "")[0])  # typer does not name its class in public
         templates = completion.list_suggestions("templates", {}, incomplete)
-        return [*verbs, *(CompletionItem(word, help=text) for word, text in templates)]
+        return [*verbs, *(make_item(word, help=text) for word, text in templates)]
 
 
 def run_app(app: typer.Typer, words: list[str]) -> int:
     """Run the application and return the exit code, also after a usage error."""
-    from typer._click.exceptions import ClickException, NoSuchOption
-
     try:
         code = app(words, prog_name="incarnate", standalone_mode=False)
-    except ClickException as error:
-        hint = ""
-        if isinstance(error, NoSuchOption) and words[:2] == ["job", "submit"]:
-            hint = suggest_option(error.option_name, _find_value(words, error.option_name))
-            error.possibilities = None if hint else error.possibilities
-        error.show()
-        if hint:
-            print_message(f"    hint: {hint}")
-        return usage_exit_code(words)
+    except _MISUSE as error:
+        return _report_misuse(error, words)
     except SystemExit as end:  # of a completion call
         code = end.code
     if words[:2] == ["job", "submit"] and {"--help", "-h"} & {*words}:
         _print_limits(words)
     return code if isinstance(code, int) else 0
+
+
+def _report_misuse(error: Any, words: Sequence[str]) -> int:
+    """Print an error in a command line, and return the exit code."""
+    hint = ""
+    if hasattr(error, "possibilities") and words[:2] == ["job", "submit"]:  # there is no such option
+        hint = suggest_option(error.option_name, _find_value(words, error.option_name))
+        error.possibilities = None if hint else error.possibilities
+    error.show()
+    if hint:
+        print_message(f"    hint: {hint}")
+    return usage_exit_code(words)
 
 
 def _print_limits(words: Sequence[str]) -> None:
@@ -228,14 +231,13 @@ def _make_typer_parameter(parameter: Parameter) -> Any:
     spec = parameter.spec
     complete = _make_completer(spec.completer) if spec.completer else None
     if isinstance(spec, Option):
-        is_pair = parameter.is_switch and spec.flags[-1].startswith("--no-")
         return typer.Option(
-            *(["/".join(spec.flags)] if is_pair else spec.flags),
+            *(["/".join(spec.flags)] if parameter.has_two_flags else spec.flags),
             help=spec.help,
             metavar=spec.metavar or None,
             autocompletion=complete,
             envvar=spec.environment or None,
-            show_default=is_pair,
+            show_default=parameter.has_two_flags,
         )
     return typer.Argument(help=spec.help, metavar=spec.metavar, autocompletion=complete, show_default=False)
 

@@ -102,6 +102,11 @@ class Parameter(NamedTuple):
         return self.type is bool
 
     @property
+    def has_two_flags(self) -> bool:
+        """Whether it is a switch with a flag to turn it on and one, `--no-...`, to turn it off."""
+        return self.is_switch and isinstance(self.spec, Option) and self.spec.flags[-1].startswith("--no-")
+
+    @property
     def is_repeatable(self) -> bool:
         """Whether it may be repeated."""
         return bool(self.type == list[str])
@@ -176,7 +181,7 @@ def parse_arguments(
         if parameter is None or (equals and (parameter.is_switch or not flag.startswith("--"))):
             return None
         if parameter.is_switch:
-            arguments[parameter.keyword] = not flag.startswith("--no-")
+            arguments[parameter.keyword] = not (parameter.has_two_flags and flag.startswith("--no-"))
             continue
         text = value if equals else next(rest, None)
         if text is None:

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import termios
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli import command_line, common, options
+from osprofile.cli import command_line
 from osprofile.profile.data_directories import get_bundled_directory
 from tests.fork_server import Forked, run_forked
 from tests.waiting import PATIENCE
@@ -58,31 +58,6 @@ def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Incarnate:
         return Ended(code, out.decode(), err.decode())
 
     return run
-
-
-@pytest.fixture
-def parse_twice(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, list[str]], dict[str, Any]]:
-    """Check that the quick parser and typer give a verb the same arguments for the same words; return them."""
-    seen: list[dict[str, Any]] = []
-
-    def record(_verb: options.Verb, arguments: dict[str, Any]) -> int:
-        seen.append(arguments)
-        return 0
-
-    environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
-
-    def parse(verb: str, words: list[str]) -> dict[str, Any]:
-        with monkeypatch.context() as patch:
-            patch.setattr(common, "call_verb", record)
-            for name, value in environment.items():
-                patch.setenv(name, value)
-            quick = options.parse_arguments(command_line.load_verb(verb), words, environment)
-            assert quick is not None
-            command_line._run_typer([*verb.split(), *words])
-        assert seen.pop() == quick
-        return quick
-
-    return parse
 
 
 PROFILE = """\

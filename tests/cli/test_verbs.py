@@ -8,16 +8,14 @@ import shutil
 import subprocess
 import time
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli import command_line, options
 from tests.cli.conftest import completions
 from tests.strategies import application, default, document, field, invocation, tag, template, template_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.cli.conftest import Incarnate
@@ -150,21 +148,6 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     ended = incarnate("render", "--deploy", "-p", str(site), "--run")
     assert ended.code != 0
     assert "bin" in ended.err
-
-
-@pytest.mark.parametrize("verb", command_line.VERBS)
-def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
-    words, fewest = [], []
-    for parameter in options.read_parameters(command_line.load_verb(verb)):
-        spec, times = parameter.spec, 2 if parameter.is_repeatable else 1
-        if isinstance(spec, options.Argument):
-            words += ["A", "B"][:times]
-        else:
-            words += [spec.flags[-1]] if parameter.is_switch else [spec.flags[-1], "x=1"] * times
-        if parameter.default is options.REQUIRED:
-            fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
-    parse_twice(verb, words)
-    parse_twice(verb, fewest)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -24,39 +24,12 @@ from tests.cli.conftest import completions
 from tests.records import begin_submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.cli.conftest import Incarnate
     from tests.cli.job.conftest import Machine
 
 VERBS = [f"job {verb}" for verb in common.GROUPS["job"]]
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_the_quick_parser_agrees_with_typer(verb: str, parse_twice: Callable[..., dict[str, Any]]) -> None:
-    given = []
-    for parameter in options.read_parameters(command_line.load_verb(verb)):
-        if isinstance(parameter.spec, options.Option):
-            value = () if parameter.is_switch else ("x=1",)
-            for flag in parameter.spec.flags if parameter.is_repeatable else parameter.spec.flags[-1:]:
-                given += [flag, *value]
-    lines = [
-        [],
-        ["a", "b"],
-        [*given, "a", "b"],
-        ["--", "a", "b"],
-        [*given, "--", "a", "-b", "--", "c"],
-        ["a", "--", "-b"],
-    ]
-    if verb == "job submit":
-        lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
-    switch = "--follow" if verb == "job output" else "--json"
-    lines = {"job list": [[], given], "job forget": lines}.get(verb, [*lines, ["a", switch, "b"]])
-    for line in lines:
-        quick = parse_twice(verb, line)
-        if verb == "job submit" and "-b" in line and "--" not in line[:1]:
-            assert "-b" in quick["command"]
 
 
 def test_words_behind_the_executable_are_its_own() -> None:
