@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile import javaregex
 from osprofile.authoring.skeleton import check_name, format_shell_word, hide_hyphens
-from osprofile.authoring.writer import escape_attribute, escape_text
+from osprofile.authoring.writer import escape_attribute, escape_text, format_new_document
 from osprofile.errors import JavaRegexError
-from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class BatchSystem(NamedTuple):
     cancel: Sequence[str]
     hold: str = ""
     resume: str = ""
-    directive_prefix: str = ""
+    directive: str = ""
     own_id: str = ""
     list_ended: str = ""
 
@@ -172,17 +171,13 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
     check_name(name)
     _check_texts(system)
     _check_id_pattern(system.id_pattern)
-    commands = "\n".join(_command_lines(system))
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- {hide_hyphens(name)}: a batch system. The README of batch, which it extends, has the meaning of each part.",
-        f"     incarnate lint {format_shell_word(folder if folder and folder.isprintable() else name)} tells what is wrong with it. -->",
-        f'<osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"',
-        f'             xmlns:idb="{IDB_NAMESPACE}"',
-        f'             xmlns:ext="{EXTENSION_NAMESPACE}"',
-        f'             name="{name}" extends="batch">',
-        "  <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>",
-        "  <osp:Delimiter>/</osp:Delimiter>",
+    place = format_shell_word(folder if folder and folder.isprintable() else name)
+    introduction = (
+        f"{hide_hyphens(name)}: a batch system. The README of batch, which it extends, has the meaning of each part.\n"
+        f"     incarnate lint {place} tells what is wrong with it."
+    )
+    commands = escape_text("\n".join(_command_lines(system)))
+    content = [
         "  <idb:Template>",
         '    <idb:Field name="JOB_ID_PATTERN" isSettable="false">',
         f"      <idb:Value>{escape_text(system.id_pattern)}</idb:Value>",
@@ -194,14 +189,12 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
         "  </idb:Template>",
         '  <idb:Template name="COMMANDS">',
         '    <idb:Invocation name="PROGRAM">',
-        f'      <idb:StaticScript fileName="commands.sh" arguments="">{escape_text(commands)}</idb:StaticScript>',
+        f'      <idb:StaticScript fileName="commands.sh" arguments="">{commands}</idb:StaticScript>',
         "    </idb:Invocation>",
         "  </idb:Template>",
-        *_directive_lines(system.directive_prefix),
-        "</osp:Profile>",
-        "",
+        *_directive_lines(system.directive),
     ]
-    return "\n".join(lines)
+    return format_new_document((name, "batch"), introduction, content)
 
 
 def _check_texts(system: BatchSystem) -> None:
@@ -277,7 +270,7 @@ def _command_lines(system: BatchSystem) -> Iterator[str]:
 def _submit_function(system: BatchSystem) -> str:
     """Return the function that submits: with options, or with the script alone if it has directives."""
     words = _split_command(system.submit, "{script}")
-    if system.directive_prefix:
+    if system.directive:
         words = [word for word in words if word != "{options}"]  # the script has them
         if any("{options}" in word for word in words):
             raise ValueError(

@@ -8,35 +8,60 @@ import shlex
 from os import path
 from typing import TYPE_CHECKING, Final
 
-from osprofile.authoring.writer import escape_attribute, escape_text, format_fields
+from osprofile.authoring.writer import escape_attribute, escape_text, format_fields, format_new_document
 from osprofile.errors import NotFoundError
 from osprofile.profile.model import (
-    EXTENSION_NAMESPACE,
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
-    IDB_NAMESPACE,
     JOB_DIRECTIVES,
     PASSED,
-    PROFILE_NAMESPACE,
     SITE_CONFIRM,
     SITE_CONTACT,
     SITE_NAME,
-    Field,
 )
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from osprofile.profile.model import Profile, Selection
+    from osprofile.profile.model import Field, Profile
 
-_ROOT_START: Final = f"""\
-<osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"
-             xmlns:idb="{IDB_NAMESPACE}"
-             xmlns:ext="{EXTENSION_NAMESPACE}"
-"""
+_INTRODUCTION: Final = """\
+{name}: what is particular to this site; all else is inherited from {parent}{of_its_own_name}
 
-_EXAMPLE_APPLICATION: Final = """\
+     As {name}/profile.xml it belongs in ~/.config/osprofile/profiles, /etc/osprofile/profiles or a
+     directory of $OSPROFILE_PATH. Then:
+
+       incarnate lint {word}       what is wrong with it
+       incarnate show -p {word}    the resolved profile, and where each part of it is defined
+       incarnate START -p {word}   the script that starts a job
+
+     The option schemas of incarnate show prints where the XML schemas are, and the settings for editors.
+
+     An inherited item is replaced by one of the same kind and name, whole. To change a field, open
+     its comment: remove the line that begins it and the line that ends it.
+
+     <Value> fixes a field: no request can change it. <Default> is its value unless a request sets
+     another one. A text may be in a file next to this one: <idb:Value ext:src="setup.sh"/>, and
+     also <idb:Body ext:src="..."/>."""
+_NOTES: Final = (
+    "Each job works in a directory of its own below this one; all nodes must see it.",
+    "What joins the parts of a path.",
+)
+_GLOBAL_FIELDS: Final = """
+  <!-- The fields of all templates, as they are inherited: what a request may set, and the site itself. -->
+  <idb:Template>"""
+_MAX_NOTE: Final = "    <!-- A Max needs a Default, and a tag for the empty value: else a job without a wall time has no limit. -->"
+_REMOVAL: Final = """
+  <!-- Removes what is inherited: here, nobody can send signals to jobs. -->
+  <!--
+  <idb:Template name="SIGNAL" ext:absent="true"/>
+  -->"""
+_APPLICATION: Final = """
+  <!-- An application of the site's own, for requests that name it, as -a Greeting does.
+       A value that a request sets stands in single quotes, each quote in it escaped.
+  -->
+  <!--
   <idb:Template name="GREETING">
     <idb:Description>Greets, from the node that the job runs on.</idb:Description>
     <idb:Invocation>
@@ -51,10 +76,18 @@ _EXAMPLE_APPLICATION: Final = """\
   <osp:Application name="Greeting" template="GREETING">
     <osp:ApplicationName>Greeting</osp:ApplicationName>
     <osp:ApplicationVersion>1.0</osp:ApplicationVersion>
-  </osp:Application>"""
-
-
-_NEW_FIELD: Final = "FEATURES"
+  </osp:Application>
+  -->"""
+_NEW_FIELD: Final = """\
+    <idb:Field name="FEATURES" ext:pattern="[A-Za-z0-9_]+" ext:directive="{} -l $1">
+      <idb:Description>The value adds a directive, in which $1 is the value. Write your option.</idb:Description>
+      <idb:Default/>
+    </idb:Field>"""
+_SITE_FIELD: Final = """\
+    <idb:Field name="{}" isSettable="false">
+      <idb:Description>{}</idb:Description>
+      <idb:Value>{}</idb:Value>
+    </idb:Field>"""
 _SITE_FIELDS: Final = (
     (SITE_NAME, "The site's name, in the title of its page.", "the cluster of Example University"),
     (SITE_CONTACT, "What users should know of the site, as whom to ask.", "Questions: hpc@example.org"),
@@ -65,7 +98,6 @@ _SITE_FIELDS: Final = (
     ),
 )
 """Fields that the engine reads, which no bundled profile declares: name, description, an example of a value."""
-_REMOVED_TEMPLATE: Final = "SIGNAL"
 
 
 def render_skeleton(name: str, parent: Profile, folder: str | None = None) -> str:
@@ -76,7 +108,21 @@ def render_skeleton(name: str, parent: Profile, folder: str | None = None) -> st
     profile, if they do not find it by its name. Raises `NotFoundError` for a name that is not allowed.
     """
     check_name(name)
-    return "\n".join([*_document_lines(name, parent, folder), ""])
+    introduction = _INTRODUCTION.format(
+        name=hide_hyphens(name),
+        parent=hide_hyphens(parent.name),
+        of_its_own_name="\n     of the next directory on the search path." if name == parent.name else "",
+        word=format_shell_word(folder if folder and folder.isprintable() else name),
+    )
+    content = [
+        *_list_global_fields(parent),
+        *([_REMOVAL] if "SIGNAL" in parent.templates else []),
+        _APPLICATION,
+    ]
+    return format_new_document(
+        (name, parent.name), introduction, content,
+        root=parent.uspace_root, delimiter=parent.delimiter, notes=_NOTES,
+    )  # fmt: skip
 
 
 def render_target_profile(
@@ -93,35 +139,14 @@ def render_target_profile(
     """
     check_name(name)
     declared = parent.get_template("SHELL").fields
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f"<!-- {hide_hyphens(name)}: what is not here is inherited from {hide_hyphens(parent.name)}. -->",
-        f'{_ROOT_START}             name="{name}" extends="{parent.name}">',
-        "  <!-- Each job works in a directory below this one: USER/JOB. All nodes must see it. -->",
-        f"  <osp:UspaceRoot>{escape_text(uspace_root)}</osp:UspaceRoot>",
-        f"  <osp:Delimiter>{escape_text(parent.delimiter)}</osp:Delimiter>",
-    ]
     own = [*(declared[n]._replace(default=value) for n, value in fields.items()), *queue_fields]
-    if own:
-        lines += ["  <idb:Template>", *format_fields(own), "  </idb:Template>"]
-    return "\n".join([*lines, "</osp:Profile>", ""])
-
-
-def make_case(declared: Field, name: str, selection: Selection) -> Field:
-    """Return a case of a field that says nothing yet; `declared` is a declaration, for its place in a document."""
-    return Field(
-        name=name,
-        description="",
-        minimum=None,
-        maximum=None,
-        tags=(),
-        default=None,
-        value=None,
-        settable=True,
-        pattern_text=None,
-        type=None,
-        element=declared.element,
-        selection=selection,
+    return format_new_document(
+        (name, parent.name),
+        f"{hide_hyphens(name)}: what is not here is inherited from {hide_hyphens(parent.name)}.",
+        ["  <idb:Template>", *format_fields(own), "  </idb:Template>"] if own else (),
+        root=uspace_root,
+        delimiter=parent.delimiter,
+        notes=("Each job works in a directory below this one: USER/JOB. All nodes must see it.", ""),
     )
 
 
@@ -143,26 +168,6 @@ def hide_hyphens(name: str) -> str:
     return re.sub("-(?=-)", "- ", name)
 
 
-def _document_lines(name: str, parent: Profile, folder: str | None) -> Iterator[str]:
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield from _introduction_lines(name, parent, folder)
-    yield f'{_ROOT_START}             name="{name}" extends="{parent.name}">'
-    yield "  <!-- Each job works in a directory of its own below this one; all nodes must see it. -->"
-    yield f"  <osp:UspaceRoot>{escape_text(parent.uspace_root)}</osp:UspaceRoot>"
-    yield "  <!-- What joins the parts of a path. -->"
-    yield f"  <osp:Delimiter>{escape_text(parent.delimiter)}</osp:Delimiter>"
-    fields = [f for f in parent.global_fields.values() if _is_for_sites(f)]
-    example = [*_new_field_lines(parent)]
-    if fields or example:
-        yield from _global_field_lines(fields, example)
-    if _REMOVED_TEMPLATE in parent.templates:
-        yield ""
-        yield "  <!-- Removes what is inherited: here, nobody can send signals to jobs. -->"
-        yield from ("  <!--", f'  <idb:Template name="{_REMOVED_TEMPLATE}" ext:absent="true"/>', "  -->")
-    yield from _application_lines()
-    yield "</osp:Profile>"
-
-
 def _is_for_sites(field: Field) -> bool:
     """Return whether a site may want to change a field: a request may omit it, or it is empty.
 
@@ -173,76 +178,23 @@ def _is_for_sites(field: Field) -> bool:
     return field.default is not None if field.settable else "" in {field.default, field.value}
 
 
-def _introduction_lines(name: str, parent: Profile, folder: str | None) -> Iterator[str]:
-    extends_own_name = name == parent.name
-    word = format_shell_word(folder if folder and folder.isprintable() else name)
-    name, parent_name = map(hide_hyphens, (name, parent.name))
-    yield f"<!-- {name}: what is particular to this site; all else is inherited from {parent_name}"
-    if extends_own_name:
-        yield "     of the next directory on the search path."
-    yield f"""
-     As {name}/profile.xml it belongs in ~/.config/osprofile/profiles, /etc/osprofile/profiles or a
-     directory of $OSPROFILE_PATH. Then:
-
-       incarnate lint {word}       what is wrong with it
-       incarnate show -p {word}    the resolved profile, and where each part of it is defined
-       incarnate START -p {word}   the script that starts a job
-
-     The option schemas of incarnate show prints where the XML schemas are, and the settings for editors.
-
-     An inherited item is replaced by one of the same kind and name, whole. To change a field, open
-     its comment: remove the line that begins it and the line that ends it.
-
-     <Value> fixes a field: no request can change it. <Default> is its value unless a request sets
-     another one. A text may be in a file next to this one: <idb:Value ext:src="setup.sh"/>, and
-     also <idb:Body ext:src="..."/>. -->"""
-
-
-def _global_field_lines(fields: list[Field], example: list[str]) -> Iterator[str]:
-    yield ""
-    yield "  <!-- The fields of all templates, as they are inherited: what a request may set, and the site itself. -->"
-    yield "  <idb:Template>"
-    blocks = [(field.name, [*format_fields([field])]) for field in fields]
-    for name, lines in (
-        *blocks,
-        ("", example),
-        *(("", [*_site_field_lines(*field)]) for field in _SITE_FIELDS),
-    ):
-        if lines and not any("--" in line for line in lines):  # XML does not allow it in a comment
-            if name == "WALLTIME":
-                yield "    <!-- A Max needs a Default, and a tag for the empty value: else a job without a wall time has no limit. -->"
-            yield from ("    <!--", *lines, "    -->")
-    yield "  </idb:Template>"
-
-
-def _site_field_lines(name: str, description: str, value: str) -> Iterator[str]:
-    yield f'    <idb:Field name="{name}" isSettable="false">'
-    yield f"      <idb:Description>{description}</idb:Description>"
-    yield f"      <idb:Value>{escape_text(value)}</idb:Value>"
-    yield "    </idb:Field>"
-
-
-def _new_field_lines(parent: Profile) -> Iterator[str]:
-    """Yield an example of a new field with a directive, if the parent has directives."""
+def _list_global_fields(parent: Profile) -> Iterator[str]:
+    """Yield the template of global fields, each in a comment: those of the parent, and examples of others."""
+    fields = [f for f in parent.global_fields.values() if _is_for_sites(f)]
+    blocks = [(field.name, "\n".join(format_fields([field]))) for field in fields]
     directives = parent.templates.get(JOB_DIRECTIVES)
-    if directives is None or not directives.directive_prefix or _NEW_FIELD in parent.global_fields:
+    if directives is not None and directives.directive_prefix and "FEATURES" not in parent.global_fields:
+        prefix = re.sub(r"([\\$>])", r"\\\1", directives.directive_prefix)
+        blocks.append(("", _NEW_FIELD.format(escape_attribute(prefix))))
+    if not blocks:
         return
-    prefix = re.sub(r"([\\$>])", r"\\\1", directives.directive_prefix)
-    directive = escape_attribute(f"{prefix} -l $1")
-    yield f'    <idb:Field name="{_NEW_FIELD}" ext:pattern="[A-Za-z0-9_]+" ext:directive="{directive}">'
-    yield "      <idb:Description>The value adds a directive, in which $1 is the value. Write your option.</idb:Description>"
-    yield "      <idb:Default/>"
-    yield "    </idb:Field>"
-
-
-def _application_lines() -> Iterator[str]:
-    yield ""
-    yield "  <!-- An application of the site's own, for requests that name it, as -a Greeting does."
-    yield "       A value that a request sets stands in single quotes, each quote in it escaped."
-    yield "  -->"
-    yield "  <!--"
-    yield _EXAMPLE_APPLICATION
-    yield "  -->"
+    blocks += [("", _SITE_FIELD.format(name, text, escape_text(value))) for name, text, value in _SITE_FIELDS]
+    yield _GLOBAL_FIELDS
+    for name, block in blocks:
+        if "--" not in block:  # XML does not allow it in a comment
+            yield from (_MAX_NOTE,) if name == "WALLTIME" else ()
+            yield from ("    <!--", block, "    -->")
+    yield "  </idb:Template>"
 
 
 def find_folder(directory: str, name: str, search_path: Iterable[str]) -> str | None:

@@ -1,6 +1,6 @@
-"""Write a resolved profile as a document that extends nothing: `show --xml`.
+"""Write the documents of profiles: a resolved one that extends nothing (`show --xml`), and a new one that extends another.
 
-Reading the document gives the same profile; only white space in descriptions is folded.
+Reading the document of a resolved profile gives the same one; only white space in descriptions is folded.
 """
 
 from __future__ import annotations
@@ -29,6 +29,34 @@ _ATTRIBUTE_ESCAPES = {
 def profile_to_xml(profile: Profile) -> str:
     """Return the document of a resolved profile, including all that it inherits."""
     return "\n".join([*_document_lines(profile), ""])
+
+
+def format_new_document(
+    names: tuple[str, str],
+    introduction: str,
+    content: Iterable[str],
+    *,
+    root: str = "~/.gpe/work",
+    delimiter: str = "/",
+    notes: tuple[str, str] = ("", ""),
+) -> str:
+    """Return the document of a profile and the one that it extends, which are `names`.
+
+    `introduction` is the comment at its beginning; `notes` are comments before UspaceRoot and Delimiter.
+    """
+    places = {"UspaceRoot": root, "Delimiter": delimiter}
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<!-- {introduction} -->",
+        f'<osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"',
+        f'             xmlns:idb="{IDB_NAMESPACE}"',
+        f'             xmlns:ext="{EXTENSION_NAMESPACE}"',
+        f'             name="{names[0]}" extends="{names[1]}">',
+    ]
+    for (place, text), note in zip(places.items(), notes, strict=True):
+        lines += [f"  <!-- {note} -->"] if note else []
+        lines.append(f"  <osp:{place}>{escape_text(text)}</osp:{place}>")
+    return "\n".join([*lines, *content, "</osp:Profile>", ""])
 
 
 def _document_lines(profile: Profile) -> Iterator[str]:

@@ -156,21 +156,9 @@ def collect_facts(given: Mapping[str, str | None], cancel: Sequence[str]) -> Bat
 
 def _build(told: Mapping[str, str], cancel: Sequence[str]) -> BatchSystem:
     """Return the facts, with the defaults of those that are not told."""
-    facts = {name: told.get(name, fact.default or "") for name, fact in FACTS.items()}
-    return BatchSystem(
-        submit=facts["submit"],
-        answer=facts["answer"],
-        id_pattern=facts["id_pattern"],
-        list_jobs=facts["list_jobs"],
-        line=facts["line"],
-        words={key: _split_words(facts[key]) for key in STATES},
-        cancel=cancel,
-        hold=facts["hold"],
-        resume=facts["resume"],
-        directive_prefix=facts["directive"],
-        own_id=facts["own_id"],
-        list_ended=facts["list_ended"],
-    )
+    facts = {name: told.get(name, fact.default or "") for name, fact in FACTS.items() if name != "cancel"}
+    words = {key: _split_words(facts.pop(key)) for key in STATES}
+    return BatchSystem(words=words, cancel=cancel, **facts)
 
 
 def _ask_for_facts(told: dict[str, str], cancel: list[str], missing: Sequence[str]) -> BatchSystem:
@@ -220,11 +208,6 @@ def ask_for_samples(system: BatchSystem, files: Mapping[str, str | None]) -> lis
         else files[name]
         for name, (command, _) in SAMPLES.items()
     ]
-
-
-def find_missing_programs(system: BatchSystem) -> list[str]:
-    """Return the programs of the commands that this machine does not have."""
-    return [program for program in list_programs(system) if shutil.which(program) is None]
 
 
 def _flag(name: str) -> str:
@@ -313,23 +296,16 @@ def format_readings(samples: Mapping[str, Sequence[Reading]]) -> Iterator[str]:
             yield f"{name}:{r.number}: {told}"
 
 
-def format_missing_exit_codes(system: BatchSystem, samples: Mapping[str, Sequence[Reading]]) -> str:
-    """Return that the sample has jobs that ended by themselves, but no exit code; empty if that is not so."""
+def list_warnings(system: BatchSystem, samples: Mapping[str, Sequence[Reading]]) -> Iterator[str]:
+    """Yield which programs this machine does not have, and what the samples show to be missing from the facts."""
+    for program in list_programs(system):
+        if shutil.which(program) is None:
+            yield f"{program} is not found on this machine"
+    listed = [*samples.get("list", ()), *samples.get("ended", ())]
+    if words := [r.word for r in listed if r.job_id and not r.state]:
+        names = ", ".join(escape_unprintable(word) for word in dict.fromkeys(words))
+        yield f"{pluralize(len(words), 'line')} of the list with a state that no option names: {names}"
     done = {word.partition("/")[0] for word in system.words.get("done", ())}
-    listed = [*samples.get("list", ()), *samples.get("ended", ())]
     ended = [r for r in listed if r.state and r.word.partition("/")[0] in done]
-    if "{exit}" not in system.line or not ended or any(r.exit_code for r in ended):
-        return ""
-    return "no exit code in any line of the list: compare {exit} in --line with its columns"
-
-
-def format_unknown_states(samples: Mapping[str, Sequence[Reading]]) -> str:
-    """Return how many lines have a state that no option names, and which; empty if there are none."""
-    listed = [*samples.get("list", ()), *samples.get("ended", ())]
-    words = [r.word for r in listed if r.job_id and not r.state]
-    names = ", ".join(escape_unprintable(word) for word in dict.fromkeys(words))
-    return (
-        f"{pluralize(len(words), 'line')} of the list with a state that no option names: {names}"
-        if words
-        else ""
-    )
+    if "{exit}" in system.line and ended and not any(r.exit_code for r in ended):
+        yield "no exit code in any line of the list: compare {exit} in --line with its columns"

@@ -138,16 +138,16 @@ class Field(NamedTuple):
     """
 
     name: str
-    description: str
-    minimum: float | None
-    maximum: float | None
-    tags: tuple[Tag, ...]
-    default: str | None
-    value: str | None
-    settable: bool
-    pattern_text: str | None
-    type: FieldType | None
     element: Element
+    description: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    tags: tuple[Tag, ...] = ()
+    default: str | None = None
+    value: str | None = None
+    settable: bool = True
+    pattern_text: str | None = None
+    type: FieldType | None = None
     pattern_field: str | None = None
     pattern_value: SourceText | None = None
     directive: str | None = None

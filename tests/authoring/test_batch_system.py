@@ -99,13 +99,13 @@ def test_a_word_of_a_command_is_that_word(value: str, tmp_path: Path) -> None:
     ],
 )
 def test_the_place_of_the_script(submit: str, prefix: str, expected: str) -> None:
-    assert expected in commands(made(submit=submit, directive_prefix=prefix))
+    assert expected in commands(made(submit=submit, directive=prefix))
 
 
 def test_directives() -> None:
-    profile = made(directive_prefix="#$")
+    profile = made(directive="#$")
     assert profile.templates["JOB_DIRECTIVES"].directive_prefix == "#$"
-    site = render_batch_system("new", SYSTEM._replace(directive_prefix="#$")).replace(
+    site = render_batch_system("new", SYSTEM._replace(directive="#$")).replace(
         "  </idb:Template>",
         '<idb:Field name="OPTIONS" ext:pattern="[a-z]+"><idb:Default/></idb:Field></idb:Template>', 1,
     )  # fmt: skip
@@ -187,9 +187,9 @@ def test_what_a_sample_does_not_tell_is_said() -> None:
         ({"id_pattern": "a]"}, "reads differently"),
         ({"id_pattern": ".*"}, "no file's name"),
         ({"id_pattern": "[0-9/]+|a/b"}, "has a character that no id may have"),
-        ({"directive_prefix": "#flux:"}, "capital letter"),
-        ({"directive_prefix": "PBS"}, "capital letter"),
-        ({"directive_prefix": "#P'BS <X>"}, "capital letter"),
+        ({"directive": "#flux:"}, "capital letter"),
+        ({"directive": "PBS"}, "capital letter"),
+        ({"directive": "#P'BS <X>"}, "capital letter"),
         ({"words": {**SYSTEM.words, "held": ["a b"]}}, "is not a word"),
         ({"words": {**SYSTEM.words, "held": ["$(id)"]}}, "is not a word"),
         ({"words": {**SYSTEM.words, "held": ["Q"]}}, "two meanings"),
@@ -222,6 +222,6 @@ def test_a_name_that_no_profile_may_have() -> None:
 @example("j[ -z]")
 def test_any_text_is_a_word_or_refused(text: str) -> None:
     """As a command, an answer, a line, a pattern or a prefix: a clean profile, or an error. No third."""
-    for fact in ("submit", "answer", "id_pattern", "list_jobs", "line", "hold", "directive_prefix", "own_id"):
+    for fact in ("submit", "answer", "id_pattern", "list_jobs", "line", "hold", "directive", "own_id"):
         with contextlib.suppress(ValueError):
             made(**{fact: text})

@@ -1,4 +1,4 @@
-"""A profile for one's own account on a cluster: `incarnate new --host --workspace` writes it, and tries it at once."""
+"""What `incarnate new` does: writes a profile for a site, for one's own account on a cluster, or of a batch system."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ import os
 import re
 import shlex
 import subprocess
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from osprofile.authoring.skeleton import make_case, render_target_profile
+from osprofile.authoring.batch_system import render_batch_system
+from osprofile.authoring.skeleton import (
+    check_name,
+    find_folder,
+    render_skeleton,
+    render_target_profile,
+    write_skeleton,
+)
+from osprofile.cli import batch_system as facts
 from osprofile.cli import common
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.context import add_target_fields, get_user_name
@@ -21,15 +29,16 @@ from osprofile.jobs.record.names import parse_host_context
 from osprofile.jobs.shell.scripts import get_shell_command, run_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.profile.model import USER_GROUPS, Selection, Tag
-from osprofile.profile.repository import get_config_directory
+from osprofile.profile.model import USER_GROUPS, Field, Selection, Tag
+from osprofile.profile.repository import get_config_directory, iter_search_path
 from osprofile.text import quote_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from osprofile.jobs.shell.output import QueueLimit, QueueStatus
-    from osprofile.profile.model import Field, Profile
+    from osprofile.profile.model import Profile
+    from osprofile.profile.repository import Repository
 
 _QUEUE: Final = "QUEUE"
 _SSH_TIMEOUT: Final = 20.0
@@ -40,7 +49,94 @@ _JOB_TIMEOUT: Final = 300.0
 """Seconds that the job of `--try` may wait and run."""
 
 
-def render_profile(
+def write_site(name: str, parent: Profile, extends: str, directory: str | None, *, json: bool) -> int:
+    """Write a profile that inherits everything."""
+    document = render_skeleton(name, parent, _find_folder(directory, name))
+    return _print(document, _write(directory, name, document), {"name": name, "extends": extends}, json=json)
+
+
+def write_target(
+    name: str,
+    repository: Repository,
+    extends: str,
+    place: tuple[str | None, str | None],
+    directory: str | None,
+    *,
+    from_queues: bool,
+    is_tried: bool,
+    with_job: bool,
+    json: bool,
+) -> int:
+    """Write a profile for a host and a workspace, and try it; with `from_queues`, it lists the queues that there are."""
+    parent = repository.load(extends)
+    document = _render_profile(name, parent, *place)
+    if from_queues:
+        queues = _list_queues(repository.load_bytes(document.encode(), f"{name}.xml"))
+        document = _render_profile(name, parent, *place, queues)
+    file = _write(directory or (_get_directory() if is_tried else None), name, document)
+    if is_tried and file is not None and not _try_profile(file, with_job=with_job):
+        return 1
+    if place[1] is None:
+        message = f"jobs work below {parent.uspace_root}, which all nodes must see: else give --workspace DIR"
+        common.print_message(message)
+    return _print(document, file, {"name": name, "extends": extends}, json=json)
+
+
+def describe_batch_system(name: str, options: Mapping[str, Any], directory: str | None, *, json: bool) -> int:
+    """Write a profile of a batch system, and print what is read from samples of its output."""
+    check_name(name)
+    if directory is not None and os.path.lexists(
+        file := os.path.join(_expand(directory), name, "profile.xml")
+    ):
+        raise _file_exists(file)  # before anything is asked
+    given = {name: options[name] for name in facts.FACTS if name != "cancel"}
+    system = facts.collect_facts(given, options["cancel"])
+    try:
+        document = render_batch_system(name, system, _find_folder(directory, name))
+    except ValueError as error:
+        raise common.UsageError(str(error)) from None
+    sample_files = {name: options[name] for name in facts.SAMPLES}
+    samples = facts.read_samples(system, *facts.ask_for_samples(system, sample_files))
+    written = _write(directory, name, document)
+    found = {name: [reading._asdict() for reading in readings] for name, readings in samples.items()}
+    for text in () if json else facts.format_readings(samples):
+        common.print_message(text)
+    for text in facts.list_warnings(system, samples):
+        common.print_message(f"warning: {text}")
+    return _print(document, written, {"name": name, "extends": "batch", "samples": found}, json=json)
+
+
+def _expand(directory: str) -> str:
+    return os.path.expanduser(directory)
+
+
+def _find_folder(directory: str | None, name: str) -> str | None:
+    """Return the new profile's folder if a command does not find it by its name."""
+    return None if directory is None else find_folder(_expand(directory), name, iter_search_path())
+
+
+def _write(directory: str | None, name: str, document: str) -> str | None:
+    """Write the document, if a directory is given, and return its path."""
+    try:
+        return None if directory is None else write_skeleton(_expand(directory), name, document)
+    except FileExistsError as error:
+        raise _file_exists(error.filename) from None
+
+
+def _file_exists(file: str) -> common.UsageError:
+    hint = "it was not changed: choose another name or directory"
+    return common.UsageError(f"{file} exists", hint=hint)
+
+
+def _print(document: str, file: str | None, result: Mapping[str, object], *, json: bool) -> int:
+    if json:
+        common.print_json({**result, "file": file, "text": document})
+    else:
+        common.print_result(document if file is None else file)
+    return 0
+
+
+def _render_profile(
     name: str, parent: Profile, host: str | None, workspace: str | None, queues: Sequence[QueueStatus] = ()
 ) -> str:
     """Return the document of a profile for a host and a workspace; what is None is as in the parent.
@@ -67,7 +163,7 @@ def render_profile(
     return render_target_profile(name, parent, root, fields, _build_queue_fields(parent, queues))
 
 
-def list_queues(profile: Profile) -> Sequence[QueueStatus]:
+def _list_queues(profile: Profile) -> Sequence[QueueStatus]:
     """Return the queues of a profile's batch system. Raises what running a script there does, and `UsageError` without any."""
 
     async def ask() -> Sequence[QueueStatus]:
@@ -96,7 +192,9 @@ def _build_queue_fields(parent: Profile, queues: Sequence[QueueStatus]) -> Itera
             declared = field if limit.field == USER_GROUPS else parent.global_fields.get(limit.field)
             if declared is None or not (limit.field == USER_GROUPS or is_integer(limit.value)):
                 continue
-            case = cases.get(limit.field) or make_case(declared, limit.field, Selection(_QUEUE, queue.name))
+            case = cases.get(limit.field) or Field(
+                limit.field, declared.element, selection=Selection(_QUEUE, queue.name)
+            )
             cases[limit.field] = _add_limit(case, limit)
         yield from cases.values()
 
@@ -124,7 +222,7 @@ def _find_ssh_user(host: str) -> str:
     return next((line[5:] for line in result.stdout.splitlines() if line.startswith("user ")), "")
 
 
-def get_directory() -> str:
+def _get_directory() -> str:
     """Return the directory of the user's own profiles. Raises `UsageError` for a user without a home."""
     directory = get_config_directory()
     if directory is None:
@@ -132,7 +230,7 @@ def get_directory() -> str:
     return os.path.join(directory, "profiles")
 
 
-def try_profile(file: str, *, with_job: bool) -> bool:
+def _try_profile(file: str, *, with_job: bool) -> bool:
     """Try a profile: the login and the workspace, the batch system, and a job; print each result.
 
     After the first that fails, the profile is removed, so that the command can be corrected and run again. Return
