@@ -85,7 +85,7 @@ def test_everything_that_a_document_can_say() -> None:
     assert full.pattern is not None
     assert full.pattern.text == full.pattern_text
     nothing = (None, None, (), None, None, True, None, None)
-    assert bare[2:10] == nothing
+    assert bare[3:11] == nothing
     storage = found.storages["HOME"]
     assert (storage.name, storage.template) == ("HOME", "T")
     runs = found.applications["blast-2"]
