@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
-from osprofile.cli.job.request_text import format_request
 from osprofile.cli.job.rows import SUBMITTING, JobRow
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.cli.terminal import apply_style, supports_colours
@@ -41,13 +40,12 @@ from osprofile.jobs.state import JobState
 from osprofile.text import escape_unprintable, format_signal_name, format_size, pluralize, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.client import JobReference
     from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.target_system import TargetSystem
 
 _SCRIPT_FILE: Final = ".gpe/script"
 """START writes the job's script to this file in the working directory."""
@@ -90,43 +88,37 @@ class _Job(NamedTuple):
     details: JobDetails
     directory: str
     """The working directory; that of the array for a task; empty if it is not known."""
-    diagnosis: Diagnosis
+    diagnosis: Diagnosis = Diagnosis()
     """Why it failed."""
     energy: str = ""
     """What energy it took, with its price; empty if that is not known."""
 
 
 async def _find_job(session: CommandSession, word: str, failures: ErrorReporter) -> _Job:
-    record = _find_unsubmitted(session, word)
-    diagnosis, energy = Diagnosis(), ""
-    if record is not None:
-        row, directory = session.build_interrupted_row(record), record.directory
+    if (record := _find_unsubmitted(session, word)) is not None:
+        row = session.build_interrupted_row(record)
         if record.has_live_owner:
             row = JobRow(record.target, record.status, record, SUBMITTING)
-    else:
-        row, directory, target = await _find_submitted(session, word, failures)
-        tasks = (task.status for task in row.tasks)
-        diagnosis = await diagnose(target, row.status, tasks, target_name=row.target)
-        if target is not None and row.status.energy:
-            energy = format_energy(target.profile, row.status.energy)
-    details = session.store.read_details(row.record.number) if row.record else JobDetails()
-    return _Job(row, details, directory, diagnosis, energy)
-
-
-async def _find_submitted(
-    session: CommandSession, word: str, failures: ErrorReporter
-) -> tuple[JobRow, str, TargetSystem | None]:
-    """Return the row, the working directory and the target of a job; without one if its profile cannot be used any more."""
+        return _Job(row, session.store.read_details(record.number), record.directory)
+    target, directory = None, ""
     try:
         job = session.find_job(word)
-    except OSProfileError as error:
+    except OSProfileError as error:  # its profile cannot be used any more
         if (record := session.find_record(word)) is None:
             raise
         _report_silence(record, error, failures)
-        directory = _find_recorded_directory(session, record)
-        return session.build_row(record.target, record.status, record), directory, None
-    row = await _query_row(session, job, failures)
-    return row, await _find_directory(job.target, row), job.target
+        row = session.build_row(record.target, record.status, record)
+        whole = session.store.find_whole_job(record) or record
+        directory = whole.directory if whole.directory.startswith("/") else ""
+    else:
+        row, target = await _query_row(session, job, failures), job.target
+        with contextlib.suppress(OSProfileError):
+            directory = await target.find_job_directory(row.status.job_id)
+    tasks = (task.status for task in row.tasks)
+    diagnosis = await diagnose(target, row.status, tasks, target_name=row.target)
+    energy = format_energy(target.profile, row.status.energy) if target and row.status.energy else ""
+    details = session.store.read_details(row.record.number) if row.record else JobDetails()
+    return _Job(row, details, directory, diagnosis, energy)
 
 
 def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorReporter) -> None:
@@ -138,12 +130,6 @@ def _report_silence(record: JobRecord, error: OSProfileError, failures: ErrorRep
         command = shlex.join(["incarnate", "job", "forget", "--force", record.target])
         hint = f"{error.hint}; {command} forgets its jobs" if isinstance(error, NotFoundError) else ""
         failures.report_error(TargetError(f"{told}; this is the last known state", hint=hint), "")
-
-
-def _find_recorded_directory(session: CommandSession, record: JobRecord) -> str:
-    """Return the working directory of the record, that of a task's array; empty without one."""
-    record = session.store.find_whole_job(record) or record
-    return record.directory if record.directory.startswith("/") else ""
 
 
 def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
@@ -187,13 +173,6 @@ def _warn_of_usage(job: JobReference, error: OSProfileError) -> None:
     print_warning(f"{job.target.name}: what the job took is not known: {error.message}")
 
 
-async def _find_directory(target: TargetSystem, row: JobRow) -> str:
-    """Return a job's working directory, that of a task's array; empty if it is not known."""
-    with contextlib.suppress(OSProfileError):
-        return await target.find_job_directory(row.status.job_id)
-    return ""
-
-
 async def _print_script(session: CommandSession, word: str) -> None:
     record = _find_unsubmitted(session, word)
     if record is not None:
@@ -216,17 +195,14 @@ async def _print_script(session: CommandSession, word: str) -> None:
 
 def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
     """Return the paths of the job's standard streams by name, as far as they are recorded."""
-    row, details, directory = job.row, job.details, job.directory
-    files = {}
-    record = row.record
+    record, stdin = job.row.record, (job.details.request or {}).get("STDIN")
     whole = None if record is None else session.store.find_whole_job(record)
+    files = {}
     if record is not None and whole is not None:
         index = "INDEX" if record.array else record.array_index
-        names = {stream: whole.name_output_file(stream, index) for stream in ("stdout", "stderr")}
-        files = {stream: os.path.join(directory, name) for stream, name in names.items() if name}
-    if details.request and details.request.get("STDIN"):
-        files["stdin"] = os.path.join(directory, details.request["STDIN"])
-    return files
+        files = {stream: whole.name_output_file(stream, index) for stream in ("stdout", "stderr")}
+    names = {**files, "stdin": stdin}
+    return {stream: os.path.join(job.directory, name) for stream, name in names.items() if name}
 
 
 def _list_states(row: JobRow, details: JobDetails) -> list[tuple[str, float]]:
@@ -316,7 +292,7 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
             if label == "state" and coloured:
                 shown = apply_style(rows.choose_style(row), shown)
             yield f"  {label:<{_LABEL_WIDTH}}{shown}"
-    yield from format_request(details)
+    yield from _format_request(details)
     states = _list_states(row, details)
     yield "states, when they were seen"
     for state, moment in states:
@@ -462,3 +438,54 @@ def _format_time(moment: float) -> str:
 
 def _format_duration(seconds: float) -> str:
     return rows.format_seconds(seconds) if seconds >= 60 else f"{seconds:.3g} s"
+
+
+# The request
+
+
+def _format_request(details: JobDetails) -> Iterator[str]:
+    """Yield the fields as submitted, and the variables of ENVIRONMENT."""
+    yield "fields as submitted"
+    if details.request is None:
+        yield "  (not recorded)"
+        return
+    variables = _split_exports(details.request.get("ENVIRONMENT", ""))
+    shown = {n: v for n, v in details.request.items() if n != "ENVIRONMENT" or variables is None}
+    yield from _format_assignments(shown)
+    if variables:
+        yield "environment"
+        yield from _format_assignments(variables)
+
+
+def _format_assignments(values: Mapping[str, str]) -> Iterable[str]:
+    return (f"  {escape_unprintable(name)}={_quote_assigned(value)}" for name, value in values.items())
+
+
+def _split_exports(text: str) -> dict[str, str] | None:
+    """Return the variables that a value of ENVIRONMENT sets; None if it does anything else."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return None
+    if words[::2] != ["export"] * len(words[1::2]):
+        return None
+    pairs = [word.partition("=") for word in words[1::2]]
+    return {name: value for name, _, value in pairs} if all(equals for _, equals, _ in pairs) else None
+
+
+def _quote_assigned(value: str) -> str:
+    """Return a value on one line: as it is, or as bash's $'...' if it has control characters or blanks at an end."""
+    if value.isprintable() and value == value.strip() and not value.startswith("$'"):
+        return value
+    return f"$'{''.join(map(_escape_character, value))}'"
+
+
+def _escape_character(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    return named or (f"\\x{ord(character):02x}" if character.isascii() else f"\\U{ord(character):08x}")

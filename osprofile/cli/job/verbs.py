@@ -572,15 +572,13 @@ def forget(
       incarnate job forget --force slurm@old.example.org
       incarnate job forget /var/tmp/ada/1732-55
     """
-    from osprofile.cli.job import removal
+    from osprofile.cli.job import operations
     from osprofile.cli.job.quantities import parse_duration
-    from osprofile.cli.job.session import run_cancellable
 
     age = parse_duration("--older-than", older_than)
     common.check_option("--older-than", age is not None, excludes={"JOB": jobs})
     jobs = jobs if age is not None else _require_jobs(jobs)
-    work = removal.forget_jobs(target, jobs, age=age, force=force, files=files, json=json)
-    return run_cancellable(work)
+    return operations.forget_jobs(target, jobs, age=age, force=force, files=files, json=json)
 
 
 def _require_jobs(jobs: list[str]) -> list[str]:
