@@ -220,3 +220,33 @@ def format_signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"SIG{number}"
+
+
+# Tables for people
+
+
+def format_grid(grid: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, whose columns are as wide as their longest texts."""
+    widths = [max(map(count_columns, column)) for column in zip(*grid, strict=True)]
+    return ["  ".join(map(fit_columns, cells, widths)).rstrip() for cells in grid]
+
+
+def count_columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
+
+
+def fit_columns(text: str, width: int) -> str:
+    """Return a text that takes `width` columns: with blanks behind it, or cut."""
+    if len(text) <= width and text.isascii():
+        return text.ljust(width)
+    if count_columns(text) > width:
+        text = text[:width]
+        while text and count_columns(text) >= width:
+            text = text[:-1]
+        text += "\N{HORIZONTAL ELLIPSIS}"
+    return text + " " * (width - count_columns(text))

@@ -17,7 +17,7 @@ from osprofile.incarnation.cases import format_case
 from osprofile.incarnation.field_rules import format_range, get_derived_base
 from osprofile.profile import data_directories
 from osprofile.profile.model import EXPERIMENTAL
-from osprofile.text import escape_unprintable
+from osprofile.text import escape_unprintable, format_grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -305,14 +305,8 @@ def print_profiles(repository: Repository, *, json: bool) -> None:
     if json:
         common.print_json(entries)
         return
-    width = max((len(e["name"]) for e in entries), default=0)
-    chains = [_format_chain(e) for e in entries]
-    chain_width = max(map(len, chains), default=0)
-    lines = [
-        f"{e['name']:{width}}  {chain:{chain_width}}  {e['file']}{_format_experimental(e)}"
-        for e, chain in zip(entries, chains, strict=True)
-    ]
-    common.print_result("\n".join(lines))
+    grid = [(e["name"], _format_chain(e), f"{e['file']}{_format_experimental(e)}") for e in entries]
+    common.print_result("\n".join(format_grid(grid)))
 
 
 def _encode_entry(repository: Repository, name: str) -> dict[str, Any]:

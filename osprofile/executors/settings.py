@@ -29,6 +29,10 @@ PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 """What a client or a setting may give as the name of a profile or a GridType (docs/security.md, Names)."""
 NAME_HINT: Final = "a letter or digit, then letters, digits, _ . -"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+HELP_EPILOG: Final = """\
+Settings are read from /etc/osprofile/{0}, then from osprofile/{0} in the user's
+configuration directory, then from --config FILE. Later files override earlier ones, and options
+override all files."""
 _MAX_NUMBER: Final = 10**9
 
 

@@ -23,7 +23,7 @@ from osprofile.jobs.shell.output import (
     get_status_commands,
 )
 from osprofile.jobs.shell.scripts import build_self_contained_script, wrap_script
-from osprofile.text import escape_unprintable
+from osprofile.text import escape_unprintable, format_grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,10 +103,7 @@ def _find_hint(profile: Profile) -> str:
 
 def format_jobs(statuses: Sequence[JobStatus]) -> str:
     """Return a table of jobs, each with the batch system's word and what it means."""
-    grid = [_COLUMNS, *map(_format_cells, statuses)]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    lines = ("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in grid)
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in format_grid([_COLUMNS, *map(_format_cells, statuses)]))
 
 
 def _format_cells(status: JobStatus) -> tuple[str, ...]:

@@ -34,19 +34,11 @@ def _declare_target(profile_option: Any) -> OptionGroup:
         profile: profile_option = None,
         host: Annotated[
             str | None,
-            Option(
-                ("--host",),
-                "Use another machine, by ssh.",
-                "[USER@]HOST[:PORT]",
-            ),
+            Option(("--host",), "Use another machine, by ssh.", "[USER@]HOST[:PORT]"),
         ] = None,
         cluster: Annotated[
             str | None,
-            Option(
-                ("--cluster",),
-                "Use this one of several clusters of the batch system.",
-                "NAME",
-            ),
+            Option(("--cluster",), "Use this one of several clusters of the batch system.", "NAME"),
         ] = None,
         context: ContextOption = [],
         profiles: ProfilesOption = [],
@@ -75,34 +67,21 @@ def _declare_target(profile_option: Any) -> OptionGroup:
     return OptionGroup(lambda: read_parameters(select_target), select_target)
 
 
+def _declare_recorded_target(profile_help: str) -> OptionGroup:
+    option = Option(("--profile", "-p"), profile_help, "NAME|PATH", "profiles")
+    return _declare_target(Annotated[str | None, option])
+
+
 SubmissionTarget = Annotated[TargetSelection, _declare_target(ProfileOption)]
 RecordedTarget = Annotated[
     TargetSelection,
-    _declare_target(
-        Annotated[
-            str | None,
-            Option(
-                ("--profile", "-p"),
-                "The profile of the jobs' target system [default: as recorded, then $OSPROFILE_PROFILE].",
-                "NAME|PATH",
-                "profiles",
-            ),
-        ]
+    _declare_recorded_target(
+        "The profile of the jobs' target system [default: as recorded, then $OSPROFILE_PROFILE]."
     ),
 ]
 ListedTarget = Annotated[
     TargetSelection,
-    _declare_target(
-        Annotated[
-            str | None,
-            Option(
-                ("--profile", "-p"),
-                "List only jobs of this profile; needed for JOB that is not in the record.",
-                "NAME|PATH",
-                "profiles",
-            ),
-        ]
-    ),
+    _declare_recorded_target("List only jobs of this profile; needed for JOB that is not in the record."),
 ]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from osprofile import text as texts
 from osprofile.cli.common import UsageError
 from osprofile.jobs.fields import Kind
 from osprofile.text import quote_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
@@ -18,21 +21,21 @@ _DECIMAL_NUMBER: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
 
 def parse_count(option: str, text: str | None, hint: str = "as in 4") -> int | None:
     """Return a whole number that is not negative; raise `UsageError` for anything else."""
-    if text is None:
-        return None
-    if not _WHOLE_NUMBER.match(text):
-        raise UsageError(f"{option} {quote_value(text)} is not a whole number", hint=hint)
-    return int(text)
+    return _parse(
+        option, text, lambda text: int(text) if _WHOLE_NUMBER.match(text) else None, "a whole number", hint
+    )
+
+
+def parse_integer(option: str, text: str | None) -> int | None:
+    """Return a whole number, which may be negative."""
+    return _parse(
+        option, text, lambda text: int(text) if _INTEGER.match(text) else None, "a whole number", "as in -4"
+    )
 
 
 def parse_memory(option: str, text: str | None) -> int | None:
     """Return an amount of memory in MiB, rounded up: `4096`, `4G`, `4GiB`, `512K`; a number alone is MiB."""
-    if text is None:
-        return None
-    amount = texts.parse_memory(text)
-    if amount is None:
-        raise UsageError(f"{option} {quote_value(text)} is not an amount of memory", hint=texts.MEMORY_HINT)
-    return amount
+    return _parse(option, text, texts.parse_memory, "an amount of memory", texts.MEMORY_HINT)
 
 
 def parse_duration(option: str, text: str | None) -> int | None:
@@ -40,34 +43,31 @@ def parse_duration(option: str, text: str | None) -> int | None:
 
     `10:00` is refused: batch systems differ on whether it means hours or minutes.
     """
-    if text is None:
-        return None
-    seconds = texts.parse_duration(text)
-    if seconds is None:
-        raise UsageError(f"{option} {quote_value(text)} is not a time", hint=texts.DURATION_HINT)
-    return seconds
+    return _parse(option, text, texts.parse_duration, "a time", texts.DURATION_HINT)
 
 
-def parse_integer(option: str, text: str) -> int:
-    """Return a whole number, which may be negative."""
-    if not _INTEGER.match(text):
-        raise UsageError(f"{option} {quote_value(text)} is not a whole number", hint="as in -4")
-    return int(text)
+def _parse(
+    option: str, text: str | None, parse: Callable[[str], int | None], described: str, hint: str
+) -> int | None:
+    """Return the value of an option, None if it is not given; raise `UsageError` where `parse` finds none."""
+    value = None if text is None else parse(text)
+    if text is not None and value is None:
+        raise UsageError(f"{option} {quote_value(text)} is not {described}", hint=hint)
+    return value
 
 
 def parse_amount(kind: Kind, option: str, text: str) -> int | str | None:
     """Return the value of an attribute of a job: an amount as a number; a text of any other kind is unchanged."""
-    match kind:
-        case Kind.COUNT:
-            return parse_count(option, text)
-        case Kind.INTEGER:
-            return parse_integer(option, text)
-        case Kind.MEMORY:
-            return parse_memory(option, text)
-        case Kind.DURATION:
-            return parse_duration(option, text)
-        case _:
-            return text
+    parse = _PARSERS.get(kind)
+    return text if parse is None else parse(option, text)
+
+
+_PARSERS: Final[Mapping[Kind, Callable[[str, str], int | None]]] = {
+    Kind.COUNT: parse_count,
+    Kind.INTEGER: parse_integer,
+    Kind.MEMORY: parse_memory,
+    Kind.DURATION: parse_duration,
+}
 
 
 def parse_timeout(option: str, text: str | None) -> float | None:

@@ -15,6 +15,8 @@ from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.text import (
+    count_columns,
+    fit_columns,
     format_clock,
     format_signal_name,
     quote_name,
@@ -173,31 +175,38 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "target": row.target,
         "state": row.state,
         "stale": row.is_stale,
-        "native_state": status.native_state or None,
-        "exit_code": status.exit_code,
-        "signal": status.signal,
-        "limit": status.limit_exceeded,
-        "cause": status.cause,
-        "hosts": list(status.hosts),
-        "reason": row.reason or None,
+        **_encode_end(status, row.reason),
         "name": (record.name if record is not None else "") or None,
         "key": record.key if record is not None else None,
         # For a job that was not started here, the record has a marker instead of a path.
         "directory": directory if directory.startswith("/") else None,
         "submitted": status.submitted,
-        "started": status.started,
-        "ended": status.ended,
-        "end_reported": status.end_reported,
-        **_encode_usage(status),
+        **_encode_run(status),
         "array": (record.array if record is not None else "") or None,
         "array_id": record.array_id if record is not None else None,
         "tasks": list(map(_encode_task, row.tasks)) or None,
     }
 
 
-def _encode_usage(status: JobStatus) -> dict[str, float | None]:
-    """Return what a job took for JSON: seconds, bytes of memory, and joules."""
+def _encode_end(status: JobStatus, reason: str) -> dict[str, Any]:
+    """Return how a job ended, or is, for JSON."""
     return {
+        "native_state": status.native_state or None,
+        "exit_code": status.exit_code,
+        "signal": status.signal,
+        "limit": status.limit_exceeded,
+        "cause": status.cause,
+        "hosts": list(status.hosts),
+        "reason": reason or None,
+    }
+
+
+def _encode_run(status: JobStatus) -> dict[str, Any]:
+    """Return when a job ran, and what it took, for JSON: seconds, bytes of memory, and joules."""
+    return {
+        "started": status.started,
+        "ended": status.ended,
+        "end_reported": status.end_reported,
         "elapsed": status.elapsed,
         "cpu_time": status.cpu_time,
         "max_memory": status.max_memory,
@@ -212,17 +221,8 @@ def _encode_task(record: JobRecord) -> dict[str, Any]:
         "index": record.array_index,
         "id": status.job_id,
         "state": status.state.value,
-        "native_state": status.native_state or None,
-        "exit_code": status.exit_code,
-        "signal": status.signal,
-        "limit": status.limit_exceeded,
-        "cause": status.cause,
-        "hosts": list(status.hosts),
-        "reason": status.reason or None,
-        "started": status.started,
-        "ended": status.ended,
-        "end_reported": status.end_reported,
-        **_encode_usage(status),
+        **_encode_end(status, status.reason),
+        **_encode_run(status),
     }
 
 
@@ -234,13 +234,13 @@ def format_table(
     With `cuts`, for a screen, texts are cut instead, and some columns left out.
     """
     grid = [COLUMNS, *map(_format_cells, rows)]
-    widths = [max(map(_count_columns, column)) for column in zip(*grid, strict=True)]
+    widths = [max(map(count_columns, column)) for column in zip(*grid, strict=True)]
     is_too_wide = columns is not None and not cuts and _count_excess(widths, columns) > 0
     if columns is not None and cuts:
         _reduce_widths(widths, columns)
     lines = []
     for cells, style in zip(grid, ["", *map(choose_style, rows)], strict=True):
-        texts = [*map(_fit_columns, cells, widths)]
+        texts = [*map(fit_columns, cells, widths)]
         if coloured and style:
             texts[_STATE_COLUMN] = apply_style(style, texts[_STATE_COLUMN])
         *others, reason = (text for text, width in zip(texts, widths, strict=True) if width)
@@ -312,24 +312,3 @@ def choose_style(row: JobRow) -> str:
     if row.status.state is JobState.DONE and row.status.exit_code:
         return "red"
     return _STATE_STYLES[row.state]
-
-
-def _count_columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
-
-
-def _fit_columns(text: str, width: int) -> str:
-    """Return a text that takes `width` columns: with blanks behind it, or cut."""
-    if len(text) <= width and text.isascii():
-        return text.ljust(width)
-    if _count_columns(text) > width:
-        text = text[:width]
-        while text and _count_columns(text) >= width:
-            text = text[:-1]
-        text += "\N{HORIZONTAL ELLIPSIS}"
-    return text + " " * (width - _count_columns(text))

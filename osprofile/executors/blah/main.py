@@ -24,10 +24,6 @@ _IGNORED_SIGNALS: Final = (signal.SIGUSR1, signal.SIGUSR2)
 _DROPPED_PREFIXES: Final = ("_CONDOR_ANCESTOR_", "X509_USER_PROXY")
 """Of variables that jobs must not inherit: HTCondor kills processes with the first ones when it restarts, and
 the daemon's own proxy has no effect on jobs (docs/protocols/blah.md, 2.8)."""
-HELP_EPILOG: Final = """\
-Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
-configuration directory, then from --config FILE. Later files override earlier ones, and options
-override all files."""
 
 
 def main() -> NoReturn:
@@ -75,14 +71,14 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
     from osprofile import __version__
     from osprofile.errors import SettingError
     from osprofile.executors.blah.settings import CONFIG_FILE, Settings, read_settings
-    from osprofile.executors.settings import list_config_files
+    from osprofile.executors.settings import HELP_EPILOG, list_config_files
     from osprofile.jobs.record.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
     parser = argparse.ArgumentParser(
         prog=PROGRAM_NAME,
         description="BLAH's daemon over OS Profiles.",
-        epilog=HELP_EPILOG,
+        epilog=HELP_EPILOG.format(CONFIG_FILE),
         allow_abbrev=False,
     )
     add: Any = parser.add_argument

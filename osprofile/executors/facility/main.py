@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 PROGRAM_NAME: Final = "osprofile-facility"
 DESCRIPTION: Final = "The IRI Facility API over OS Profiles, for one user or many, on 127.0.0.1."
 TOKEN_FILE_NAME: Final = "facility-token"  # noqa: S105
-HELP_EPILOG: Final = """\
-Settings are read from /etc/osprofile/facility.toml, then from osprofile/facility.toml in the user's
-configuration directory, then from --config FILE. Later files override earlier ones, and options
-override all files."""
 
 
 def main() -> NoReturn:
@@ -70,14 +66,14 @@ def read_configuration(arguments: Sequence[str], program: str, description: str)
 
     from osprofile import __version__
     from osprofile.executors.facility.settings import CONFIG_FILE, Settings, read_settings
-    from osprofile.executors.settings import list_config_files
+    from osprofile.executors.settings import HELP_EPILOG, list_config_files
     from osprofile.jobs.record.store import put_user_name
     from osprofile.metrics import OPTION_HELP, OPTION_METAVAR
 
     parser = argparse.ArgumentParser(
         prog=program,
         description=description,
-        epilog=HELP_EPILOG,
+        epilog=HELP_EPILOG.format(CONFIG_FILE),
         allow_abbrev=False,
     )
     add: Any = parser.add_argument

@@ -20,6 +20,7 @@ from osprofile.errors import OSProfileError
 from osprofile.jobs.record import names
 from osprofile.jobs.record.store import JobRecord, Store
 from osprofile.jobs.state import EndCause, JobState, JobStatus
+from osprofile.text import count_columns
 from tests.cli.conftest import completions
 from tests.records import begin_submission
 
@@ -233,9 +234,7 @@ def test_wide_characters_keep_the_columns_straight() -> None:
         rows.JobRow("linux", status(exit_code=0), JobRecord(1, "linux", "/w", None, n, None, None, status()))
         for n in ("日本", "abcd", "e\u0301bcd")
     ]
-    cells = [
-        rows._count_columns(line.partition("linux")[0]) for line in rows.format_table(found).splitlines()[1:]
-    ]
+    cells = [count_columns(line.partition("linux")[0]) for line in rows.format_table(found).splitlines()[1:]]
     assert len(set(cells)) == 1
 
 
