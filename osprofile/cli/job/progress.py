@@ -29,6 +29,8 @@ MAX_LINES: Final = 20
 """Jobs with a line of their own; one more line counts the others."""
 REFRESH_INTERVAL: Final = 0.25
 """Seconds."""
+_MAX_SHARE: Final = 0.05
+"""The share of the time that drawing takes at most: a table of 10,000 jobs is drawn less often."""
 WILL_NOT_START: Final = "it will not start"
 """Words of a profile's reason which say that what the job waits for does not come by itself."""
 REASON_INTERVAL: Final = 1.0
@@ -65,10 +67,11 @@ async def show_live(
     async def refresh() -> None:
         drawn: object = None
         while True:
+            begun = time.monotonic()
             if (now := (console.size, build_text())) != drawn:
                 drawn = now
                 live.refresh()
-            await asyncio.sleep(REFRESH_INTERVAL)
+            await asyncio.sleep(max(REFRESH_INTERVAL, (time.monotonic() - begun) / _MAX_SHARE))
 
     with Live(
         get_renderable=build_text, console=console, auto_refresh=False, screen=on_own_screen,
