@@ -219,7 +219,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     if (
         os.geteuid() != 0
         or not shutil.which("sbatch")
-        or subprocess.run(["sinfo", "-h"], check=False, capture_output=True).returncode
+        or subprocess.run(["pidof", "slurmd"], check=False, capture_output=True).returncode
     ):
         pytest.exit("the lab is not up: run tests/lab/ci.sh as root", returncode=4)
     directory = tmp_path_factory.mktemp("site")
