@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE =
 measure = for name in $(2); do \
   $(1)/python benchmarks/$$name.py $(BENCH) || { echo "$$name.py once more:"; $(1)/python benchmarks/$$name.py $(BENCH); } || exit 1; done
 
-.PHONY: help demo picture check changed test lint docs browser plugins suites slurm-suites bench-browser bench-plugins lab lab-up lab-tests lab-alone lab-bench golden bench dist clean
+.PHONY: help demo picture check changed test lint docs browser plugins plugin-types plugin-tests suites slurm-suites bench-browser bench-plugins lab lab-up lab-tests lab-alone lab-alone-slurm lab-alone-sge lab-bench golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -95,9 +95,13 @@ browser: $(VENV)/.browser
 bench-browser: $(VENV)/.browser
 	$(call measure,$(BIN),page)
 
-plugins: $(PLUGINS)/.dev
+plugins: plugin-types plugin-tests
+
+plugin-types: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m mypy --config-file tests/plugins/mypy.ini
 	$(PLUGINS)/bin/basedpyright --pythonpath $(PLUGINS)/bin/python --project tests/plugins/pyrightconfig.json  # but Dask's example, whose own types it does not read
+
+plugin-tests: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
 # slurm-suites: on a real Slurm (as root: sh tests/lab/up.sh).
@@ -133,8 +137,12 @@ lab-up: $(VENV)/.dev
 lab-tests: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m "not alone" $(PYTEST)
 
-lab-alone: $(VENV)/.dev
+lab-alone: lab-alone-slurm lab-alone-sge
+
+lab-alone-slurm: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab --ignore tests/lab/test_sge.py -m alone
+
+lab-alone-sge: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/lab/test_sge.py  # one at a time: they write the user's defaults for qsub
 
 lab-bench: $(VENV)/.dev

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -41,7 +42,22 @@ settings.register_profile(
 )
 settings.load_profile("osprofile")
 
-_LONG: Final = ("tests/simulated/", "tests/executors/ptp/test_agent_ends.py")
+_LONG: Final = (
+    "tests/simulated/test_ends.py",
+    "tests/jobs/test_submitter.py::test_find_job_has_its_own_time_limit",
+    "tests/jobs/test_submit_many.py::test_killed_between_every_two_steps_of_a_part",
+    "tests/shim/test_clients.py::test_what_programs_ask",
+    "tests/executors/ptp/test_agent_ends.py::test_a_thousand_jobs",
+    "tests/profiles/test_crashes.py::test_find_job_before_each_command",
+    # Slurm's shortest limit is a minute
+    "tests/lab/test_arrays.py::test_many_tasks_with_mixed_ends",
+    "tests/lab/test_arrays.py::test_dependencies_on_a_job_that_did_not_end_by_itself[over its limit]",
+    "tests/lab/test_ends.py::test_ends[slurm]",
+    "tests/lab/test_usage.py::test_why_a_job_ended[slurm-wall time]",
+    "tests/lab/test_sge_arrays.py::test_many_tasks_with_mixed_ends",
+    "tests/lab/test_ssh_session.py::test_a_connection_that_is_cut_anywhere",
+    "tests/lab/test_upgrade.py",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -69,9 +85,23 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Without HUNT=1, keep one in N cases of each test marked `hunt(N)`, or of each file; start the long tests first."""
+    if not HUNT:
+        _leave_out(config, items)
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
-    if HUNT:
+    count = sum(item.nodeid.startswith(_LONG) for item in items)
+    if len(items) < count * workers:
         return
+    long, others, left = items[:count], iter(items[count:]), len(items)
+    items.clear()
+    for worker in range(workers):  # xdist gives each a part of this size, in this order
+        size = left // (workers - worker)
+        first = long[worker::workers]
+        items += [*first, *islice(others, size - len(first))]
+        left -= size
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     cases = Counter[str]()
     left = []
     for item in items:

@@ -7,27 +7,34 @@ import os
 import signal
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+Found = TypeVar("Found")
 PATIENCE = 300.0
 """Seconds after which it does not happen any more: only to end a test that hangs, on the slowest machine too."""
 
 
-def wait_until(condition: Callable[[], object], seconds: float = PATIENCE, *, every: float = 0.02) -> None:
-    """Wait until a function returns something true."""
+def wait_until(
+    condition: Callable[[], Found | None], seconds: float = PATIENCE, *, every: float = 0.02
+) -> Found:
+    """Wait until a function returns something true, and return it."""
     deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, condition
-        time.sleep(every)
+    while True:
+        begin = time.monotonic()
+        if found := condition():
+            return found
+        assert begin < deadline, condition
+        # What starts programs to find out would take the time of those it waits for.
+        time.sleep(max(every, 2 * (time.monotonic() - begin)))
 
 
-def wait_for_file(path: Path) -> None:
-    """Wait until a file is there."""
-    wait_until(path.exists)
+def wait_for_file(path: Path, text: str | None = None) -> None:
+    """Wait until a file is there, with this text if one is given."""
+    wait_until(lambda: path.exists() and (text is None or path.read_text() == text))
 
 
 async def wait_until_async(condition: Callable[[], object]) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli import check as verb
-from osprofile.profile.data_directories import get_bundled_directory
 from tests.cli.conftest import check_colours, completions, error_in_full
 from tests.strategies import document, field, invocation
 
@@ -281,10 +280,9 @@ def test_a_name_is_looked_up(
 
 
 def test_the_bundled_profiles(incarnate: Incarnate) -> None:
-    names = sorted(p.name for p in Path(get_bundled_directory()).iterdir())
-    ended = incarnate("check", *names)
+    ended = incarnate("check", "slurm", "linux")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(f"{len(names)} profiles, ")
+    assert ended.out.startswith("2 profiles, ")
 
 
 def test_discovery_does_not_take_golden_folders_for_profiles(incarnate: Incarnate) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from osprofile import EndCause, Executor, JobState
 from tests.functions.conftest import get_failure, open_executor
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from tests.cli.job.conftest import Machine
@@ -113,8 +114,7 @@ def test_workers_that_cannot_begin(machine: Machine) -> None:
 def test_cancel_and_shutdown(machine: Machine) -> None:
     with Executor("here", workers=1) as executor:
         slow, waiting = executor.submit(time.sleep, 60), executor.submit(abs, 1)
-        while not slow.running():
-            time.sleep(0.01)
+        wait_until(slow.running)
         assert slow.cancel()
         executor.shutdown(wait=False, cancel_futures=True)
         assert waiting.cancelled()

@@ -410,9 +410,9 @@ def test_two_profiles_whose_scripts_have_one_name_run_their_own(shell: str, tmp_
         found = incarnate(profile(template_of("A", static(f"echo {word}", "s.sh")), BIN), "A")
         scripts.append(f"({deployment_script(found.static_scripts)}) && {found.text}")
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda script: run(shell, script, tmp_path), scripts * rounds(40, 12)))
+        done = list(pool.map(lambda script: run(shell, script, tmp_path), scripts * rounds(40, 5)))
     said = [one.stdout + one.stderr for one in done]
-    assert said == ["one\n", "two\n"] * rounds(40, 12)
+    assert said == ["one\n", "two\n"] * rounds(40, 5)
 
 
 def test_a_deployment_of_nothing(shell: str, tmp_path: Path) -> None:

@@ -18,7 +18,11 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.profiles.test_hostile_values import CARRIED
 
-PRINT = (sys.executable, "-c", "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('V')]))")
+PRINT = (
+    sys.executable,
+    "-ISc",
+    "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ.get('V')]))",
+)
 
 
 def job(*arguments: str, **more: object) -> JobDescription:

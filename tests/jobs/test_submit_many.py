@@ -155,7 +155,7 @@ async def test_arrays_and_hostile_values_in_a_part(here: TargetSystem) -> None:
     jobs = [
         JobDescription(
             executable=sys.executable,
-            arguments=["-c", code, value, ""],
+            arguments=["-ISc", code, value, ""],
             environment={"V": value},
             array="1-2" if number % 2 else None,
         )
@@ -324,7 +324,7 @@ def test_killed_between_every_two_steps_of_a_part(toy: Toy, tmp_path: Path, firs
             break
         points += 1
         check_repeated(toy, path)
-        call += rounds(80, 10)
+        call += rounds(80, 15)
         (toy.path / "submissions").unlink()
     assert points
 

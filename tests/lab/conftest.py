@@ -28,7 +28,7 @@ from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import Target, find_tag
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -177,14 +177,14 @@ class Job:
 
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
-        wanted = states or ENDED
-        for _ in range(600):
+
+        def look() -> Status | None:
             status = self.status()
-            if status.state in wanted:
-                return status
-            assert status.state not in ENDED, status
-            time.sleep(0.1)
-        raise AssertionError(status)
+            assert status.state in wanted or status.state not in ENDED, status
+            return status if status.state in wanted else None
+
+        wanted = states or ENDED
+        return wait_until(look, every=0.1)
 
     def read(self, name: str) -> str:
         return (self.directory / name).read_text()
@@ -219,7 +219,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     if (
         os.geteuid() != 0
         or not shutil.which("sbatch")
-        or subprocess.run(["sinfo", "-h"], check=False, capture_output=True).returncode
+        or subprocess.run(["pidof", "slurmd"], check=False, capture_output=True).returncode
     ):
         pytest.exit("the lab is not up: run tests/lab/ci.sh as root", returncode=4)
     directory = tmp_path_factory.mktemp("site")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import pytest
 
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, PROFILES, Target, exports, quoted
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +63,7 @@ def test_a_job_that_runs_is_removed(at: Target) -> None:
     """Its processes end, too: atrm alone would only forget it. An exit code of its own is its end."""
     jobs = [at.start(**script("touch ready; while :; do sleep 0.1; done")) for _ in range(2)]
     stubborn = at.start(**script("trap '' TERM; touch ready; until [ -e go ]; do sleep 0.1; done; exit 4"))
-    while not all((job.directory / "ready").exists() for job in (*jobs, stubborn)):
-        time.sleep(0.05)
+    wait_until(lambda: all((job.directory / "ready").exists() for job in (*jobs, stubborn)))
     for job in (jobs[0], stubborn):
         assert at.ok("ABORT", JOB_ID=job.id) == ""
     assert jobs[0].wait().state == "REMOVED"

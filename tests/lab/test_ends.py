@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import time
 import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +20,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, USER
-from tests.waiting import PATIENCE
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -69,9 +68,7 @@ def partition() -> Iterator[str]:
     call("scontrol", "create", f"PartitionName={name}", "Nodes=ALL", "State=DOWN", "DefaultTime=60")
     yield name
     call("scancel", "--partition", name)
-    end = time.monotonic() + PATIENCE
-    while call("squeue", "-h", "-p", name) and time.monotonic() < end:
-        time.sleep(0.2)
+    wait_until(lambda: not call("squeue", "-h", "-p", name), every=0.2)
     call("scontrol", "delete", f"PartitionName={name}")
 
 

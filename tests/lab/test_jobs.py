@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import time
 from typing import TYPE_CHECKING
 
 from tests.lab.conftest import NODE, USER, call
 from tests.profiles.conftest import quoted
-from tests.waiting import PATIENCE
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +45,8 @@ def test_a_directory_that_the_node_does_not_see(lab_of: Callable[[str], Lab]) ->
     directory.rename(away)
     try:
         call("scontrol", "update", f"JobId={job.id}", "NumNodes=1")
-        end = time.monotonic() + PATIENCE
-        while job.slurm("JobState") in {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        live = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING"}
+        wait_until(lambda: job.slurm("JobState") not in live, every=0.1)
         assert not directory.exists()
     finally:
         away.rename(directory)

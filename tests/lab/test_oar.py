@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from osprofile.profile.repository import Repository
 from tests.lab.conftest import SHARED, USER, User
 from tests.lab.test_stories import is_oar_up
 from tests.profiles.conftest import CUT, PROFILES, quoted
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,13 +35,12 @@ class Owner(User):
         return [found[name] for name in sorted(found)]
 
     def wait_for_tasks(self, job: Job, states: list[str]) -> list[Status]:
-        for _ in range(300):
+
+        def look() -> list[Status] | None:
             found = self.tasks(job)
-            if [status.state for status in found] == states:
-                break
-            time.sleep(0.2)
-        assert [status.state for status in found] == states, found
-        return found
+            return found if [status.state for status in found] == states else None
+
+        return wait_until(look, every=0.2)
 
 
 @pytest.fixture

@@ -58,8 +58,10 @@ CASES: dict[tuple[str, str], Callable[[TargetSystem, str], Awaitable[None]]] = {
 }
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize(("profile", "how"), CASES)
+@pytest.mark.parametrize(
+    ("profile", "how"),
+    [pytest.param(*case, marks=[pytest.mark.alone] * (case[0] != "sge")) for case in CASES],
+)
 def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
     resolved = Repository([str(site), str(PROFILES)]).load(profile)
     description = JobDescription(

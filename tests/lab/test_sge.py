@@ -6,7 +6,6 @@ import os
 import pwd
 import re
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from osprofile.jobs.submit import throttle
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import ENDED, PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,16 +84,16 @@ ENDS: dict[str, tuple[str, dict[str, str], str]] = {
 
 def ended(job: Job) -> Status:
     """Wait for a job's end; the accounting may know it a moment after qstat has forgotten it."""
-    for _ in range(600):
+
+    def look() -> Status | None:
         done = job.lab.incarnate("GET_JOB_STATUS", JOB_ID=job.id)
-        if done.returncode == 0:
-            status = job.lab.status(done.stdout.rstrip("\n"))
-            if status.state in ENDED:
-                return status
-        else:
+        if done.returncode != 0:
             assert "unknown job" in done.stderr
-        time.sleep(0.1)
-    raise AssertionError(done)
+            return None
+        status = job.lab.status(done.stdout.rstrip("\n"))
+        return status if status.state in ENDED else None
+
+    return wait_until(look, every=0.1)
 
 
 def test_ends(sge: Lab) -> None:

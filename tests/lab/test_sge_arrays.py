@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from tests.lab.conftest import ENDED
 from tests.lab.test_arrays import check_calls
 from tests.lab.test_jobs import script
 from tests.lab.test_sge import WAITS, commands, engine
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,12 +45,12 @@ def states(array: Job) -> str:
 
 def reach(array: Job, *wanted: str) -> str:
     """Wait until the states are one of these; give them."""
-    for _ in range(300):
+
+    def look() -> str | None:
         told = states(array)
-        if told in wanted:
-            return told
-        time.sleep(0.1)
-    raise AssertionError((told, wanted))
+        return told if told in wanted else None
+
+    return wait_until(look, every=0.1)
 
 
 def go(job: Job) -> None:
@@ -114,17 +114,15 @@ def test_many_tasks_with_mixed_ends(sge: Lab) -> None:
     assert sge.statuses("", JOB_ID=held)[held].state == "HELD"
     for name in (queued, held):
         assert sge.ok("ABORT", JOB_ID=name) == ""
-    for _ in range(600):
-        if tasks(array)[1].state == "RUNNING":
-            break
-        time.sleep(0.1)
+    wait_until(lambda: tasks(array)[1].state == "RUNNING", every=0.1)
     assert sge.ok("ABORT", JOB_ID=first) == ""
-    for _ in range(600):
+
+    def look() -> dict[int, Status] | None:
         told = tasks(array)
         assert len(told) >= SIZE - 3  # what ends without a record is not told until the accounting has it
-        if len(told) == SIZE and all(status.state in ENDED for status in told.values()):
-            break
-        time.sleep(0.5)
+        return told if len(told) == SIZE and all(s.state in ENDED for s in told.values()) else None
+
+    told = wait_until(look, every=0.5)
     wrong = {
         index: status
         for index, status in told.items()
@@ -192,11 +190,8 @@ def test_tasks_that_cannot_run_say_why(sge: Lab) -> None:
     (made,) = commands("echo : | qsub -terse -t 1-2 -wd /nowhere/at/all -o /dev/null -j y\n").split()
     array, _, _ = made.partition(".")
     try:
-        for _ in range(600):
-            told = sge.statuses("", JOB_ID=array)
-            if {status.state for status in told.values()} == {"HELD"}:
-                break
-            time.sleep(0.1)
+        wait_until(lambda: {s.state for s in sge.statuses("", JOB_ID=array).values()} == {"HELD"}, every=0.1)
+        told = sge.statuses("", JOB_ID=array)
         assert [*told] == [f"{array}.1", f"{array}.2"]
         assert all("reason=" in s.line and "can't chdir to /nowhere/at/all" in s.line for s in told.values())
     finally:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pwd
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from osprofile.jobs.record.store import Store
 from tests.lab.conftest import INCARNATE, PROFILES, STARTED, USER
-from tests.waiting import PATIENCE
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +38,7 @@ def test_columns(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (record,) = Store(str(store)).list_all_jobs()
     real = record.status.job_id
     STARTED.add(Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", "slurm", real))
-    end = time.monotonic() + PATIENCE
-    while run(stand_ins / "squeue", "-h", "-o", "%t") != "R\n":
-        assert time.monotonic() < end
-        time.sleep(0.5)
+    wait_until(lambda: run(stand_ins / "squeue", "-h", "-o", "%t") == "R\n", every=0.1)
 
     def compare(options: Sequence[str]) -> None:
         assert run(stand_ins / "squeue", "-j1", *options) == run("squeue", f"-j{real}", *options)

@@ -42,7 +42,7 @@ LOGIN_SITE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   </idb:Template>
 </osp:Profile>
 """
-POINTS = 12
+POINTS = 8
 """At so many points of a submission, in each direction, the connection is cut; see `rounds`."""
 
 

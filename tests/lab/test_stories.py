@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-import time
 import uuid
 from contextlib import suppress
 from functools import cached_property
@@ -19,6 +18,7 @@ from tests.lab.conftest import SHARED, SHELLS, USER, User, is_pbs_up
 from tests.profiles.conftest import ENDED, PROFILES, find_tag
 from tests.profiles.systems import SYSTEMS, System, get_task
 from tests.profiles.test_stories import LAB, STORIES, WITH_STAND_INS, start
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,13 +50,13 @@ class Real(System):
 
     def wait_for(self, task: Job, states: set[str]) -> None:
         """Wait for a state; the accounting may know a job a moment after the batch system has forgotten it."""
-        for _ in range(600):
-            done = self.target.run("GET_JOB_STATUS", JOB_ID=task.id)
-            told = StatusOutputReader(self.target.profile).read_statuses(done.stdout).values()
-            if told and {find_tag(status) for status in told} <= states:
-                return
-            time.sleep(0.1)
-        raise AssertionError(done)
+
+        def is_so() -> bool:
+            text = self.target.run("GET_JOB_STATUS", JOB_ID=task.id).stdout
+            told = StatusOutputReader(self.target.profile).read_statuses(text).values()
+            return bool(told) and {find_tag(status) for status in told} <= states
+
+        wait_until(is_so, every=0.1)
 
     def begin(self, job: Job, index: str = "") -> None:
         self.wait_for(get_task(job, index), {"RUNNING"})

@@ -16,11 +16,12 @@ from osprofile.profile.repository import Repository
 from tests.docs import pages
 from tests.profiles.conftest import CUT, ENDED, PROFILES, Target, quoted
 from tests.profiles.test_batch import check_fields_of_tsp, make_page_profile
+from tests.waiting import wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.profiles.conftest import Job
+    from tests.profiles.conftest import Job, Status
 
 
 class Spooler(Target):
@@ -141,8 +142,7 @@ def test_the_server_can_be_fixed_in_the_profile(tsp: Spooler, tmp_path: Path) ->
 def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None:
     """What the server lists as running is not told as removed, and an exit code of its own is its end."""
     job = tsp.start(**script("trap '' TERM; touch ready; until [ -e go ]; do sleep 0.1; done; exit 4"))
-    while not (job.directory / "ready").exists():
-        time.sleep(0.05)
+    wait_for_file(job.directory / "ready")
     assert tsp.ok("ABORT", JOB_ID=job.id) == ""
     assert (job.directory / ".gpe/removed").exists()
     for told in (job.status(), tsp.statuses()[job.id]):
@@ -260,13 +260,14 @@ def test_fifty_jobs(tsp: Spooler) -> None:
     for job, text in zip(jobs, texts, strict=True):
         if text == "sleep 600":
             tsp.ok("ABORT", JOB_ID=job.id)
-    for _ in range(600):
+
+    def look() -> dict[str, Status] | None:
         told = tsp.statuses()
         # one that was removed while it waited is known by its own record only
         told |= {job.id: job.status() for job in jobs if job.id not in told}
-        if all(told[job.id].state in ENDED for job in jobs):
-            break
-        time.sleep(0.1)
+        return told if all(told[job.id].state in ENDED for job in jobs) else None
+
+    told = wait_until(look, every=0.1)
     expected = {
         "exit 0": ("DONE", 0, None),
         "exit 3": ("DONE", 3, None),

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -47,14 +48,17 @@ class Site:
             self.environment.pop(name, None)
 
     def install(self) -> None:
-        """Install the older version."""
+        """Install the older version, beside the packages that today's needs."""
         (self.root / "source").mkdir()
         archive = subprocess.run(["git", "-C", ROOT, "archive", OLD], capture_output=True, check=False)
         if archive.returncode:
             pytest.skip(f"this clone has no commit {OLD}")
         subprocess.run(["tar", "-x", "-C", self.root / "source"], input=archive.stdout, check=True)
-        subprocess.run([sys.executable, "-m", "venv", self.root / "venv"], check=True)
-        subprocess.run([self.root / "venv/bin/pip", "-q", "install", self.root / "source"], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.root / "venv"], check=True)
+        (packages,) = (self.root / "venv/lib").glob("python*/site-packages")
+        (packages / "packages.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+        pip = [sys.executable, "-m", "pip", "--python", self.root / "venv/bin/python", "-q", "install"]
+        subprocess.run([*pip, "--no-deps", "--no-build-isolation", self.root / "source"], check=True)
 
     def call(self, program: Path, *words: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(

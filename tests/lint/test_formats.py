@@ -231,13 +231,15 @@ def test_sarif_of_nothing() -> None:
     assert log["runs"][0]["results"] == []
 
 
-@pytest.mark.parametrize("code", RULES)
-def test_sarif_of_every_rule(code: str, tmp_path: Path) -> None:
-    file = tmp_path / "example.xml"
-    file.write_text(complete_example(RULES[code].wrong))
-    found = examine_file(file, Repository([tmp_path], use_standard_path=False))
-    assert found.problems
-    check_log(formats.format_sarif([found], "1"))
+def test_sarif_of_every_rule(tmp_path: Path) -> None:
+    found = []
+    for code, rule in RULES.items():
+        file = tmp_path / code / "example.xml"
+        file.parent.mkdir()
+        file.write_text(complete_example(rule.wrong))
+        found.append(examine_file(file, Repository([file.parent], use_standard_path=False)))
+        assert found[-1].problems, code
+    check_log(formats.format_sarif(found, "1"))
 
 
 @given(st.text(), st.text())

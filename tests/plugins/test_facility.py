@@ -29,7 +29,7 @@ from osprofile.executors.facility.filesystem import OPERATIONS
 from tests.executors.facility.conftest import ROOTED
 from tests.hunting import HUNT
 from tests.jobs.conftest import toy
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -641,8 +641,7 @@ def test_a_daemon_that_is_killed_while_it_submits(toy: Toy, config: str) -> None
         lines = ("Content-Type: application/json", f"Content-Length: {len(body)}", f"Idempotency-Key: {key}")
         with socket.create_connection(("127.0.0.1", int(first.base.rpartition(":")[2]))) as connection:
             connection.sendall(head(first, "/compute/job/toy", *lines) + body)
-            while not (toy.path / "done").exists():
-                time.sleep(0.02)
+            wait_for_file(toy.path / "done")
         first.stop(signal.SIGKILL)
     submit.write_text(text)
     (toy.path / "go").touch()

@@ -146,7 +146,7 @@ def test_the_work_of_telling_errors_grows_with_their_number(case: str) -> None:
         assert str(caught.value)
 
     judge(10)  # the schemas are read
-    assert calls(lambda: judge(1200)) < 2.5 * calls(lambda: judge(600))
+    assert calls(lambda: judge(600)) < 2.5 * calls(lambda: judge(300))
 
 
 def test_of_very_many_errors_the_schemas_tell_the_first_ones() -> None:

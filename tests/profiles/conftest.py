@@ -20,7 +20,7 @@ from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
 from tests.hunting import rounds
 from tests.programs import write_programs
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -219,18 +219,16 @@ class Job:
 
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
+
+        def look() -> Status | None:
+            status = self.status()
+            assert status.state in wanted or status.state not in ENDED, status
+            return status if status.state in wanted else None
+
         wanted = states or ENDED
-        deadline, pause = time.monotonic() + PATIENCE, 0.05
         if not states:
             self._wait_for_record()
-        while time.monotonic() < deadline:
-            status = self.status()
-            if status.state in wanted:
-                return status
-            assert status.state not in ENDED, status
-            time.sleep(pause)
-            pause = min(1.3 * pause, 0.4)
-        raise AssertionError(status)
+        return wait_until(look)
 
     def _wait_for_record(self) -> None:
         """Look for half a second whether the job has recorded an end: to ask for its status takes fifteen processes."""

@@ -11,13 +11,13 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import pytest
 
 from tests.profiles.conftest import Job, Target
 from tests.profiles.test_pbs import OPENPBS, Server
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,8 +88,7 @@ class Linux(System):
     }
 
     def begin(self, job: Job, index: str = "") -> None:
-        while get_task(job, index).status().state != "RUNNING":
-            time.sleep(0.02)
+        wait_until(lambda: get_task(job, index).status().state == "RUNNING")
 
     def end(self, job: Job, index: str = "") -> int | None:
         get_task(job, index).wait()

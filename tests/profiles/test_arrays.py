@@ -84,7 +84,7 @@ def in_seconds(seconds: int) -> str:
 
 def test_each_of_many_tasks_is_told_as_it_ended(linux: Target) -> None:
     """Each of the nine ways to end, twelve times: as often as there are tasks at a time."""
-    last = 2 + rounds(108, 31)
+    last = 2 + rounds(108, 22)
     indices = range(3, last + 1)
     first = linux.start(**script("until [ -e go ]; do sleep 0.05; done"))
     job = linux.start(**script(MIXED), ARRAY=f"3-{last}%12", WALLTIME="6", DEPENDENCY=f"afterok:{first.id}")

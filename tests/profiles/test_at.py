@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.profiles.conftest import DASH
 from tests.profiles.systems import make_system
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +42,7 @@ def test_at_a_job_that_runs_is_removed_with_its_processes(at: Target) -> None:
     assert "has not begun" not in at.fails("ABORT", JOB_ID=jobs[0].id)  # of which nobody knows the processes
     assert not (jobs[0].directory / ".gpe/removed").exists()
     with subprocess.Popen(["sh", "-c", (commands / "job.11").read_text()], env=at.env, cwd="/") as shell:
-        while not (jobs[0].directory / "stdout").exists():
-            time.sleep(0.02)
+        wait_for_file(jobs[0].directory / "stdout")
         assert at.ok("ABORT", JOB_ID=jobs[0].id) == ""
         assert shell.wait(PATIENCE) in {143, -signal.SIGTERM}
     (commands / "queue.11").unlink()
@@ -56,8 +54,7 @@ def test_at_a_job_that_atrm_was_told_of_runs_on(at: Target) -> None:
     job = at.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600")
     (at.path[0] / "queue.11").write_text("=\n")
     with subprocess.Popen(["sh", "-c", (at.path[0] / "job.11").read_text()], env=at.env, cwd="/") as shell:
-        while not (job.directory / "stdout").exists():
-            time.sleep(0.02)
+        wait_for_file(job.directory / "stdout")
         (at.path[0] / "queue.11").unlink()
         assert job.status().state == "RUNNING"
         assert at.ok("ABORT", JOB_ID=job.id) == ""

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ from tests.docs import pages
 from tests.profiles.conftest import PROFILES, quoted
 from tests.profiles.systems import make_system
 from tests.profiles.test_sizes import TEXT
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -283,8 +282,7 @@ def test_a_job_that_cannot_ask_for_its_id_does_not_begin(
     job = target.start(EXECUTABLE="/bin/echo")
     (commands / "away").touch()
     with subprocess.Popen(["sh", str(job.directory / ".gpe/script")], env=target.env, cwd="/") as script:
-        while not (commands / "asked").exists():
-            time.sleep(0.05)
+        wait_for_file(commands / "asked")
         assert not (job.directory / "stdout").exists()
         (job.directory / ".gpe/id").unlink()
         (job.directory / ".gpe/submitting").unlink()

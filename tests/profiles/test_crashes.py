@@ -12,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +20,7 @@ from osprofile.jobs.shell.scripts import wrap_script
 from tests.hunting import rounds
 from tests.profiles.conftest import DASH, quoted
 from tests.profiles.test_pbs import OPENPBS, Server
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,8 +221,7 @@ def test_a_killed_client_does_not_cut_the_submission(
     assert client.stdin is not None
     client.stdin.write(wrap_script(pbs.script("START", directory=directory, **FIELDS)))
     client.stdin.close()
-    while not (server.directory / "up").exists():
-        time.sleep(0.01)
+    wait_for_file(server.directory / "up")
     os.killpg(client.pid, signal.SIGKILL)
     client.wait()
     assert client.stdout is not None

@@ -56,7 +56,7 @@ def test_a_cut_answer_ends_no_job(name: str, target_of: Callable[..., Target], t
             ask(variation, 1 << 20, 0)
             most = max(path.stat().st_size for path in directory.glob("*.*"))
             # Of a command that fails, it matters only whether it has said nothing, a part, or all of a line.
-            for code, cuts in ((0, rounds(25, 4)), (1, rounds(8, 2))):
+            for code, cuts in ((0, rounds(25, 3)), (1, rounds(8, 1))):
                 for size in range(0, most, math.ceil(most / cuts)):
                     ask(variation, size, code)
     finally:

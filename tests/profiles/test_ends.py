@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,8 @@ import pytest
 from osprofile.incarnation.incarnate import static_scripts
 from tests.profiles.conftest import DASH, ENDED, PROFILES
 from tests.profiles.systems import StandIn, make_stand_in
-from tests.profiles.test_stories import UNTIL_GO, make, start
+from tests.profiles.test_stories import UNTIL_GO, make, run, start
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,12 @@ def test_a_shell_that_ends_before_its_script_does_leaves_no_exit_status(
     system.begin(job)
     assert system.wait(job) == 128 + signal.SIGKILL
     assert not (job.directory / ".gpe_exit_status").exists()
+
+
+def test_grid_engine_runs_no_job_again_for_its_exit_code(make: Callable[[str], System]) -> None:
+    """By 99 it would run the job again, and take it for one that cannot run by 100: the script ends with 1."""
+    sge = make("sge")
+    assert [run(sge, f"exit {code}").status().end for code in (99, 100)] == [("DONE", 99), ("DONE", 100)]
 
 
 @pytest.mark.parametrize(
@@ -103,8 +109,7 @@ def test_a_removal_that_is_under_way_is_no_end(make: Callable[[str], System], na
     system = make(name)
     job = start(system, f"trap 'exit 3' TERM; echo up; {UNTIL_GO}exit 3")
     system.begin(job)
-    while not (job.directory / "stdout").exists() or job.read("stdout") != "up\n":
-        time.sleep(0.02)
+    wait_for_file(job.directory / "stdout", "up\n")
     assert system.target.ok("ABORT", JOB_ID=job.id) == ""
     assert job.status().state == system.target.statuses()[job.id].state == "RUNNING"
     (job.directory / "go").touch()
@@ -120,8 +125,7 @@ def test_a_session_that_lives_is_no_end(make: Callable[[str], System], name: str
     assert isinstance(system, StandIn)
     job = start(system, "echo up; exec sleep 60")
     system.begin(job)
-    while not (job.directory / "stdout").exists() or job.read("stdout") != "up\n":
-        time.sleep(0.02)
+    wait_for_file(job.directory / "stdout", "up\n")
     system.tell(job, "exit") if name == "at" else system.forget(job)
     assert job.status().state == "RUNNING"
     assert system.target.ok("ABORT", JOB_ID=job.id) == ""

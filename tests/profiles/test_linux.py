@@ -22,7 +22,7 @@ from osprofile.jobs.shell.output import StatusOutputReader
 from osprofile.jobs.shell.scripts import get_shell_command
 from osprofile.profile.repository import Repository
 from tests.hunting import rounds
-from tests.profiles.conftest import DASH, ENDED, PROFILES, Job, exports, quoted
+from tests.profiles.conftest import DASH, PROFILES, Job, exports, quoted
 from tests.waiting import wait_for_file, wait_until
 
 if TYPE_CHECKING:
@@ -286,8 +286,7 @@ def test_how_long_a_job_runs(linux: Target, kind: str) -> None:
     when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(before))
     fields = {"job": {}, "task": {"ARRAY": "3"}, "waited": {"START_TIME": when}}[kind]
     job = linux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "date > began; exec sleep 60"), **fields)
-    while not (job.directory / "began").exists():
-        time.sleep(0.05)
+    wait_for_file(job.directory / "began")
     began = time.time()
     time.sleep(2.2)
     job_id = f"{job.id}_3" if kind == "task" else job.id
@@ -326,8 +325,7 @@ def test_what_a_job_took(linux: Target, how: str) -> None:
     began = time.time()
     job = linux.start(EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", text), **fields)
     job_id = f"{job.id}_3" if how == "array" else job.id
-    while (status := linux.statuses("", JOB_ID=job_id)[job_id]).state not in ENDED:
-        time.sleep(0.05)
+    status = Job(linux, job_id, job.directory).wait()
     told = StatusOutputReader(linux.profile).read_statuses(linux.ok("GET_JOB_STATUS", JOB_ID=job_id))[job_id]
     assert told.cpu_time is not None, status
     assert told.elapsed is not None
@@ -343,8 +341,7 @@ def test_what_a_running_job_takes(linux: Target) -> None:
     job = linux.start(
         EXECUTABLE=sys.executable, ARGUMENTS=quoted("-c", f"{BUSY}\nopen('up', 'w'); time.sleep(60)")
     )
-    while not (job.directory / "up").exists():
-        time.sleep(0.05)
+    wait_for_file(job.directory / "up")
     usage = StatusOutputReader(linux.profile).read_statuses(linux.ok("USAGE", JOB_ID=job.id))[job.id]
     linux.ok("ABORT", JOB_ID=job.id)
     assert usage.max_memory is not None

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ import osprofile
 from osprofile.errors import IncarnationError
 from tests.profiles.conftest import CUT, DASH, Job, quoted
 from tests.profiles.test_hostile_values import NAMES, VALUES
+from tests.waiting import wait_for_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -706,8 +706,7 @@ def test_a_signal_for_an_array_reaches_the_tasks_that_run(pbs: Target, server: S
     tasks = [array.task(index) for index in (1, 2, 3)]
     running = [server.begin(task) for task in tasks]
     for index in (1, 2, 3):
-        while not (array.directory / f"stdout.{index}").exists() or array.read(f"stdout.{index}") != "up\n":
-            time.sleep(0.01)
+        wait_for_file(array.directory / f"stdout.{index}", "up\n")
     assert pbs.ok("SIGNAL", JOB_ID=tasks[2].id, SIGNAL="10") == ""
     assert server.end(tasks[2], running[2]) == 5
     assert [process.poll() for process in running[:2]] == [None, None]

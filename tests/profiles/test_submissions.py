@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from osprofile.errors import IncarnationError
 from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,8 +218,7 @@ def test_find_job_waits_for_a_submission_that_is_under_way(slurm: Target, comman
     (commands.directory / "sbatch.sleeps").touch()
     with ThreadPoolExecutor(1) as pool:
         start = pool.submit(slurm.start, directory)
-        while not commands.calls("sbatch"):
-            time.sleep(0.01)
+        wait_until(lambda: commands.calls("sbatch"))
         assert slurm.find(directory) == "7"
         assert start.result().id == "7"
     assert commands.calls("squeue") == 0

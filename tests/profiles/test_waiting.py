@@ -7,6 +7,7 @@ import shutil
 import signal
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -336,8 +337,7 @@ def test_what_is_removed_while_it_waits_leaves_no_exit_status(linux: Target) -> 
         if job is never:
             (first.directory / "go").touch()
         assert job.wait().word == ("removed/dependency" if job is never else "removed")
-        while not gone(job):
-            time.sleep(0.05)
+        wait_until(partial(gone, job))
         assert not (job.directory / ".gpe_exit_status").exists()
 
 

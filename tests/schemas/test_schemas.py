@@ -43,7 +43,6 @@ def declarations() -> list[tuple[str, etree._Element]]:
 
 
 DECLARATIONS = dict(declarations())
-each_declaration = pytest.mark.parametrize("where", DECLARATIONS)
 
 
 def test_the_schemas_are_these_four() -> None:
@@ -65,27 +64,19 @@ def test_imports_are_siblings(schemas: Path) -> None:
             assert (schemas / imported.attrib["schemaLocation"]).is_file()
 
 
-@each_declaration
-def test_it_is_documented(where: str) -> None:
-    text = documentation(DECLARATIONS[where])
+@pytest.mark.parametrize("where", DECLARATIONS)
+def test_what_the_documentation_has(where: str) -> None:
+    """A sentence, the section of OS Profile, and the default of what may be absent."""
+    declaration = DECLARATIONS[where]
+    text = documentation(declaration)
     assert len(text) >= len("Any text.")
     assert text.endswith((".", ">", '"', ")")) or "Example:" in text
-
-
-@each_declaration
-def test_the_section_of_os_profile_is_named(where: str) -> None:
-    if not where.startswith("extension:"):
-        assert re.search(r"OS Profile 0\.3, \d", documentation(DECLARATIONS[where]))
-
-
-@each_declaration
-def test_the_default_of_what_may_be_absent_is_named(where: str) -> None:
-    declaration = DECLARATIONS[where]
+    assert where.startswith("extension:") or re.search(r"OS Profile 0\.3, \d", text)
     optional = declaration.get("minOccurs") == "0" and "maxOccurs" not in declaration.attrib
     if optional or declaration.get("use") == "optional" or where.startswith("extension:attribute"):
-        assert "Default: " in documentation(declaration)
+        assert "Default: " in text
     if (default := declaration.get("default")) is not None:
-        assert f"Default: {default}." in documentation(declaration)
+        assert f"Default: {default}." in text
 
 
 def test_examples_in_the_documentation_are_valid(engine: Callable[[str], list[str]]) -> None:

@@ -215,39 +215,38 @@ def test_json(place: Place) -> None:
     assert job["Resource_List"] == {"ncpus": 2, "nodect": 1, "walltime": "00:01:00"}
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["-h"], "-h: incarnate job hold holds a job"),
-        (["-I"], "-I: a job has no terminal"),
-        (["-W", "block=true"], "-W: incarnate job submit --wait waits for the end"),
-        (["-l", "vmem=1gb"], "option '-l vmem=1gb' is not supported"),
-        (["-l", "nodes=1:bigmem"], "-l nodes: 'bigmem' is not supported"),
-        (["-l", "nodes=node7"], "-l nodes: 'node7' is not supported"),
-        (["-l", "select=1"], "option '-l select=1' is not supported"),
-        (["-l", "procs=1,nodes=1"], "nodes and procs exclude each other"),
-        (["-J", "1-2"], "option -J is not supported"),
-        (["-l", "walltime=soon"], "-l walltime: 'soon' is not a time"),
-        (["-l", "mem=lots"], "-l mem: 'lots' is not a size"),
-        (["-l", "nodes=2"], "option -l nodes '2': field NODES: '2' is above the Max of 1"),
-        (["-j", "x"], "-j: 'x' is not supported"),
-        (["-m", "x"], "-m: 'x' is not supported"),
-        (["-W", "umask=022"], "-W: the script may call umask"),
-        (["-W", "group_list=g"], "-W group_list: a job has the group of its user"),
-        (["-u", "nobody"], "-u: a job is that of the user who submits it"),
-        (["-q", "@"], "-q: '@' names no queue"),
-        (["-a", "soon"], "-a: 'soon' is not a time"),
-        (["-W", "depend=on:2"], "-W depend: 'on:2' is not supported"),
-        (["-W", "depend=afterok:99"], "-W depend: there is no job 99"),
-        (["-p", "high"], "-p: 'high' is not a number"),
-    ],
-)
-def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
-    ended = place.run("qsub", *words, text="true\n")
-    assert ended.code in {1, 2}
-    assert ended.out == ""
-    assert text in ended.err
-    assert "hint: " in ended.err
+REFUSED = [
+    (["-h"], "-h: incarnate job hold holds a job"),
+    (["-I"], "-I: a job has no terminal"),
+    (["-W", "block=true"], "-W: incarnate job submit --wait waits for the end"),
+    (["-l", "vmem=1gb"], "option '-l vmem=1gb' is not supported"),
+    (["-l", "nodes=1:bigmem"], "-l nodes: 'bigmem' is not supported"),
+    (["-l", "nodes=node7"], "-l nodes: 'node7' is not supported"),
+    (["-l", "select=1"], "option '-l select=1' is not supported"),
+    (["-l", "procs=1,nodes=1"], "nodes and procs exclude each other"),
+    (["-J", "1-2"], "option -J is not supported"),
+    (["-l", "walltime=soon"], "-l walltime: 'soon' is not a time"),
+    (["-l", "mem=lots"], "-l mem: 'lots' is not a size"),
+    (["-l", "nodes=2"], "option -l nodes '2': field NODES: '2' is above the Max of 1"),
+    (["-j", "x"], "-j: 'x' is not supported"),
+    (["-m", "x"], "-m: 'x' is not supported"),
+    (["-W", "umask=022"], "-W: the script may call umask"),
+    (["-W", "group_list=g"], "-W group_list: a job has the group of its user"),
+    (["-u", "nobody"], "-u: a job is that of the user who submits it"),
+    (["-q", "@"], "-q: '@' names no queue"),
+    (["-a", "soon"], "-a: 'soon' is not a time"),
+    (["-W", "depend=on:2"], "-W depend: 'on:2' is not supported"),
+    (["-W", "depend=afterok:99"], "-W depend: there is no job 99"),
+    (["-p", "high"], "-p: 'high' is not a number"),
+]
+
+
+def test_what_is_refused(place: Place) -> None:
+    for words, text in REFUSED:
+        ended = place.run("qsub", *words, text="true\n")
+        assert (ended.code in {1, 2}, ended.out) == (True, ""), words
+        assert text in ended.err
+        assert "hint: " in ended.err
     assert place.sessions == []
 
 

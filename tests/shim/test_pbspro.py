@@ -63,26 +63,26 @@ def test_json_is_nested(pro: Place) -> None:
     assert ";Exit_status=1;" in line
 
 
-@pytest.mark.parametrize(
-    ("status", "substate", "exit_status"),
-    [
-        (JobStatus("", JobState.DONE, exit_code=0), "92", "0"),
-        (JobStatus("", JobState.DONE, exit_code=3), "93", "3"),
-        (JobStatus("", JobState.DONE), "93", "-1"),
-        (JobStatus("", JobState.FAILED, cause=EndCause.TIME), "93", "-29"),
-        (JobStatus("", JobState.REMOVED, started=1.0), "91", "271"),
-        (JobStatus("", JobState.REMOVED), "91", None),
-        (JobStatus("", JobState.LOST), "93", "-1"),
-    ],
-)
-def test_ends(pro: Place, status: JobStatus, substate: str, exit_status: str | None) -> None:
-    pro.ok("qsub", text="sleep 1000\n")
-    pro.record_end(1, status)
-    shown = pro.ok("qstat", "-xf", "1")
-    assert "    job_state = F\n" in shown
-    assert f"    substate = {substate}\n" in shown
-    found = re.search("Exit_status = (.*)", shown)
-    assert (found and found[1]) == exit_status
+ENDS = [
+    (JobStatus("", JobState.DONE, exit_code=0), "92", "0"),
+    (JobStatus("", JobState.DONE, exit_code=3), "93", "3"),
+    (JobStatus("", JobState.DONE), "93", "-1"),
+    (JobStatus("", JobState.FAILED, cause=EndCause.TIME), "93", "-29"),
+    (JobStatus("", JobState.REMOVED, started=1.0), "91", "271"),
+    (JobStatus("", JobState.REMOVED), "91", None),
+    (JobStatus("", JobState.LOST), "93", "-1"),
+]
+
+
+def test_ends(pro: Place) -> None:
+    for number, (status, substate, exit_status) in enumerate(ENDS, 1):
+        pro.ok("qsub", text="sleep 1000\n")
+        pro.record_end(number, status)
+        shown = pro.ok("qstat", "-xf", str(number))
+        assert "    job_state = F\n" in shown
+        assert f"    substate = {substate}\n" in shown
+        found = re.search("Exit_status = (.*)", shown)
+        assert (found and found[1]) == exit_status, status
 
 
 def test_a_program_in_place_of_a_script(pro: Place) -> None:
@@ -180,20 +180,20 @@ def test_places(pro: Place) -> None:
     assert "'group=host' is not supported" in ended.err
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["-t", "1-2"], "option -t is not supported"),
-        (["-l", "procs=2"], "option '-l procs=2' is not supported"),
-        (["-l", "select=1:ncpus=3:mpiprocs=2"], "cannot be divided"),
-        (["-l", "select=1,nodes=1"], "nodes and select exclude each other"),
-        (["-l", "select=2,place=pack"], "-l place: 'pack' is not supported"),
-    ],
-)
-def test_what_is_refused(pro: Place, words: list[str], text: str) -> None:
-    ended = pro.run("qsub", *words, text="true\n")
-    assert (ended.code, ended.out) == (2, "")
-    assert text in ended.err
+REFUSED = [
+    (["-t", "1-2"], "option -t is not supported"),
+    (["-l", "procs=2"], "option '-l procs=2' is not supported"),
+    (["-l", "select=1:ncpus=3:mpiprocs=2"], "cannot be divided"),
+    (["-l", "select=1,nodes=1"], "nodes and select exclude each other"),
+    (["-l", "select=2,place=pack"], "-l place: 'pack' is not supported"),
+]
+
+
+def test_what_is_refused(pro: Place) -> None:
+    for words, text in REFUSED:
+        ended = pro.run("qsub", *words, text="true\n")
+        assert (ended.code, ended.out) == (2, ""), words
+        assert text in ended.err
     assert pro.sessions == []
 
 

@@ -280,35 +280,34 @@ def test_forms_of_output_names(place: Place) -> None:
     assert ended.code == 125
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--hold"], "option --hold is not supported"),
-        (["-H"], "option -H is not supported"),
-        (["--test-only"], "option --test-only is not supported"),
-        (["--licenses=a"], "option --licenses is not supported"),
-        (["-n", "0"], "-n: '0' is not a number"),
-        (["-N", "1-4"], "-N: '1-4' is not supported"),
-        (["--mem=0"], "--mem '0': field MEMORY"),
-        (["--gres=tape:1"], "option '--gres tape:1' is not supported"),
-        (["-t", "soon"], "-t: 'soon' is not a time"),
-        (["--signal=USR2@x"], "--signal: 'USR2@x' is not supported"),
-        (["--signal=B:NONSENSE"], "--signal: 'B:NONSENSE' is not supported"),
-        (["--mail-type=ARRAY_TASKS"], "--mail-type: 'ARRAY_TASKS' is not supported"),
-        (["--export="], "--export: '' is not supported"),
-        (["--open-mode=w"], "--open-mode: 'w' is not a mode"),
-        (["--gpus=2"], "option --gpus '2': field GPUS is not used"),
-        (["-N", "2"], "option -N '2': field NODES: '2' is above the Max of 1"),
-        (["-a", "1-x"], "option -a '1-x': field ARRAY"),
-        (["--begin=tomorrow"], "--begin: 'tomorrow' is not a time that is supported"),
-    ],
-)
-def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
-    ended = place.run("sbatch", *words, "--wrap", "true")
-    assert ended.code in {1, 2}
-    assert ended.out == ""
-    assert text in ended.err
-    assert "hint: " in ended.err
+REFUSED = [
+    (["--hold"], "option --hold is not supported"),
+    (["-H"], "option -H is not supported"),
+    (["--test-only"], "option --test-only is not supported"),
+    (["--licenses=a"], "option --licenses is not supported"),
+    (["-n", "0"], "-n: '0' is not a number"),
+    (["-N", "1-4"], "-N: '1-4' is not supported"),
+    (["--mem=0"], "--mem '0': field MEMORY"),
+    (["--gres=tape:1"], "option '--gres tape:1' is not supported"),
+    (["-t", "soon"], "-t: 'soon' is not a time"),
+    (["--signal=USR2@x"], "--signal: 'USR2@x' is not supported"),
+    (["--signal=B:NONSENSE"], "--signal: 'B:NONSENSE' is not supported"),
+    (["--mail-type=ARRAY_TASKS"], "--mail-type: 'ARRAY_TASKS' is not supported"),
+    (["--export="], "--export: '' is not supported"),
+    (["--open-mode=w"], "--open-mode: 'w' is not a mode"),
+    (["--gpus=2"], "option --gpus '2': field GPUS is not used"),
+    (["-N", "2"], "option -N '2': field NODES: '2' is above the Max of 1"),
+    (["-a", "1-x"], "option -a '1-x': field ARRAY"),
+    (["--begin=tomorrow"], "--begin: 'tomorrow' is not a time that is supported"),
+]
+
+
+def test_what_is_refused(place: Place) -> None:
+    for words, text in REFUSED:
+        ended = place.run("sbatch", *words, "--wrap", "true")
+        assert (ended.code in {1, 2}, ended.out) == (True, ""), words
+        assert text in ended.err
+        assert "hint: " in ended.err
     assert place.sessions == []
     assert place.ok("squeue", "-h", "-t", "all") == ""
 

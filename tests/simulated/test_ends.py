@@ -22,7 +22,7 @@ pytestmark = pytest.mark.race
 
 USERS = ("ann", "bob", "cyd")
 HOUR = 3600.0
-DAYS = rounds(10, 5)
+DAYS = rounds(10, 3)
 
 
 def follow(site: Site, user: str, module: str = "tests.simulated.follow") -> int:

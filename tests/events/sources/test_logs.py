@@ -133,7 +133,7 @@ def test_every_split_of_a_log(kind: str, extended: bool, tmp_path: Path) -> None
     write(name, tmp_path, text)
     expected = drain(open_log(name, tmp_path, extended=extended))
     assert expected.count("\n") >= 4
-    for split in range(0, len(text) + 1, rounds(1, 11)):
+    for split in range(0, len(text) + 1, rounds(1, 23)):
         directory = tmp_path / str(split)
         directory.mkdir()
         source = open_log(name, directory, extended=extended)

@@ -562,13 +562,8 @@ def read_log(case: Case, directory: Path, *, extended: bool) -> str:
     return ", ".join(" ".join(event[2:]) for event in events)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_default(name: str, tmp_path: Path) -> None:
-    assert read_log(CASES[name], tmp_path, extended=False) == CASES[name].default
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_extended(name: str, tmp_path: Path) -> None:
-    case = CASES[name]
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_case(case: Case, tmp_path: Path) -> None:
+    assert read_log(case, tmp_path, extended=False) == case.default
     expected = case.default if case.extended is None else case.extended
     assert read_log(case, tmp_path, extended=True) == expected

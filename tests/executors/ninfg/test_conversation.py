@@ -205,7 +205,7 @@ def test_destroy_of_a_live_job(machine: Machine, tmp_path: Path) -> None:
 def test_destroy_before_it_runs(machine: Machine) -> None:
     """docs/protocols/ninfg.md, 2.4: destroyed right behind its creation, and twice."""
     with machine.session() as client:
-        jobs = [client.create(shell("sleep 600", **HERE)) for _ in range(rounds(20, 8))]
+        jobs = [client.create(shell("sleep 600", **HERE)) for _ in range(rounds(20, 4))]
         for job in jobs * 2:
             assert client.ask(f"JOB_DESTROY {job}") == "S"
         assert {client.wait(job) for job in jobs} == {"DONE"}

@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE, wait_until
 if TYPE_CHECKING:
     from tests.executors.ninfg.conftest import Machine
 
-MANY = int(os.environ.get("LAB_JOBS", str(rounds(50, 20))))
+MANY = int(os.environ.get("LAB_JOBS", str(rounds(50, 8))))
 HERE = {"jobmanager": "here"}
 
 
@@ -51,7 +51,7 @@ def test_many_one_after_the_other(machine: Machine, tmp_path: Path) -> None:
 
 def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
     with machine.session() as client:
-        count = rounds(60, 24)
+        count = rounds(60, 10)
         for number in range(1, count + 1):
             client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", status_polling="1", **HERE)))
         client.until(lambda: len(client.created) == count)

@@ -281,7 +281,7 @@ def test_commands_that_nobody_reads_the_answers_of(place: Place) -> None:
 
 def test_a_flood_of_submissions(place: Place) -> None:
     """All that a client sends at once is answered once, each with its own transaction."""
-    count = rounds(40, 16)
+    count = rounds(40, 8)
     with place.session("here") as live:
         frames = [live.client.command(5, f"jobSubId=JOB_{n}", *shell(f"exit {n}")) for n in range(count)]
         live.write(b"".join(frames))
