@@ -195,12 +195,14 @@ def encode_row(row: JobRow) -> dict[str, Any]:
 
 
 def _encode_usage(status: JobStatus) -> dict[str, float | None]:
-    """Return what a job took for JSON: seconds, bytes of memory, and joules."""
+    """Return what a job took for JSON: seconds, bytes of memory, and joules, and what it was given."""
     return {
         "elapsed": status.elapsed,
         "cpu_time": status.cpu_time,
         "max_memory": status.max_memory,
         "energy": status.energy,
+        "allocated_cpus": status.allocated_cpus,
+        "allocated_memory": status.allocated_memory,
     }
 
 
