@@ -704,6 +704,10 @@ def test_what_slurm_gave_to_jobs(slurm: Target, commands: Commands) -> None:
         "4 CANCELLED queue=debug",
         "5 RUNNING host=n1 queue=debug elapsed=10",
     ]
+    commands.set("squeue", f"7|COMPLETED|0|n1|None|debug|0:10|1800000000|9|{tres}|\n")
+    leave(slurm, "7", exit_status="0\n", usage="elapsed=10.01 cpu=2.02 ended=1800000000.5\n")
+    own = f"exited exit=0 host=n1 queue=debug elapsed=10.01 cpu=2.02 {given} ended=1800000000.5"
+    assert slurm.ok("GET_JOB_STATUS", JOB_ID="7") == f"7 {own}\n"
     commands.set("squeue", "", INVALID, 1)
     leave(slurm, "6")
     commands.set("sacct", f"6|COMPLETED|0:0|n1|None|debug|00:00:10|{tres}\n")
