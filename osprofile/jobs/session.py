@@ -46,7 +46,7 @@ log: Final = logging.getLogger("osprofile.jobs")
 _CLOSED: Final = "the session is closed"
 _STATUS_COLUMNS: Final = (
     "native_state", "exit_code", "signal", "reason", "queue", "submitted", "started", "ended",
-    "elapsed", "cpu_time", "max_memory", "energy",
+    "elapsed", "cpu_time", "max_memory", "energy", "allocated_cpus", "allocated_memory",
 )  # fmt: skip
 _CALLBACK_TIMEOUT: Final = 60.0
 """Seconds that `close` waits for listeners to handle events already delivered."""

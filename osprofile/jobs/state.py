@@ -172,6 +172,10 @@ class JobStatus(NamedTuple):
     """The largest memory that it used at one time, in bytes, if it is known."""
     energy: float | None = None
     """The energy that it took in joules, if the batch system measures it."""
+    allocated_cpus: int | None = None
+    """The processors that it was given on all its nodes, if the batch system reports them."""
+    allocated_memory: int | None = None
+    """The memory that it was given on all its nodes in bytes, if the batch system reports it."""
     end_reported: bool = False
     """Whether `ended` is what the target system reported, and not when the end was first seen."""
     unknown_word: bool = False

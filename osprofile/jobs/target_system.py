@@ -774,6 +774,8 @@ def _merge_usage(status: JobStatus, usage: JobStatus) -> JobStatus:
         cpu_time=status.cpu_time if usage.cpu_time is None else usage.cpu_time,
         max_memory=status.max_memory if usage.max_memory is None else usage.max_memory,
         energy=status.energy if usage.energy is None else usage.energy,
+        allocated_cpus=usage.allocated_cpus or status.allocated_cpus,
+        allocated_memory=usage.allocated_memory or status.allocated_memory,
     )
 
 

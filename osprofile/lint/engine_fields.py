@@ -117,6 +117,8 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
                 "cpu",
                 "memory",
                 "energy",
+                "cpus",
+                "allocated",
                 "ended",
                 "reason",
             ),

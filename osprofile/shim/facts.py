@@ -232,7 +232,7 @@ class Facts:
     @property
     def cpu_seconds(self) -> Span:
         """How long its processors were its own, all together."""
-        return Span(self.elapsed * self.cpus)
+        return Span(self.elapsed * (self.allocated_cpus or self.cpus))
 
     @property
     def waited(self) -> Span | None:
@@ -256,7 +256,9 @@ class Facts:
     )
     known_hosts = property(lambda self: self.hosts or None)
     allocated_tres = property(lambda self: self.tres if self.has_started else None)
-    allocated_cpus = property(lambda self: self.cpus if self.has_started else 0)
+    allocated_cpus = property(
+        lambda self: (self.status.allocated_cpus or self.cpus) if self.has_started else 0
+    )
     allocated_nodes = property(lambda self: self.nodes if self.has_started else 0)
 
     @property

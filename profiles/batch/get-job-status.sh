@@ -89,7 +89,7 @@ function add_told(record, line, n, name, i, a, b, reason) {
   sub(/ reason=.*/, "", line)
   if (match(record, / reason=.*/)) reason = substr(record, RSTART)
   sub(/ reason=.*/, "", record)
-  n = split("host queue elapsed cpu memory ended", name, " ")
+  n = split("host queue elapsed cpu memory cpus allocated ended", name, " ")
   for (i = 1; i <= n; i++) {
     a = get(line, name[i])
     b = get(record, name[i])

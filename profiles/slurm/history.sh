@@ -35,13 +35,14 @@ gpe_ask_accounting() {
   done | sort | head -n 1) # nothing if one has no script
   gpe_lines=$(sacct -n -X -P ${gpe_since:+-S "$gpe_since"} ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} \
     -j "$(gpe_print_wholes "$@")" \
-    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2>&1) || case $?:$gpe_lines in
-  127:* | *'storage is disabled'*) return 0 ;; # there is none
-  *)
-    printf '%s' "$gpe_lines${gpe_lines:+$gpe_nl}" >&2
-    return 1
-    ;;
-  esac
+    -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed,AllocTRES 2>&1) ||
+    case $?:$gpe_lines in
+    127:* | *'storage is disabled'*) return 0 ;; # there is none
+    *)
+      printf '%s' "$gpe_lines${gpe_lines:+$gpe_nl}" >&2
+      return 1
+      ;;
+    esac
   # what it calls PENDING or RUNNING is old
   printf '%s\n' "$gpe_lines" | gpe_format_states '' | grep -vE '^[^ ]+ (PENDING|RUNNING)'
   return 0

@@ -1,6 +1,6 @@
 gpe_squeue() { # OPTION...: prints a line for each job and task that squeue knows
   gpe_fields='JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|'
-  gpe_fields="$gpe_fields,Partition:|,TimeUsed:|,EndTime:|,PriorityLong:|"
+  gpe_fields="$gpe_fields,Partition:|,TimeUsed:|,EndTime:|,PriorityLong:|,tres-alloc:|"
   SLURM_TIME_FORMAT=%s squeue -h -r -t all -O "$gpe_fields" "$@"
 }
 # [ID...]: asked for by themselves, without a line for what is not known; a task with its array.
@@ -31,10 +31,20 @@ gpe_print_wholes() { # ID...: with commas between them; of tasks and components,
 { sub(/[_+].*/, "") }
 !seen[$0]++ { printf "%s%s", n++ ? "," : "", $0 }'
 }
+# A function of awk, for cpu=2,mem=1.5G,node=1: what a job was given, on all its nodes together.
+awk_allocated='
+function allocated(tres, word, i, text, memory) {
+  for (i = split(tres, word, ","); i > 0; i--) {
+    if (word[i] ~ /^cpu=[0-9]+$/) text = " cpus=" substr(word[i], 5) text
+    memory = word[i] ~ /^mem=/ ? bytes(substr(word[i], 5)) : 0
+    if (memory > 0) text = text sprintf(" allocated=%.0f", memory)
+  }
+  return text
+}'
 # ID: reads these lines, or those of the accounting, and prints the states; of an array, of all its
 # tasks. An empty ID: of all jobs. False if there are none.
 gpe_format_states() {
-  awk -F'|' -v id="$1" "$awk_units"'
+  awk -F'|' -v id="$1" "$awk_units$awk_allocated"'
 # Of an id that squeue lists several times, the state of the whole: of the components of a
 # heterogeneous job (12+0, 12+1), or of the siblings of a federated one, of which one runs and the
 # others are revoked.
@@ -72,6 +82,8 @@ function add_times(used) {
     used = seconds($7)
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
+  # of one that has not begun, it is what was asked for
+  if (used > 0 || state !~ /^(PENDING|CANCELLED|DEADLINE)/) more = more allocated(NF > 8 ? $10 : $8)
   if ($8 ~ /^[0-9]+$/ && state !~ /^(PENDING|RUNNING|SUSPENDED)/) more = more " ended=" $8
 }
 function add_reason() {

@@ -30,12 +30,12 @@ END { if (NR) print task, "usage" cpu sprintf(" memory=%.0f", memory) }'
 }
 print_accounts() { # of the job and of its tasks: the memory is told of their steps
   sacct -n -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$wholes" \
-    -o JobID,ElapsedRaw,TotalCPU,MaxRSS,ConsumedEnergyRaw 2> /dev/null |
-    awk -F'|' "$awk_units"'
+    -o JobID,ElapsedRaw,TotalCPU,MaxRSS,ConsumedEnergyRaw,AllocTRES 2> /dev/null |
+    awk -F'|' "$awk_units$awk_allocated"'
 { is_step = sub(/\..*/, "", $1) }
 !is_step {
   cpu = ($3 ~ /:/ ? sprintf(" cpu=%.2f", seconds($3)) : "")
-  print $1, "usage elapsed=" $2 cpu ($5 ~ /^[0-9]+$/ ? " energy=" $5 : "")
+  print $1, "usage elapsed=" $2 cpu ($5 ~ /^[0-9]+$/ ? " energy=" $5 : "") allocated($6)
 }
 $4 != "" && bytes($4) > memory[$1] { memory[$1] = bytes($4) }
 END { for (one in memory) print one, "usage" sprintf(" memory=%.0f", memory[one]) }'
@@ -66,7 +66,8 @@ BEGIN { for (i = split(ids, job, " "); i > 0; i--) asked[job[i]] }
 {
   for (i = 3; i <= NF && $i !~ /^reason=/; i++) {
     name = $i
-    if (!sub(/=[0-9.]+$/, "", name) || name !~ /^(elapsed|cpu|memory|energy)$/) continue
+    if (!sub(/=[0-9.]+$/, "", name)) continue
+    if (name !~ /^(elapsed|cpu|memory|energy|cpus|allocated)$/) continue
     if (!($1 in known)) found[++count] = $1
     known[$1]
     if (!(($1, name) in value)) value[$1, name] = " " $i
@@ -76,7 +77,7 @@ END {
   for (i = 1; i <= count; i++) {
     one = found[i]
     took = value[one, "elapsed"] value[one, "cpu"] value[one, "memory"] value[one, "energy"]
-    print one " usage" took
+    print one " usage" took value[one, "cpus"] value[one, "allocated"]
   }
   exit !count
 }'

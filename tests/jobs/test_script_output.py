@@ -172,13 +172,20 @@ def test_ids_of_any_form(
         with pytest.raises(ValueRefusedError):
             incarnate(profile, "GET_JOB_STATUS", fields={"JOB_ID": other})
     text = "".join(
-        f"{job_id} E/x exit=3 host=n1,n2 queue=q elapsed=7.5 cpu=2.25 memory=209715200 energy=12.5 ended=1800000000.5 reason=of it\n"
+        f"{job_id} E/x exit=3 host=n1,n2 queue=q elapsed=7.5 cpu=2.25 memory=209715200 energy=12.5"
+        " cpus=4 allocated=1048576 ended=1800000000.5 reason=of it\n"
         for job_id in ids
     )
     reader = script_output.StatusOutputReader(profile)
     ended = JobStatus("", D, "E/x", 3, None, None, ("n1", "n2"), "of it", queue="q", elapsed=7.5)
     ended = ended._replace(
-        cpu_time=2.25, max_memory=200 << 20, energy=12.5, ended=1800000000.5, end_reported=True
+        cpu_time=2.25,
+        max_memory=200 << 20,
+        energy=12.5,
+        allocated_cpus=4,
+        allocated_memory=1 << 20,
+        ended=1800000000.5,
+        end_reported=True,
     )
     assert reader.read_statuses(text) == {job_id: ended._replace(job_id=job_id) for job_id in ids}
     assert reader.read_statuses(f"noise of it\n{ids[0]} R\n")[ids[0]].state is R

@@ -62,6 +62,7 @@ def test_a_job_from_submission_to_end() -> None:
     assert (again.missing, again.aborted_at) == (MissingPeriod(1.0, 2.0), 3.0)
     status = JobStatus("17", JobState.FAILED, "w", None, 9, EndCause.TIME, ("a", "b"), "r", None, 2.0, 3.0)
     status = status._replace(elapsed=1.5, cpu_time=0.25, max_memory=1 << 40, energy=4.5e6)
+    status = status._replace(allocated_cpus=4, allocated_memory=1 << 31)
     store.update_statuses("t", [status])
     ended = get_record(store, "t", "17")
     assert ended.status == status._replace(submitted=found.status.submitted)

@@ -450,12 +450,13 @@ def try_to_open(path: Path, prepare: str) -> str:
 @pytest.mark.parametrize("version", OLDER)
 @pytest.mark.parametrize("room", [0.3, 0.9, 1.1])
 def test_where_no_file_can_grow_nothing_is_lost(tmp_path: Path, version: str, room: float) -> None:
-    """The copy cannot be written, or the record itself."""
+    """The copy cannot be written, or the record itself, unless the step needs little room."""
     path = write_record(version, tmp_path)
     before, size = dump(path), path.stat().st_size
     limit = int(size * room)
-    assert "StoreError" in try_to_open(path, f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))")
-    assert dump(path) == before
+    said = try_to_open(path, f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))")
+    assert "StoreError" in said or room > 1
+    assert (dump(path) == before) == ("StoreError" in said)
     assert not list(path.parent.glob("*.new"))
     with contextlib.closing(Store(str(path))) as store:
         assert len(store.list_all_jobs()) == 15

@@ -112,12 +112,16 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
 
 
 async def test_the_files_of_a_job(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A PATH of the job's own, and results in a directory: without names all is in Iwd, else what is named."""
+    """A PATH of the job's own, and results in a directory: without names all is in Iwd, else what is named.
+
+    Its end tells what Slurm gave to it.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "home"))
     words = ("--config", str(here / "home" / "quick.toml"), "--log", str(here / "home" / "log"))
     (here / "input").write_text("in\n")
     shared = {"Cmd": "/bin/sh", "Iwd": str(here), "In": "/dev/null", "Err": "err", "gridtype": "slurm"}
     shared |= {"Environment": "PATH=/opt/mine/bin", "GridResource": "batch slurm"}
+    given: dict[str, str | int] = {"CPUs": 2, "RequestMemory": 100}
     kinds = {
         "iwd": {},
         "named": {"TransferInput": "input", "TransferOutput": "named"},
@@ -127,9 +131,19 @@ async def test_the_files_of_a_job(here: Path, monkeypatch: pytest.MonkeyPatch) -
         for name, more in kinds.items():
             text = f"mkdir {name}; cat input > {name}/result; echo $PATH"
             job = ad(
-                **shared, **more, Out=f"{name}.out", Arguments=f"-c '{text}'", JobDirectory=f"files_{name}"
+                **shared,
+                **given,
+                **more,
+                Out=f"{name}.out",
+                Arguments=f"-c '{text}'",
+                JobDirectory=f"files_{name}",
             )
-            assert (await client.ended(await client.submit(job)))["ExitCode"] == "0"
+            found = await client.ended(await client.submit(job))
+            assert (found["ExitCode"], found["CpusProvisioned"], found["MemoryProvisioned"]) == (
+                "0",
+                "2",
+                "100",
+            )
             assert (here / f"{name}.out").read_text().startswith("/opt/mine/bin:/")
         results = {name: (here / name / "result").exists() for name in kinds}
         assert results == {"iwd": True, "named": True, "unnamed": False}

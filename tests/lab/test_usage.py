@@ -81,6 +81,31 @@ def test_what_jobs_took(site: Path, profile: str) -> None:
     assert wrong == []
 
 
+def test_what_slurm_gave_to_a_job(site: Path) -> None:
+    """While it runs, and after its end; it is recorded."""
+
+    async def main() -> list[JobStatus]:
+        async with open_target("slurm", site) as target:
+            job = await target.submit(
+                JobDescription(executable="/bin/sleep", arguments=("60",), cpus=2, memory="100M")
+            )
+            found = []
+            async with asyncio.timeout(PATIENCE):
+                while not found:
+                    found = [s for s in [await target.status(job)] if s.state is JobState.RUNNING]
+                    await asyncio.sleep(0.2)
+            await target.abort(job)
+            found.append(await target.wait(job))
+            record = target.find_record(job)
+            assert record is not None
+            found.append(record.status)
+            await target.files.delete_path(await target.find_job_directory(job))
+            return found
+
+    given = [(s.allocated_cpus, s.allocated_memory) for s in asyncio.run(main())]
+    assert given == [(2, 100 * MIB)] * 3
+
+
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])
 def test_how_long_a_job_ran(site: Path, profile: str) -> None:
     async def main() -> JobStatus:

@@ -676,11 +676,45 @@ def test_what_slurm_tells_of_usage(slurm: Target, commands: Commands) -> None:
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
     commands.set("squeue", "", INVALID, 1)
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=419430400\n"
-    commands.set("sacct", "7|10|00:04.020||1250\n7.batch|10|00:04.020|204800K|1250\n")
-    assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10 cpu=4.02 memory=209715200 energy=1250\n"
+    commands.set(
+        "sacct",
+        "7|10|00:04.020||1250|billing=2,cpu=2,mem=1G\n7.batch|10|00:04.020|204800K|1250|cpu=1,mem=1K\n",
+    )
+    took = "elapsed=10 cpu=4.02 memory=209715200 energy=1250"
+    assert slurm.ok("USAGE", JOB_ID="7") == f"7 usage {took} cpus=2 allocated=1073741824\n"
     commands.set("sacct", "")
     assert slurm.ok("USAGE", JOB_ID="7") == "7 usage elapsed=10.01 cpu=2.02 memory=209715200\n"
     assert "nor a record knows it" in slurm.fails("USAGE", JOB_ID="9")
+
+
+def test_what_slurm_gave_to_jobs(slurm: Target, commands: Commands) -> None:
+    """What one asked for that has not begun, or never did, is not what it was given."""
+    tres = "cpu=4,mem=1.5G,node=2,billing=4"
+    commands.set(
+        "squeue",
+        f"1|RUNNING|0|n1|None|debug|0:10|N/A|9|{tres}|\n2|COMPLETED|0|n1|None|debug|0:00|1800000000|9|{tres}|\n"
+        f"3|PENDING|0|n/a|Priority|debug|0:00|N/A|9|{tres}|\n4|CANCELLED|0|n/a|None|debug|0:00|N/A|9|{tres}|\n"
+        f"5|RUNNING|0|n1|None|debug|0:10|N/A|9|node=1,mem=0,cpu=2K|\n",
+    )
+    given = "cpus=4 allocated=1610612736"
+    assert slurm.ok("GET_JOB_STATUS", "ALL").splitlines() == [
+        f"1 RUNNING host=n1 queue=debug elapsed=10 {given}",
+        f"2 COMPLETED exit=0 host=n1 queue=debug elapsed=0 {given} ended=1800000000",
+        "3 PENDING queue=debug reason=Priority",
+        "4 CANCELLED queue=debug",
+        "5 RUNNING host=n1 queue=debug elapsed=10",
+    ]
+    commands.set("squeue", f"7|COMPLETED|0|n1|None|debug|0:10|1800000000|9|{tres}|\n")
+    leave(slurm, "7", exit_status="0\n", usage="elapsed=10.01 cpu=2.02 ended=1800000000.5\n")
+    own = f"exited exit=0 host=n1 queue=debug elapsed=10.01 cpu=2.02 {given} ended=1800000000.5"
+    assert slurm.ok("GET_JOB_STATUS", JOB_ID="7") == f"7 {own}\n"
+    commands.set("squeue", "", INVALID, 1)
+    leave(slurm, "6")
+    commands.set("sacct", f"6|COMPLETED|0:0|n1|None|debug|00:00:10|{tres}\n")
+    assert (
+        slurm.ok("GET_JOB_STATUS", JOB_ID="6")
+        == f"6 COMPLETED exit=0 host=n1 queue=debug elapsed=10 {given}\n"
+    )
 
 
 def test_what_several_jobs_of_slurm_took(slurm: Target, commands: Commands) -> None:

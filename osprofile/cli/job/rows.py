@@ -202,7 +202,7 @@ def _encode_end(status: JobStatus, reason: str) -> dict[str, Any]:
 
 
 def _encode_run(status: JobStatus) -> dict[str, Any]:
-    """Return when a job ran, and what it took, for JSON: seconds, bytes of memory, and joules."""
+    """Return when a job ran, and what it took, for JSON: seconds, bytes of memory, and joules; and what it was given."""
     return {
         "started": status.started,
         "ended": status.ended,
@@ -211,6 +211,8 @@ def _encode_run(status: JobStatus) -> dict[str, Any]:
         "cpu_time": status.cpu_time,
         "max_memory": status.max_memory,
         "energy": status.energy,
+        "allocated_cpus": status.allocated_cpus,
+        "allocated_memory": status.allocated_memory,
     }
 
 

@@ -15,6 +15,7 @@ UNKNOWN   1, or 2 once it has run: the job exists in a state that the profile do
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
@@ -38,7 +39,7 @@ _STATUS_NUMBERS: Final = {
 }
 _DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
 _MAX_USAGE: Final = 2**62
-"""Seconds, or bytes; an integer of a ClassAd has 64 bits."""
+"""Processors, seconds, or bytes; an integer of a ClassAd has 64 bits."""
 
 
 def get_status_number(status: JobStatus, *, is_clients_hold: bool = False, held_as_idle: bool = False) -> int:
@@ -60,17 +61,23 @@ def format_status_ad(status: JobStatus, number: int) -> str:
     ad["BatchJobId"] = status.job_id
     if status.hosts:
         ad["WorkerNode"] = ",".join(status.hosts)
+    _add_amount(ad, "CpusProvisioned", status.allocated_cpus)
+    _add_amount(ad, "MemoryProvisioned", status.allocated_memory, 1 << 20)
     if number == HELD:
         ad["HoldReason"] = join_lines(status.reason) or "held in the batch system"
     if status.state.is_terminal:
         # Not RemoteWallClockTime: HTCondor would add it to the time that it has counted itself.
-        if status.cpu_time is not None and 0 <= status.cpu_time < _MAX_USAGE:
-            ad["RemoteUserCpu"] = round(status.cpu_time)
-        if status.max_memory is not None and 0 <= status.max_memory < _MAX_USAGE:
-            ad["ImageSize"] = -(-status.max_memory // 1024)
+        _add_amount(ad, "RemoteUserCpu", status.cpu_time)
+        _add_amount(ad, "ImageSize", status.max_memory, 1 << 10)
         if reason := explain_end(status):
             ad["ExitReason"] = reason
     return write_ad(ad)
+
+
+def _add_amount(ad: dict[str, Constant], name: str, value: float | None, unit: int = 1) -> None:
+    """Add an amount in units, rounded up, if it is known."""
+    if value is not None and 0 <= value < _MAX_USAGE:
+        ad[name] = math.ceil(value / unit)
 
 
 def make_status_result(status: JobStatus, number: int) -> Result:

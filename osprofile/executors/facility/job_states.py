@@ -85,6 +85,8 @@ def _format_details(status: JobStatus, record: JobRecord | None) -> dict[str, An
         "cpu_time": status.cpu_time,
         "max_memory": status.max_memory,
         "energy": status.energy,
+        "allocated_cpus": status.allocated_cpus,
+        "allocated_memory": status.allocated_memory,
     }
     if record is not None and record.directory.startswith("/"):
         values["directory"] = record.directory

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 LOCK_TIMEOUT: Final = 60.0
 """Seconds to wait while another process writes."""
 COLUMNS: Final = {
@@ -60,6 +60,8 @@ COLUMNS: Final = {
     "stderr": "TEXT NOT NULL DEFAULT ''",
     "history": "TEXT NOT NULL DEFAULT ''",  # for each change of the state, a line: state, space, time
     "remove_at": "REAL",  # when its directory and its record are to be removed, if that was requested
+    "allocated_cpus": "INTEGER",
+    "allocated_memory": "INTEGER",  # in bytes
 }
 _ENDED_STATES: Final = "('DONE', 'FAILED', 'REMOVED', 'LOST')"
 LIVE_CONDITION: Final = f"state NOT IN {_ENDED_STATES}"
@@ -86,7 +88,7 @@ _SCHEMA: Final = (
     "CREATE TABLE job_file (path TEXT PRIMARY KEY, target TEXT NOT NULL, keys TEXT NOT NULL)",
     # When the next submission may begin, in s since 1970, if the profile has a SUBMIT_RATE.
     "CREATE TABLE next_turn (target TEXT PRIMARY KEY, time REAL NOT NULL)",
-    "PRAGMA user_version = 4",
+    "PRAGMA user_version = 5",
 )
 _WRITER: Final = (  # the version of osprofile that made the file what it is: an older one names it to its users
     "CREATE TABLE IF NOT EXISTS writer (version TEXT NOT NULL)",
@@ -115,6 +117,11 @@ _MIGRATIONS: Final[Mapping[int, Sequence[str]]] = {
         "INSERT INTO request SELECT number, directory, '{\"context\": {}, ' || substr(content, 2) FROM old_request",
         "DROP TABLE old_job",
         "DROP TABLE old_request",
+    ),
+    4: (
+        "ALTER TABLE job ADD COLUMN allocated_cpus INTEGER",
+        "ALTER TABLE job ADD COLUMN allocated_memory INTEGER",
+        "PRAGMA user_version = 5",
     ),
 }
 """By the version of a record, the statements that make it one of a later version; 0: of an empty file.

@@ -47,7 +47,8 @@ UPDATE job SET
   state = ?, word = ?, exit_code = ?, signal = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), ended = coalesce(?, ended),
   started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
-  cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?, energy = ?, end_reported = ?,
+  cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?, energy = ?,
+  allocated_cpus = ?, allocated_memory = ?, end_reported = ?,
   missing_since = NULL
 WHERE target = ? AND {LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
 _RETIRE_JOB_ID: Final = f"""
@@ -463,7 +464,7 @@ class Store:
             status.state.value, status.native_state, status.exit_code, status.signal,
             " ".join(status.hosts), status.reason, status.submitted, status.ended,
             status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
-            status.energy, status.end_reported, target,
+            status.energy, status.allocated_cpus, status.allocated_memory, status.end_reported, target,
         )  # fmt: skip
         for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
             batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
@@ -473,10 +474,14 @@ class Store:
         """Record what an ended job took, as far as its status tells."""
         if self._file.is_newer:
             return
-        usage = (status.elapsed, status.cpu_time, status.max_memory, status.energy)
+        usage = (
+            status.elapsed, status.cpu_time, status.max_memory, status.energy,
+            status.allocated_cpus, status.allocated_memory,
+        )  # fmt: skip
         self._execute_change(
             "UPDATE job SET elapsed = coalesce(?, elapsed), cpu_time = coalesce(?, cpu_time),"  # noqa: S608  # a constant
-            " max_memory = coalesce(?, max_memory), energy = coalesce(?, energy)"
+            " max_memory = coalesce(?, max_memory), energy = coalesce(?, energy),"
+            " allocated_cpus = coalesce(?, allocated_cpus), allocated_memory = coalesce(?, allocated_memory)"
             f" WHERE target = ? AND job_id = ? AND NOT {LIVE_CONDITION}",
             (*usage, target, status.job_id),
         )
@@ -711,7 +716,7 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["job_id"] or "", _STATES.get(row["state"], JobState.UNKNOWN), row["word"], row["exit_code"], row["signal"],
         _CAUSES.get(row["cause"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
         row["started"], row["ended"], elapsed=row["elapsed"], cpu_time=row["cpu_time"], max_memory=row["max_memory"],
-        energy=row["energy"],
+        energy=row["energy"], allocated_cpus=row["allocated_cpus"], allocated_memory=row["allocated_memory"],
         end_reported=bool(row["end_reported"]),
     )  # fmt: skip
     return JobRecord(

@@ -62,6 +62,7 @@ _STATUS_AFTER_ID: Final = (
     r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
     r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+(?:\.[0-9]+)?))?"
     r"(?: cpu=(?<cpu>[0-9]+(?:\.[0-9]+)?))?(?: memory=(?<memory>[0-9]+))?(?: energy=(?<energy>[0-9]+(?:\.[0-9]+)?))?"
+    r"(?: cpus=(?<cpus>[0-9]+))?(?: allocated=(?<allocated>[0-9]+))?"
     r"(?: ended=(?<ended>[0-9]+(?:\.[0-9]+)?))?"
     r"(?: reason=(?<reason>[^\n]*))?(?![^\n])"
 )
@@ -359,6 +360,8 @@ class StatusOutputReader:
             cpu_time=_parse_seconds(groups.get("cpu")),
             max_memory=_parse_size(groups.get("memory")),
             energy=_parse_seconds(groups.get("energy")),
+            allocated_cpus=_parse_number(groups.get("cpus")),
+            allocated_memory=_parse_size(groups.get("allocated")),
             unknown_word=unknown_word,
         )[1:]
 

@@ -104,6 +104,7 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float, now: floa
     if waits_again or (new.state is JobState.QUEUED and last.state is not JobState.QUEUED):
         # It is queued again after a run: the next one begins anew, perhaps elsewhere.
         last = last._replace(started=None, hosts=(), cpu_time=None, max_memory=None, energy=None)
+        last = last._replace(allocated_cpus=None, allocated_memory=None)
     submitted = new.submitted or last.submitted
     started = new.started or last.started
     if new.state is JobState.RUNNING or new.is_suspended:
@@ -131,6 +132,8 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float, now: floa
         cpu_time=last.cpu_time if new.cpu_time is None else new.cpu_time,
         max_memory=last.max_memory if new.max_memory is None else new.max_memory,
         energy=last.energy if new.energy is None else new.energy,
+        allocated_cpus=new.allocated_cpus or last.allocated_cpus,
+        allocated_memory=new.allocated_memory or last.allocated_memory,
     )
 
 

@@ -233,8 +233,8 @@ RULES: Final = (
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
         "Besides the required groups, STATUS_PATTERN may have substate, exit, signal, host, queue, "
-        "elapsed, cpu, memory, energy, ended and reason; NODE_PATTERN and QUEUE_PATTERN substate; NODE_PATTERN cpus and memory "
-        "(MiB); QUEUE_PATTERN default and limits. A "
+        "elapsed, cpu, memory, energy, cpus, allocated, ended and reason; NODE_PATTERN and QUEUE_PATTERN "
+        "substate; NODE_PATTERN cpus and memory (MiB); QUEUE_PATTERN default and limits. A "
         "misspelled group would be ignored silently.",
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?<owner> .*)?")),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?: .*)?")),

@@ -35,7 +35,7 @@ ENDS = [
 KEYS = [
     "id", "profile", "cluster", "host", "target", "state", "stale", "native_state", "exit_code", "signal", "limit",
     "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "end_reported", "elapsed",
-    "cpu_time", "max_memory", "energy", "array", "array_id", "tasks",
+    "cpu_time", "max_memory", "energy", "allocated_cpus", "allocated_memory", "array", "array_id", "tasks",
 ]  # fmt: skip
 
 

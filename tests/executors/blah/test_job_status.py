@@ -71,6 +71,10 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         JobStatus("1", JobState.DONE, exit_code=0, elapsed=9.0, cpu_time=5.6, max_memory=1025),
         '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1"; RemoteUserCpu = 6; ImageSize = 2 ]',
     ),
+    "what it was given, also while it runs": (
+        JobStatus("1", JobState.RUNNING, allocated_cpus=4, allocated_memory=3 << 30),
+        '[ JobStatus = 2; BatchJobId = "1"; CpusProvisioned = 4; MemoryProvisioned = 3072 ]',
+    ),
     "suspended: it has begun, and HTCondor would cancel a held job": (
         JobStatus("1", JobState.HELD, started=3.0, reason="gang"),
         '[ JobStatus = 2; BatchJobId = "1" ]',
