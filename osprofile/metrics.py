@@ -33,7 +33,7 @@ SUMMARY_INTERVAL: Final = 3600.0
 """Seconds between two summaries in the log."""
 _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Upper limits (s) of the classes in which durations are counted."""
-_FILE_MODE: Final = 0o644  # another user reads it
+_LABEL_ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
 _ADDRESS: Final = re.compile(r"(127(?:\.[0-9]{1,3}){3}|localhost):([0-9]{1,5})")
 _HELP: Final = {
     "osprofile_events_total": ("counter", "Events that were written."),
@@ -203,13 +203,9 @@ def _name_error(error: BaseException) -> str:
 
 
 def _format_sample(name: str, labels: _Labels, value: float) -> str:
-    pairs = ",".join(f'{label}="{_escape_label(text)}"' for label, text in labels)
+    pairs = ",".join(f'{label}="{text.translate(_LABEL_ESCAPES)}"' for label, text in labels)
     number = repr(value).removesuffix(".0")
     return f"{name}{{{pairs}}} {number}\n" if pairs else f"{name} {number}\n"
-
-
-def _escape_label(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 # Export
@@ -272,7 +268,8 @@ def _report(path: str, stopping: threading.Event) -> None:
             try:
                 with _writing:
                     if not stopping.is_set():
-                        _write_file(path)
+                        atomic_write(path, METRICS.format().encode("utf-8", "backslashreplace"))
+                        os.chmod(path, 0o644)  # another user reads it
                 is_reported = False
             except OSError as error:
                 if not is_reported:
@@ -294,11 +291,6 @@ def _end_report(path: str, stopping: threading.Event) -> None:
     if path:
         with _writing, contextlib.suppress(OSError):
             os.unlink(path)
-
-
-def _write_file(path: str) -> None:
-    atomic_write(path, METRICS.format().encode("utf-8", "backslashreplace"))
-    os.chmod(path, _FILE_MODE)
 
 
 def _serve_numbers(destination: Destination, stack: contextlib.ExitStack) -> None:

@@ -169,7 +169,9 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
     name. Raises `NotFoundError` for a name that is not allowed, ValueError for an unusable fact.
     """
     check_name(name)
-    _check_texts(system)
+    for text in (*(t for t in system if isinstance(t, str)), *system.cancel):
+        if not text.isprintable():
+            raise ValueError(f"{quote_value(text)} has a character that cannot be printed")
     _check_id_pattern(system.id_pattern)
     place = format_shell_word(folder if folder and folder.isprintable() else name)
     introduction = (
@@ -195,14 +197,6 @@ def render_batch_system(name: str, system: BatchSystem, folder: str | None = Non
         *_directive_lines(system.directive),
     ]
     return format_new_document((name, "batch"), introduction, content)
-
-
-def _check_texts(system: BatchSystem) -> None:
-    """Raise ValueError for a character that no fact may have."""
-    texts = [t for t in system if isinstance(t, str)] + [*system.cancel]
-    for text in texts:
-        if not text.isprintable():
-            raise ValueError(f"{quote_value(text)} has a character that cannot be printed")
 
 
 def _check_id_pattern(text: str) -> None:

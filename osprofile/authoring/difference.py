@@ -15,7 +15,7 @@ from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from osprofile.profile.model import Application, Field, Invocation, Profile, Storage, Template
+    from osprofile.profile.model import Application, Field, Invocation, Profile, Template
     from osprofile.profile.tree import Element
     from osprofile.source import Location
 
@@ -100,17 +100,16 @@ def _merge_paths(first: list[ItemPath], second: list[ItemPath]) -> list[ItemPath
             position = index_by_path[path]
             continue
         parent = path[:-1]
-        while position + 1 < len(first) and _is_removed_sibling(first[position + 1], remaining, parent):
+        while position + 1 < len(first):  # removed siblings
+            following = first[position + 1]
+            if following in remaining or following[: len(parent)] != parent:
+                break
             position += 1
         inserted_after.setdefault(position, []).append(path)
     merged = inserted_after.pop(-1, [])
     for i, path in enumerate(first):
         merged += [path, *inserted_after.get(i, ())]
     return merged
-
-
-def _is_removed_sibling(path: ItemPath, remaining: set[ItemPath], parent: ItemPath) -> bool:
-    return path not in remaining and path[: len(parent)] == parent
 
 
 def _collect_items(
@@ -130,12 +129,15 @@ def _iter_items(profile: Profile) -> ItemIterator:
     for field in profile.global_fields.values():
         yield from _iter_field_items((PathPart("global field", field.name),), field)
     for case in profile.cases:
-        path = (PathPart("global field", case.name), PathPart("case", str(case.selection)))
+        path: ItemPath = (PathPart("global field", case.name), PathPart("case", str(case.selection)))
         yield from _iter_field_items(path, case)
     for template in profile.templates.values():
         yield from _iter_template_items((PathPart("template", template.name),), template)
     for storage in profile.storages.values():
-        yield from _iter_storage_items((PathPart("storage", storage.name),), storage)
+        path = (PathPart("storage", storage.name),)
+        yield path, ProfileItem(None, storage.location)
+        location = storage.element.locate_attribute("template")
+        yield (*path, PathPart("made by template")), ProfileItem(storage.template, location)
     for application in profile.applications.values():
         yield from _iter_application_items((PathPart("application", application.name),), application)
 
@@ -189,12 +191,6 @@ def _iter_field_items(path: ItemPath, field: Field) -> ItemIterator:
     for name, value in (("Default", field.default), ("Value", field.value)):
         if value is not None:
             yield (*path, PathPart(name)), ProfileItem(value, field.locate_child(name))
-
-
-def _iter_storage_items(path: ItemPath, storage: Storage) -> ItemIterator:
-    yield path, ProfileItem(None, storage.location)
-    location = storage.element.locate_attribute("template")
-    yield (*path, PathPart("made by template")), ProfileItem(storage.template, location)
 
 
 def _iter_application_items(path: ItemPath, application: Application) -> ItemIterator:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from osprofile.authoring.comparison import ScriptPair
     from osprofile.authoring.difference import ItemPath, ProfileChange, ProfileItem
-    from osprofile.errors import OSProfileError
     from osprofile.profile.model import Profile
 
 _CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
@@ -74,7 +73,13 @@ def diff(
     # The same name in both contexts: a unique one would differ in every script.
     sides = [comparison.ProfileInContext(p, common.build_context(p, context, "JOB")) for p in (old, new)]
     pairs = comparison.compare_scripts(sides[0], sides[1], variations, request)
-    _raise_refusal(pairs if template is not None else ())
+    if (
+        template is not None
+        and pairs
+        and pairs[0].old.error is not None
+        and all(p.both_failed for p in pairs)
+    ):
+        raise pairs[0].old.error
     if template is None:
         changes = compare_profiles(old, new)
     else:
@@ -92,12 +97,6 @@ def diff(
         common.print_result(_format_report((first, second), changes, pairs))
     differs = bool(changes) or any(pair.differs for pair in pairs)
     return common.DIFFERENT if differs else common.SUCCESS
-
-
-def _raise_refusal(pairs: "Sequence[ScriptPair]") -> None:
-    """Raise the error of the first script if both profiles refuse all of them."""
-    if pairs and all(pair.both_failed for pair in pairs) and pairs[0].old.error is not None:
-        raise pairs[0].old.error
 
 
 # For people
@@ -186,14 +185,10 @@ def _add_script_diff(report: "Report", pair: "ScriptPair", names: tuple[str, str
     report.add_line(f"the script of {pair.template}{variation}", "title")
     for name, script in zip(names, (pair.old, pair.new), strict=True):
         if script.error is not None:
-            _add_error(report, name, script.error)
+            text = escape_unprintable(f"{name} gives no script: {script.error.message}")
+            report.add_row("!", text, format_location(script.error.location), "removed")
     if pair.old.error is None and pair.new.error is None:
         report.add_diff(format_diff(pair.old.text, pair.new.text, names))
-
-
-def _add_error(report: "Report", profile: str, error: "OSProfileError") -> None:
-    text = escape_unprintable(f"{profile} gives no script: {error.message}")
-    report.add_row("!", text, format_location(error.location), "removed")
 
 
 def _add_refused(report: "Report", refused: "Sequence[ScriptPair]") -> None:

@@ -106,15 +106,15 @@ def _serve_page(name: str | None, profiles: "Sequence[str]", context: dict[str, 
         server = make_server(site, port)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
-        await server.run(lambda: _print_url(f"http://{LOOPBACK}:{server.port}/"))
+
+        def announce() -> None:
+            common.print_result(f"http://{LOOPBACK}:{server.port}/")
+            common.print_message("Press Ctrl-C to stop the server.")
+
+        await server.run(announce)
 
     asyncio.run(run())
     return 0
-
-
-def _print_url(url: str) -> None:
-    common.print_result(url)
-    common.print_message("Press Ctrl-C to stop the server.")
 
 
 def _encode_value(value: Any) -> Any:

@@ -60,10 +60,11 @@ def shim(
     programs = MODULES[system]
     resolved = common.open_profile(target.profile, target.profiles)
     name = target.profile or ""
+    search_path = os.environ.get("OSPROFILE_PATH", "").split(os.pathsep)
     settings = {
         "profile": os.path.abspath(name) if common.is_profile_path(name) else name,
         # The programs that call the stand-ins may have another environment.
-        "profiles": [os.path.abspath(path) for path in (*target.profiles, *_read_search_path())],
+        "profiles": [os.path.abspath(path) for path in (*target.profiles, *search_path) if path],
         "context": target.context,
         "target": format_target_name(resolved, target.context),
         "store": os.path.abspath(target.store) if target.store else None,
@@ -98,10 +99,6 @@ def format_stand_in(python: str, system: str, program: str, settings: str) -> st
 
     words = [python, "-P", "-m", "osprofile.shim", system, program, settings]
     return f'#!/bin/sh\n{note}exec {" ".join(map(quote_shell_word, words))} "$@"\n'
-
-
-def _read_search_path() -> list[str]:
-    return [path for path in os.environ.get("OSPROFILE_PATH", "").split(os.pathsep) if path]
 
 
 def _check_replaceable(path: str) -> None:

@@ -371,7 +371,8 @@ def _list_times(row: JobRow) -> Iterator[tuple[str, str]]:
     """Yield the times; what is only known from the queries that saw it was before that."""
     status = row.status
     submitted, started, ended = status.submitted, status.started, status.ended
-    is_exact = _has_exact_start(status)
+    # by the run time that the batch system told
+    is_exact = status.elapsed is not None and (status.end_reported or not status.state.is_terminal)
     if submitted is not None:
         yield "submitted", _format_time(submitted)
     if started is not None and is_exact:
@@ -385,11 +386,6 @@ def _list_times(row: JobRow) -> Iterator[tuple[str, str]]:
         yield "ended", f"{'' if status.end_reported else 'before '}{_format_time(ended)}{ran}"
     elif started is not None and status.state is JobState.RUNNING:
         yield "runs for", rows.format_elapsed(started, None)
-
-
-def _has_exact_start(status: JobStatus) -> bool:
-    """Return whether the start is known by the run time that the batch system told."""
-    return status.elapsed is not None and (status.end_reported or not status.state.is_terminal)
 
 
 def _list_usage(row: JobRow, request: Mapping[str, str] | None) -> Iterator[tuple[str, str]]:

@@ -91,16 +91,13 @@ def print_listed(
 ) -> None:
     """Print the selected ones of jobs, and at a terminal what to do next."""
     recent = [row for row in job_rows if _is_recent(row, since)]
-    listed = list(filter(selects, _unfold_rows(recent, unfolds=tasks and not json)))
+    if tasks and not json:  # in JSON, an array contains its tasks anyway
+        recent = [row for job_row in recent for row in job_row.unfold()]
+    listed = list(filter(selects, recent))
     if listed or json or is_empty_shown:
         rows.print_rows(listed, json=json)
     if sys.stdout.isatty() and sys.stderr.isatty() and not json and (hint := _choose_hint(listed)):
         common.print_message(hint)
-
-
-def _unfold_rows(job_rows: Sequence[JobRow], *, unfolds: bool) -> Sequence[JobRow]:
-    """Return rows, with `unfolds` those of tasks, too; in JSON, an array contains its tasks anyway."""
-    return [row for job_row in job_rows for row in job_row.unfold()] if unfolds else job_rows
 
 
 def _choose_hint(listed: Sequence[JobRow]) -> str:

@@ -158,7 +158,9 @@ def submit(
     common.check_option("--from", is_file_given, needed_by={"--as-array": as_array})
     has_fetch = bool(description.fetch) or is_file_given
     common.check_option("--fetch", has_fetch, needed_by={"--fetch-to": description.fetch_to})
-    _check_take_over(take_over=take_over, key=key, job_file=job_file)
+    if take_over and (key is None or job_file is not None):
+        hint = "incarnate job list shows the keys of interrupted submissions"
+        raise common.UsageError("--take-over needs the --key of one job", hint=hint)
     mode = submission.SubmitMode(ignore_directives, dry_run, test_only, yes)
     if job_file is None:
         return submission.submit_job(
@@ -585,9 +587,3 @@ def _require_jobs(jobs: list[str]) -> list[str]:
     if not jobs:
         raise common.UsageError("give the id or the key of a job", hint="incarnate job list shows their ids")
     return list(dict.fromkeys(jobs))
-
-
-def _check_take_over(*, take_over: bool, key: str | None, job_file: str | None) -> None:
-    if take_over and (key is None or job_file is not None):
-        hint = "incarnate job list shows the keys of interrupted submissions"
-        raise common.UsageError("--take-over needs the --key of one job", hint=hint)
