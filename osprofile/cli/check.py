@@ -358,14 +358,15 @@ def _add_result(report: "Report", result: "CaseResult") -> None:
         report.add_row("!", escape_unprintable(error.message), format_location(error.location), "removed")
         if error.hint:
             report.add_row("", f"hint: {escape_unprintable(error.hint)}")
-    if result.outcome == "different" and result.golden_data is not None:
-        texts = _decode_output(result.golden_data), _decode_output(result.output.data)
-        report.add_diff(format_diff(*texts, (file, _NEW_SIDE)))
+    report.add_diff(_list_differences(result, file))
     report.add_line()
 
 
-def _decode_output(data: bytes) -> str:
-    return data.decode("utf-8", "backslashreplace")
+def _list_differences(result: "CaseResult", file: str) -> "Iterator[str]":
+    """Yield the lines of the difference between a golden file and the output."""
+    if result.outcome == "different" and result.golden_data is not None:
+        old, new = (d.decode("utf-8", "backslashreplace") for d in (result.golden_data, result.output.data))
+        yield from format_diff(old, new, (file, _NEW_SIDE))
 
 
 # Captured output
@@ -434,10 +435,7 @@ def _encode_report(report: CheckReport) -> dict[str, Any]:
 
 
 def _encode_result(result: "CaseResult", done: bool) -> dict[str, Any]:
-    case, error, difference = result.case, result.output.error, list[str]()
-    if result.outcome == "different" and result.golden_data is not None:
-        texts = _decode_output(result.golden_data), _decode_output(result.output.data)
-        difference = list(format_diff(*texts, (result.file, _NEW_SIDE)))
+    case, error = result.case, result.output.error
     return {
         "name": result.name,
         "result": result.outcome.value,
@@ -448,5 +446,5 @@ def _encode_result(result: "CaseResult", done: bool) -> dict[str, Any]:
         "variation": case and case.variation,
         "error": error and error.message,
         "error_place": error and common.encode_location(error.location),
-        "difference": difference,
+        "difference": list(_list_differences(result, result.file)),
     }

@@ -261,8 +261,7 @@ def _reduce_widths(widths: list[int], columns: int) -> None:
     """Reduce the widths of columns until a line has at most `columns`, as far as they may be cut."""
     for least in _CUT_WIDTHS:
         for i in map(COLUMNS.index, _CUT_COLUMNS):
-            excess = max(_count_excess(widths, columns), 0)
-            widths[i] = min(widths[i], max(least, widths[i] - excess))
+            widths[i] = min(widths[i], max(least, widths[i] - _count_excess(widths, columns)))
 
 
 def _format_cells(row: JobRow) -> tuple[str, ...]:

@@ -238,6 +238,26 @@ def test_wide_characters_keep_the_columns_straight() -> None:
     assert len(set(cells)) == 1
 
 
+@pytest.mark.parametrize("columns", [40, 61, 80, 120, 400])
+def test_a_table_for_a_screen_is_as_wide_as_the_screen(columns: int) -> None:
+    names = ("\u65e5\u672c" * 20, "a" * 60, "")
+    found = [
+        rows.JobRow(
+            "slurm@login.example.org",
+            status(JobState.FAILED, reason="\u65e5\u672c over " * 9),
+            JobRecord(1, "linux", "/w", None, name, None, None, status()),
+        )
+        for name in names
+    ]
+    heading, *lines = rows.format_table(found, columns=columns, cuts=True).splitlines()
+    assert max(map(count_columns, lines)) <= columns
+    assert [line.split()[0] for line in lines] == ["7"] * len(names)
+    assert all(" FAILED" in line for line in lines)
+    assert ("REASON" in heading) == (columns > 40)
+    if columns == 400:
+        assert lines == rows.format_table(found).splitlines()[1:]
+
+
 @pytest.mark.parametrize("state", [*JobState, rows.INTERRUPTED, rows.SUBMITTING])
 def test_each_state_has_a_colour(state: str) -> None:
     record = JobRecord(1, "linux", "/w", "k", "", "x", None, JobStatus("", JobState.QUEUED))
