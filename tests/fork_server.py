@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 COMMAND: Final = (sys.executable, "-m", "osprofile")
 _PRELOADED: Final = (
     "asyncio",
+    "concurrent.futures.thread",
+    "ctypes",
     "lxml.etree",
     "encodings.ascii",
     "osprofile.incarnation.incarnate",
