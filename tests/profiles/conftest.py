@@ -264,7 +264,7 @@ DASH = pytest.mark.parametrize("shell", ["dash"], indirect=True)
 """For tests of what a batch system says: test_stories.py runs each line of a script in both shells."""
 
 
-@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(5, of="file"))])
+@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(8, of="file"))])
 def shell(request: pytest.FixtureRequest) -> str:
     """Give each shell in turn."""
     name: str = request.param
