@@ -33,20 +33,21 @@ if TYPE_CHECKING:
 COMMAND: Final = (sys.executable, "-m", "osprofile")
 _PRELOADED: Final = (
     "asyncio",
+    "concurrent.futures.thread",
+    "ctypes",
     "lxml.etree",
     "encodings.ascii",
     "osprofile.incarnation.incarnate",
-    *(f"osprofile.javaregex.{p.stem}" for p in Path("osprofile/javaregex").glob("[a-z]*.py")),
-    *(f"osprofile.cli.{p.stem}" for p in Path("osprofile/cli").glob("[a-z]*.py")),
-    *(f"osprofile.cli.job.{p.stem}" for p in Path("osprofile/cli/job").glob("[a-z]*.py")),
-    *(f"osprofile.jobs.{p.stem}" for p in Path("osprofile/jobs").glob("[a-z]*.py")),
-    "osprofile.golden.checker",
+    *(
+        ".".join(path.with_suffix("").parts)
+        for package in ("authoring", "cli", "golden", "javaregex", "jobs", "job_scripts", "shim")
+        for path in Path("osprofile", package).rglob("[a-z]*.py")
+    ),
     "osprofile.lint.linter",
     "osprofile.executors.blah.server",
     "osprofile.executors.ninfg.server",
     "osprofile.executors.ptp.agent",
     "osprofile.shim.__main__",
-    *(f"osprofile.shim.{p.stem}" for p in Path("osprofile/shim").glob("[a-z]*.py")),
 )
 
 

@@ -102,10 +102,7 @@ TOLD = {
     "hint": (format_message("no", hint="do"), "no\n    hint: do"),
     "place": (format_message("no", PLACE), "f.xml:2:3: no\n      <b/>\n      ^"),
     "all": (format_message("no", PLACE, "do"), "f.xml:2:3: no\n      <b/>\n      ^\n    hint: do"),
-    "what a terminal acts on": (
-        format_message("a\x1b[31m\x9bb\n", hint="\t"),
-        "a\ufffd[31m\ufffdb\n\n    hint: \ufffd",
-    ),
+    "what a terminal acts on": (format_message("a\x1b[31m\x9bb\n", hint="\t"), "a\ufffd[31m\ufffdb\n\n    hint: \ufffd"),
     "what a terminal acts on in a document": (
         format_message("no", Location(Source("f", "\x1b[31m<\x9b".encode()), 5)),
         "f:1:6: no\n    \ufffd[31m<\ufffd\n         ^",
@@ -116,25 +113,16 @@ TOLD = {
         "f.xml:2:3: warning OSP9 no\n      <b/>\n      ^\n    hint: do",
     ),
     "error": (str(OSProfileError("no", location=PLACE, hint="do")), format_message("no", PLACE, "do")),
-    "all that is wrong": (
-        str(InvalidProfileError([Problem("OSP1", "a"), Problem("OSP2", "b")])),
-        "error OSP1 a\nerror OSP2 b",
-    ),
+    "all that is wrong": (str(InvalidProfileError([Problem("OSP1", "a"), Problem("OSP2", "b")])), "error OSP1 a\nerror OSP2 b"),
     "all that is wrong with cases": (
         str(CasesError([OSProfileError("a", location=PLACE, hint="h"), OSProfileError("b")])),
         "f.xml:2:3: a\n      <b/>\n      ^\n    hint: h\nb",
     ),
-    "pattern": (
-        str(JavaRegexError("bad", text="a(b", index=1, hint="do")),
-        "bad\n    a(b\n     ^\n    hint: do",
-    ),
+    "pattern": (str(JavaRegexError("bad", text="a(b", index=1, hint="do")), "bad\n    a(b\n     ^\n    hint: do"),
     "pattern without hint": (str(JavaRegexError("bad", text="a(b", index=1)), "bad\n    a(b\n     ^"),
-    "pattern that no line can show": (
-        str(JavaRegexError("bad", text="a\n(", index=2, hint="do")),
-        "bad\n    hint: do",
-    ),
+    "pattern that no line can show": (str(JavaRegexError("bad", text="a\n(", index=2, hint="do")), "bad\n    hint: do"),
     "no pattern": (str(JavaRegexTimeoutError("slow")), "slow"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), TOLD.values(), ids=TOLD)
@@ -175,12 +163,8 @@ NEAREST = [
     ("xyz", ["START", "LIST"], "known: LIST, START"),
     ("x", [], ""),
     ("", ["A"], "known: A"),
-    (
-        "zzzz",
-        [f"n{i:02}" for i in range(31)],
-        "there are 31: " + ", ".join(f"n{i:02}" for i in range(30)) + ", ...",
-    ),
-]
+    ("zzzz", [f"n{i:02}" for i in range(31)], "there are 31: " + ", ".join(f"n{i:02}" for i in range(30)) + ", ..."),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "known", "hint"), NEAREST)

@@ -32,33 +32,23 @@ HEADS = {
     "the page with words behind it": (("GET /?a=b HTTP/1.1", HOST), 200),
     "the page for HTTP/1.0": (("GET / HTTP/1.0", HOST), 200),
     "a question": (("POST /render HTTP/1.1", HOST, ORIGIN, JSON, "Content-Length: 2"), 200),
-    "a question without an origin, as of curl": (
-        ("POST /render HTTP/1.1", HOST, f"{JSON}; charset=utf-8", "Content-Length: 2"), 200,
-    ),
+    "a question without an origin, as of curl": (("POST /render HTTP/1.1", HOST, f"{JSON}; charset=utf-8", "Content-Length: 2"), 200),
     "names in capitals": (("POST /render HTTP/1.1", HOST.upper().replace("HOST", "hOsT"), JSON.upper(), "CONTENT-LENGTH: 2"), 200),
     "no host": (("GET / HTTP/1.1",), 403),
     "a name that was bound to this address": (("GET / HTTP/1.1", f"Host: evil.example:{PORT}"), 403),
     "a host with a dot more": (("GET / HTTP/1.1", f"Host: localhost.:{PORT}"), 403),
     "another port": (("GET / HTTP/1.1", "Host: 127.0.0.1:80"), 403),
     "no port": (("GET / HTTP/1.1", "Host: 127.0.0.1"), 403),
-    "a question from another site": (
-        ("POST /render HTTP/1.1", HOST, "Origin: http://evil.example", JSON, "Content-Length: 2"), 403,
-    ),
-    "a question from a file or a frame": (
-        ("POST /render HTTP/1.1", HOST, "Origin: null", JSON, "Content-Length: 2"), 403,
-    ),
+    "a question from another site": (("POST /render HTTP/1.1", HOST, "Origin: http://evil.example", JSON, "Content-Length: 2"), 403),
+    "a question from a file or a frame": (("POST /render HTTP/1.1", HOST, "Origin: null", JSON, "Content-Length: 2"), 403),
     "a question from the other name": (
         ("POST /render HTTP/1.1", HOST, f"Origin: http://localhost:{PORT}", JSON, "Content-Length: 2"), 403,
     ),
-    "a question by https": (
-        ("POST /render HTTP/1.1", HOST, f"Origin: https://127.0.0.1:{PORT}", JSON, "Content-Length: 2"), 403,
-    ),
+    "a question by https": (("POST /render HTTP/1.1", HOST, f"Origin: https://127.0.0.1:{PORT}", JSON, "Content-Length: 2"), 403),
     "a question that a browser calls cross-site": (
         ("POST /render HTTP/1.1", HOST, JSON, "Sec-Fetch-Site: cross-site", "Content-Length: 2"), 403,
     ),
-    "a form's body": (
-        ("POST /render HTTP/1.1", HOST, "Content-Type: text/plain", "Content-Length: 2"), 415,
-    ),
+    "a form's body": (("POST /render HTTP/1.1", HOST, "Content-Type: text/plain", "Content-Length: 2"), 415),
     "no type": (("POST /render HTTP/1.1", HOST, "Content-Length: 2"), 415),
     "no length": (("POST /render HTTP/1.1", HOST, JSON), 411),
     "too long": (("POST /render HTTP/1.1", HOST, JSON, f"Content-Length: {http.MAX_BODY_SIZE + 1}"), 413),

@@ -49,10 +49,7 @@ CASES: dict[str, Any] = {
     "template added": (T, T + template("U", "a"), [("added", "template U", None, None)]),
     "template removed": (T + template("U", "a"), T, [("removed", "template U", None, None)]),
     "body": (T, template("T", "b"), [("changed", "template T, variation, body", "a", "b")]),
-    "variation added": (
-        T, template_of("T", invocation("a"), invocation("b", "V")),
-        [("added", "template T, variation V", None, None)],
-    ),
+    "variation added": (T, template_of("T", invocation("a"), invocation("b", "V")), [("added", "template T, variation V", None, None)]),
     "variation's body": (
         template_of("T", invocation("a"), invocation("b", "V")), template_of("T", invocation("a"), invocation("c", "V")),
         [("changed", "template T, variation V, body", "b", "c")],
@@ -74,13 +71,9 @@ CASES: dict[str, Any] = {
             ("changed", "template T, variation, arguments", "x", "y"),
         ],
     ),
-    "field added, told once": (
-        T, template("T", "a", field("F", default("x"))), [("added", "template T, field F", None, None)],
-    ),
+    "field added, told once": (T, template("T", "a", field("F", default("x"))), [("added", "template T, field F", None, None)]),
     "default": (*of_field(default("x"), default("y")), [("changed", "template T, field F, Default", "x", "y")]),
-    "no default is not an empty one": (
-        *of_field("", default("")), [("added", "template T, field F, Default", None, "")],
-    ),
+    "no default is not an empty one": (*of_field("", default("")), [("added", "template T, field F, Default", None, "")]),
     "a default becomes fixed": (
         *of_field(default("x"), fixed("x")),
         [("removed", "template T, field F, Default", "x", None), ("added", "template T, field F, Value", None, "x")],
@@ -109,10 +102,7 @@ CASES: dict[str, Any] = {
         [("changed", "template T, field F, settable", "yes", "no")],
     ),
     "settable, said or not": (*of_field("", "", "", 'isSettable="true"'), []),
-    "description": (
-        *of_field("<idb:Description>a</idb:Description>", ""),
-        [("removed", "template T, field F, description", "a", None)],
-    ),
+    "description": (*of_field("<idb:Description>a</idb:Description>", ""), [("removed", "template T, field F, description", "a", None)]),
     "global field": (
         T + template_of("", field("G", default("1"))), T + template_of("", field("G", default("2"))),
         [("changed", "global field G, Default", "1", "2")],

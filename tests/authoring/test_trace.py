@@ -61,16 +61,9 @@ def source_line(place: Location) -> str:
 SOURCES: dict[str, Any] = {
     # declared, request, context: [(origin, value, what stands at its place)], the value
     "the example of OS Profile 0.3, 2.4": (default("Hello"), {}, {}, [("default", "Hello", "Hello<")], "Hello"),
-    "request": (
-        default("Hello"), {"F": "r"}, {}, [("request", "r", None), ("default", "Hello", "Hello<")], "r",
-    ),
-    "context": (
-        default("d"), {}, {"F": "c"}, [("context", "c", None), ("default", "d", "d<")], "c",
-    ),
-    "all": (
-        default("d"), {"F": "r"}, {"F": "c"},
-        [("request", "r", None), ("context", "c", None), ("default", "d", "d<")], "r",
-    ),
+    "request": (default("Hello"), {"F": "r"}, {}, [("request", "r", None), ("default", "Hello", "Hello<")], "r"),
+    "context": (default("d"), {}, {"F": "c"}, [("context", "c", None), ("default", "d", "d<")], "c"),
+    "all": (default("d"), {"F": "r"}, {"F": "c"}, [("request", "r", None), ("context", "c", None), ("default", "d", "d<")], "r"),
     "fixed": (fixed("v"), {}, {"F": "c"}, [("fixed", "v", "v<"), ("context", "c", None)], "v"),
     "fixed and default": (default("d") + fixed("v"), {}, {}, [("fixed", "v", "v<")], "v"),
     "fixed and request": (fixed("v"), {"F": "r"}, {}, [("fixed", "v", "v<")], "v"),

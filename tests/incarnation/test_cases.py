@@ -109,20 +109,14 @@ REFUSED = [  # request, groups, the field, words of the message and of the hint
         "allowed: at most 30; QUEUE short accepts this request",
     ),
     ({"QUEUE": "debug", "TIME": "1001"}, "", "TIME", "'1001' is above the Max of 1000", "1 to 1000"),
-    (
-        {"QUEUE": "gpu", "GPUS": "0"}, "",
-        "GPUS", "'0' is below the Min of 1 for QUEUE gpu", "allowed: 1 to 4; QUEUE debug accepts",
-    ),
+    ({"QUEUE": "gpu", "GPUS": "0"}, "", "GPUS", "'0' is below the Min of 1 for QUEUE gpu", "allowed: 1 to 4; QUEUE debug accepts"),
     ({"QUEUE": "gpu", "GPUS": "5"}, "", "GPUS", "for QUEUE gpu", "allowed: 1 to 4"),
     (
         {"QUEUE": "gpu"}, "users physics",
         "QUEUE", "QUEUE gpu is for the groups ai|staff, and the user is in users, physics",
         "QUEUE debug accepts",
     ),
-    (
-        {"QUEUE": "long"}, "students",
-        "QUEUE", "'long' does not match the pattern debug|short for USER_GROUPS students", "",
-    ),
+    ({"QUEUE": "long"}, "students", "QUEUE", "'long' does not match the pattern debug|short for USER_GROUPS students", ""),
     ({"QUEUE": "short,long", "TIME": "241"}, "", "TIME", "for QUEUE short", "QUEUE long accepts"),
     (
         {"QUEUE": "auto", "NODES": "11", "TIME": "900", "GPUS": "0"}, "",
@@ -134,10 +128,7 @@ REFUSED = [  # request, groups, the field, words of the message and of the hint
         "",
     ),
     ({"QUEUE": "auto", "NODES": "many"}, "", "NODES", "'many' is not an integer", "digits only"),
-    (
-        {"QUEUE": "auto", "GPUS": "2"}, "physics",
-        "QUEUE", "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)", "",
-    ),
+    ({"QUEUE": "auto", "GPUS": "2"}, "physics", "QUEUE", "gpu (QUEUE gpu is for the groups ai|staff, and the user is in physics)", ""),
     ({"QUEUE": "auto", "GPUS": "9"}, "", "GPUS", "'9' is above the Max of 8", ""),
 ]  # fmt: skip
 

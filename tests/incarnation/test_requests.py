@@ -21,9 +21,7 @@ MISSING = {
         1, "field F has no value: template T uses it", f"{NO_DEFAULT} (Its queue.)",
     ),
     "empty": ("<F>", field("F"), "", 1, "field F has no value: template T uses it", NO_DEFAULT),
-    "in a two-level replacement": (
-        "é <F/x/y>", field("F"), None, 3, "field F has no value: template T uses it", NO_DEFAULT,
-    ),
+    "in a two-level replacement": ("é <F/x/y>", field("F"), None, 3, "field F has no value: template T uses it", NO_DEFAULT),
     "for the context": (
         "<USER_NAME>", "", None,
         1, "field USER_NAME has no value: template T uses it", "the context must supply it: USER_NAME=...",
@@ -32,9 +30,7 @@ MISSING = {
         "<F>", field("F", "", 'isSettable="false"'), None,
         1, "field F has no value: template T uses it", "the context must supply it: F=...",
     ),
-    "undeclared": (
-        "sort <data>out", field("DATA", default("")), None, 6, UNDECLARED, f"did you mean DATA?; {BLANK}",
-    ),
+    "undeclared": ("sort <data>out", field("DATA", default("")), None, 6, UNDECLARED, f"did you mean DATA?; {BLANK}"),
     "undeclared, in a redirection": (
         "sort <data/in/x.txt >y", "", None, 6, UNDECLARED,
         (

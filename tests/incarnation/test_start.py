@@ -325,28 +325,17 @@ INTEGER = 'ext:type="integer"'
 PREFIXED = 'ext:pattern="[1-4].*"'
 NARROWED = {
     # what the job declares, what the application does: values that pass, values that do not
-    "by a Max": (
-        field("N", limits(1, 64) + default("1"), INTEGER), field("N", limits(high=10)),
-        ["1", "10"], ["0", "11", "x"],
-    ),
+    "by a Max": (field("N", limits(1, 64) + default("1"), INTEGER), field("N", limits(high=10)), ["1", "10"], ["0", "11", "x"]),
     "by both": (
         field("N", limits(1) + default("2"), INTEGER), field("N", limits(2, 10) + default("2"), INTEGER),
         ["2", "10"], ["1", "11", "2.5"],
     ),
-    "not widened": (
-        field("N", limits(2, 10) + default("2"), INTEGER), field("N", limits(1, 64)),
-        ["2", "10"], ["1", "11", "2.5"],
-    ),
+    "not widened": (field("N", limits(2, 10) + default("2"), INTEGER), field("N", limits(1, 64)), ["2", "10"], ["1", "11", "2.5"]),
     "by a type": (field("N", default("1")), field("N", "", INTEGER), ["1"], ["x", "1.5"]),
-    "of a type that is stricter": (
-        field("N", default("1"), INTEGER), field("N", "", 'ext:type="number"'), ["1"], ["1.5"],
-    ),
+    "of a type that is stricter": (field("N", default("1"), INTEGER), field("N", "", 'ext:type="number"'), ["1"], ["1.5"]),
     "by a pattern": (field("N", default("1"), INTEGER), field("N", "", PREFIXED), ["10"], ["5", "1x"]),
     "of a pattern": (field("N", default("1"), PREFIXED), field("N", "", INTEGER), ["10"], ["5", "1x"]),
-    "of tags": (
-        field("N", tag("few", "4") + tag("all", "64") + default("1")), field("N", limits(high=10)),
-        ["few"], ["all"],
-    ),
+    "of tags": (field("N", tag("few", "4") + tag("all", "64") + default("1")), field("N", limits(high=10)), ["few"], ["all"]),
 }  # fmt: skip
 
 

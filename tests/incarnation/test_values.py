@@ -473,12 +473,8 @@ ONCE = {
         [field("A", fixed("<B>")), field("B", default("<A>")), field("C", tag("c", "<A>") + default("c"))],
         {}, "<B><A><A>",
     ),
-    "what a replacement makes is not scanned": (
-        r"<A/x/<B\>>", [field("A"), field("B", default("no"))], {"A": "x"}, "<B>",
-    ),
-    "a replacement sees the value behind the tag": (
-        "<A/-O/+>", [field("A", tag("fast", "-O3"))], {"A": "fast"}, "+3",
-    ),
+    "what a replacement makes is not scanned": (r"<A/x/<B\>>", [field("A"), field("B", default("no"))], {"A": "x"}, "<B>"),
+    "a replacement sees the value behind the tag": ("<A/-O/+>", [field("A", tag("fast", "-O3"))], {"A": "fast"}, "+3"),
 }  # fmt: skip
 
 

@@ -87,7 +87,6 @@ async def query_state(target: TargetSystem, job: str, how: str) -> JobState:
 
 
 HOW = pytest.mark.parametrize("how", ["status", "statuses"])
-EACH = pytest.mark.parametrize("processes", ["one process", "a process each"])
 QUEUED, LOST = JobState.QUEUED, JobState.LOST
 # For each query: what the wall's clock is set by, the seconds before the query, what the batch system
 # says of the job from then on (None: nothing), and the answer.
@@ -114,9 +113,8 @@ LOOKS: dict[str, list[tuple[float, float, str | None, JobState]]] = {
 }
 
 
-@EACH
-@HOW
 @pytest.mark.parametrize("name", LOOKS)
+@pytest.mark.parametrize(("how", "processes"), [("status", "one process"), ("statuses", "a process each")])
 async def test_when_a_job_is_lost(machine: Machine, how: str, processes: str, name: str) -> None:
     """The grace period is as long as ever, whichever clock the wall has."""
     job = await machine.submit()
@@ -238,9 +236,15 @@ async def test_a_removal_by_another_process_counts(machine: Machine, end: str | 
         assert get_recorded_state(second, job) is JobState.REMOVED
 
 
-@HOW
-@pytest.mark.parametrize(("code", "state"), [(0, JobState.REMOVED), (5, JobState.FAILED)])
-@pytest.mark.parametrize("end", ["END 137", None])
+@pytest.mark.parametrize(
+    ("how", "code", "state", "end"),
+    [
+        ("status", 0, JobState.REMOVED, "END 137"),
+        ("status", 5, JobState.FAILED, None),
+        ("statuses", 5, JobState.FAILED, "END 137"),
+        ("statuses", 0, JobState.REMOVED, None),
+    ],
+)
 async def test_an_end_waits_for_an_abort_that_another_process_runs(
     machine: Machine, how: str, end: str | None, code: int, state: JobState
 ) -> None:

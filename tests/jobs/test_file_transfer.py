@@ -52,8 +52,14 @@ async def wait_for_output(directory: str, words: str) -> None:
         await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("part", [transfer.TRANSFER_CHUNK_SIZE, 1000, len(BYTES)])
-@pytest.mark.parametrize("data", [b"", b"a", BYTES])
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        (b"", 1000),
+        (b"a", 1000),
+        *((BYTES, part) for part in (transfer.TRANSFER_CHUNK_SIZE, 1000, len(BYTES))),
+    ],
+)
 async def test_there_and_back(
     target: TargetSystem, tmp_path: Path, data: bytes, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -313,7 +313,7 @@ LINES = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", ["", "linux", "pbs", "torque", "slurm", "sge", "lsf"])
+@pytest.mark.parametrize("name", ["", "linux", "pbs", "slurm"])
 @given(answers=st.lists(LINES, min_size=2, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_read_before_changes_nothing(

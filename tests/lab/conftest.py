@@ -25,10 +25,9 @@ import pytest
 from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.shell.output import StatusOutputReader
 from osprofile.jobs.shell.scripts import wrap_script
-from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
-from tests.profiles.conftest import Target, find_tag
-from tests.waiting import PATIENCE, wait_until
+from tests.profiles.conftest import Target, find_tag, reach
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,8 +44,6 @@ PROFILES = Path(__file__).parents[2] / "profiles"
 INCARNATE = Path(sys.executable).with_name("incarnate")
 STARTED: set[Path] = set()
 """The links to the directories of all jobs, to remove in the end."""
-ENDED = {tag for tag in JOB_STATE_TAGS if parse_state_tag(tag)[0].is_terminal}
-"""The tags of STATE that are ends."""
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
   <osp:UspaceRoot>~/.gpe/work</osp:UspaceRoot>
@@ -177,14 +174,7 @@ class Job:
 
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
-
-        def look() -> Status | None:
-            status = self.status()
-            assert status.state in wanted or status.state not in ENDED, status
-            return status if status.state in wanted else None
-
-        wanted = states or ENDED
-        return wait_until(look, every=0.1)
+        return reach(self.status, states)
 
     def read(self, name: str) -> str:
         return (self.directory / name).read_text()

@@ -21,8 +21,8 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import ENDED, FIELDS, INCARNATE, PROFILES, SHARED, SHELLS, SITE, USER
-from tests.profiles.conftest import quoted
+from tests.lab.conftest import FIELDS, INCARNATE, PROFILES, SHARED, SHELLS, SITE, USER
+from tests.profiles.conftest import ENDED, quoted
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:

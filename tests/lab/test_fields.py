@@ -66,28 +66,13 @@ NEAR = {
     "RESERVATION": ["a b", "far,x", "-far", "far"],
     "EXCLUSIVE": ["user", "TRUE", "true "],
     "PRIORITY": ["+1", "-1025", "1024", "--5", "-0", "1e3", "-7"],
-    "START_TIME": [
-        "now",
-        "2036-13-01T00:00",
-        "2036-01-01",
-        "tomorrow",
-        "2036-01-01T24:00",
-        "2036-01-01T00:00:00Z",
-    ],
+    "START_TIME": ["now", "2036-13-01T00:00", "2036-01-01", "tomorrow", "2036-01-01T24:00", "2036-01-01T00:00:00Z"],
     "NOTIFY": ["a b", "a@b@c", "-x", "a;id", "a@b,", "x.y@z"],
     "NOTIFY_EVENTS": ["ALL", "begin end", "end,", "none", "begin"],
-    "DEPENDENCY": [
-        "afterok",
-        "afterok:",
-        "after:1",
-        "singleton",
-        "afterok:1?afterok:2",
-        "afterok:1+5",
-        "expand:1",
-    ],
+    "DEPENDENCY": ["afterok", "afterok:", "after:1", "singleton", "afterok:1?afterok:2", "afterok:1+5", "expand:1"],
     "ARRAY": ["1-", "-1", "1-5%0", "1-5%", "a", "1..5", "1 2", "1-3%2%2", "5-1"],
     "REQUEUE": ["yes", "True", "1"],
-}
+}  # fmt: skip
 """For each field, values that are almost right, and one that is."""
 NEEDED = {"GPU_TYPE": {"GPUS": "1"}, "NOTIFY_EVENTS": {"NOTIFY": "me"}}
 

@@ -17,8 +17,9 @@ from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.submit import throttle
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import ENDED, PROFILES, SHELLS, USER
+from tests.lab.conftest import PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
+from tests.profiles.conftest import ENDED
 from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:

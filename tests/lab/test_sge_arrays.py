@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lab.conftest import ENDED
 from tests.lab.test_arrays import check_calls
 from tests.lab.test_jobs import script
 from tests.lab.test_sge import WAITS, commands, engine
+from tests.profiles.conftest import ENDED
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:

@@ -32,16 +32,8 @@ def use_integer(content: str) -> str:
 
 
 CASES = [
-    (
-        "undeclared",
-        format_template("x <NOPE> <JOB_IDS> <N/a/b>"),
-        [("OSP301", 2, 40), ("OSP301", 2, 47), ("OSP301", 2, 57)],
-    ),
-    (
-        "undeclared redirection with FROM and TO",
-        format_template("cat <data/in/x.txt >y"),
-        [("OSP301", 2, 42)],
-    ),
+    ("undeclared", format_template("x <NOPE> <JOB_IDS> <N/a/b>"), [("OSP301", 2, 40), ("OSP301", 2, 47), ("OSP301", 2, 57)]),
+    ("undeclared redirection with FROM and TO", format_template("cat <data/in/x.txt >y"), [("OSP301", 2, 42)]),
     ("literal <", format_template("x < y <<EOF\n<=\nEOF\n[ 1 -lt 2 ]"), []),
     (
         "job script in START only",
@@ -55,11 +47,7 @@ CASES = [
         ),
         [("OSP301", 3, 1)],
     ),
-    (
-        "job script in another template",
-        format_template("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>'", name="PREVIEW"),
-        [],
-    ),
+    ("job script in another template", format_template("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>'", name="PREVIEW"), []),
     *(
         (f"job script in a here-document: {name}", format_template(body, *fields, name="PREVIEW"), found)
         for name, body, fields, found in (
@@ -92,11 +80,7 @@ CASES = [
         + format_template("sh <BIN:count.sh>; sh <BIN:cont.sh>", name="U"),
         [("OSP301", 4, 60)],
     ),
-    (
-        "FILE_NAME outside BIN",
-        format_template("x <FILE_NAME> <TARGET>"),
-        [("OSP301", 2, 40), ("OSP301", 2, 52)],
-    ),
+    ("FILE_NAME outside BIN", format_template("x <FILE_NAME> <TARGET>"), [("OSP301", 2, 40), ("OSP301", 2, 52)]),
     ("derived of an undeclared", format_template("x <N:HMS>"), [("OSP301", 2, 40)]),
     ("a field of the derived name", format_template("x <N:HMS>", format_fixed_field("N:HMS", "1")), []),
     ("derived of the base alone counts as use", format_template("x <N:HMS>", format_field("N", "", INT)), []),
@@ -108,11 +92,7 @@ CASES = [
         [("OSP303", 2, 40), ("OSP303", 3, 3), ("OSP303", 5, 3), ("OSP302", 6, 20), ("OSP302", 7, 20)],
     ),
     ("here-document named like a field", format_template("x <N> <<N\nN", format_field("N", "", INT)), []),
-    (
-        "unused",
-        format_template("x", format_field("N", "", INT), format_fixed_field("M", "1")),
-        [("OSP302", 3, 20), ("OSP302", 4, 20)],
-    ),
+    ("unused", format_template("x", format_field("N", "", INT), format_fixed_field("M", "1")), [("OSP302", 3, 20), ("OSP302", 4, 20)]),
     (
         "unused global",
         format_global_fields(
@@ -121,11 +101,7 @@ CASES = [
         [("OSP302", 1, 32)],
     ),
     ("global used by an inherited template", format_global_fields(format_field("PATH")), []),
-    (
-        "engine field of another template",
-        format_template("x", format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")),
-        [("OSP302", 3, 20)],
-    ),
+    ("engine field of another template", format_template("x", format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")), [("OSP302", 3, 20)]),
     (
         "value and default",
         format_template(
@@ -146,21 +122,9 @@ CASES = [
         use_integer("<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>"),
         [("OSP307", 3, 97)],
     ),
-    (
-        "Min equals Max",
-        use_integer("<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>"),
-        [],
-    ),
-    (
-        "Default is a tag",
-        use_integer('<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>'),
-        [],
-    ),
-    (
-        "Default below Min",
-        use_integer("<idb:Min>1</idb:Min><idb:Default>0</idb:Default>"),
-        [("OSP309", 3, 121)],
-    ),
+    ("Min equals Max", use_integer("<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>"), []),
+    ("Default is a tag", use_integer('<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>'), []),
+    ("Default below Min", use_integer("<idb:Min>1</idb:Min><idb:Default>0</idb:Default>"), [("OSP309", 3, 121)]),
     ("Default no integer", use_integer("<idb:Default>1.5</idb:Default>"), [("OSP309", 3, 101)]),
     (
         "Default outside pattern",
@@ -198,11 +162,7 @@ CASES = [
         ).replace("<N>", "<N> -<T>"),
         [("OSP310", 3, 132), ("OSP311", 3, 161), ("OSP311", 4, 108)],
     ),
-    (
-        "a number hidden outside the limits",
-        use_integer('<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>'),
-        [],
-    ),
+    ("a number hidden outside the limits", use_integer('<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>'), []),
     (
         "bad patterns",
         format_template(
@@ -421,11 +381,7 @@ CASES = [
         ),
         [("OSP205", 1, 1)],
     ),
-    (
-        "BIN without its fields",
-        format_variations("BIN", {"STATIC_SCRIPT": "/bin/x"}),
-        [("OSP205", 1, 1), ("OSP505", 2, 3)],
-    ),
+    ("BIN without its fields", format_variations("BIN", {"STATIC_SCRIPT": "/bin/x"}), [("OSP205", 1, 1), ("OSP505", 2, 3)]),
     (
         "storage paths are no scripts",
         format_template(
@@ -442,7 +398,7 @@ CASES = [
         [("OSP609", 2, 44)],
     ),
     ("quote left open across the parts", format_template("(\n'", name="JOB_PROLOGUE"), [("OSP612", 26, 55)]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("content", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])

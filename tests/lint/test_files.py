@@ -74,16 +74,10 @@ USE = format_template("x <NOPE>", name="T")
     [
         pytest.param(complete_example(WRONG_LIMITS + "<osp:Nope/>"), ["OSP307", "OSP104"], id="the schema"),
         pytest.param(complete_example(USE + 2 * format_template("x")), ["OSP301", "OSP105"], id="duplicates"),
-        pytest.param(
-            format_profile(WRONG_LIMITS, 'name="x" extends="nope"'), ["OSP201", "OSP307"], id="no such parent"
-        ),
-        pytest.param(
-            complete_example(USE + '<osp:Storage name="S" template="U"/>'),
-            ["OSP301", "OSP203"],
-            id="no such template",
-        ),
+        pytest.param(format_profile(WRONG_LIMITS, 'name="x" extends="nope"'), ["OSP201", "OSP307"], id="no such parent"),
+        pytest.param(complete_example(USE + '<osp:Storage name="S" template="U"/>'), ["OSP301", "OSP203"], id="no such template"),
     ],
-)
+)  # fmt: skip
 def test_what_is_invalid_does_not_hide_the_rest(lint: Lint, document: str, expected: list[str]) -> None:
     assert codes(lint(document)) == expected
 

@@ -52,22 +52,10 @@ CASES = {
         format_template("hold -n <N>; cd /x", format_field("N", "<idb:Default>12345</idb:Default>", INT)),
         [("SC2164", "cd /x")],
     ),
-    "behind a value of two lines": (
-        format_template("hold -n '<N>'; cd /x", format_fixed_field("N", "1\n2")),
-        [("SC2164", "cd /x")],
-    ),
-    "in a value": (
-        format_template("<CD>\nhold", format_fixed_field("CD", "true; cd /x")),
-        [("SC2164", "cd /x")],
-    ),
-    "in a value that is replaced": (
-        format_template("<CD/u/u>\nhold", format_fixed_field("CD", "true; cd /x")),
-        [("SC2164", "cd /x")],
-    ),
-    "in a value that is changed": (
-        format_template("<CD/x/y>\nhold", format_fixed_field("CD", "true; cd /x")),
-        [("SC2164", "<CD/x/y>")],
-    ),
+    "behind a value of two lines": (format_template("hold -n '<N>'; cd /x", format_fixed_field("N", "1\n2")), [("SC2164", "cd /x")]),
+    "in a value": (format_template("<CD>\nhold", format_fixed_field("CD", "true; cd /x")), [("SC2164", "cd /x")]),
+    "in a value that is replaced": (format_template("<CD/u/u>\nhold", format_fixed_field("CD", "true; cd /x")), [("SC2164", "cd /x")]),
+    "in a value that is changed": (format_template("<CD/x/y>\nhold", format_fixed_field("CD", "true; cd /x")), [("SC2164", "<CD/x/y>")]),
     "behind entities and a letter of two bytes": (
         format_template("BODY").replace("<![CDATA[BODY]]>", "true &amp;&amp; : é; unused=1; cd /x"),
         [("SC2034", "unused=1"), ("SC2164", "cd /x")],
@@ -97,11 +85,8 @@ CASES = {
     ),
     "one that the script itself disables": (format_template("# shellcheck disable=SC2164\ncd /x"), []),
     "one with a waiver": ("<!-- lint-waive SC2164: /x is there -->\n" + format_template("cd /x"), []),
-    "a waiver of what is not there": (
-        "<!-- lint-waive SC2164: /x is there -->\n" + format_template("hold"),
-        [("OSP701", "<!-- lint")],
-    ),
-}
+    "a waiver of what is not there": ("<!-- lint-waive SC2164: /x is there -->\n" + format_template("hold"), [("OSP701", "<!-- lint")]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES)

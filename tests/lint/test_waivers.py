@@ -48,14 +48,8 @@ COVERED = {
     "two of them": (with_fields(WAIVER, UNUSED, f"{OTHER} {WAIVER}"), []),
     "another comment between": (with_fields(WAIVER, "<!-- lint: no waiver -->", UNUSED), []),
     "over two lines": (with_fields(WAIVER.replace(": ", ":\n  "), UNUSED), []),
-    "two codes, a comma": (
-        with_fields(WAIVER.replace("302", "302, OSP312"), '<idb:Field name="N" ext:type="integer"/>'),
-        [],
-    ),
-    "two codes, blanks": (
-        with_fields(WAIVER.replace("302", "302 OSP312"), '<idb:Field name="N" ext:type="integer"/>'),
-        [],
-    ),
+    "two codes, a comma": (with_fields(WAIVER.replace("302", "302, OSP312"), '<idb:Field name="N" ext:type="integer"/>'), []),
+    "two codes, blanks": (with_fields(WAIVER.replace("302", "302 OSP312"), '<idb:Field name="N" ext:type="integer"/>'), []),
     "an empty element's attribute": (
         complete_example(
             format_template("true", "<!-- lint-waive OSP302 OSP312: x -->", '<idb:Field name="N"/>')
@@ -75,7 +69,7 @@ COVERED = {
         ),
         [],
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", COVERED)
@@ -92,23 +86,15 @@ BAD = {
     "nothing": ("<!--lint-waive-->", "a waiver that names no code", FORM),
     "no reason": ("<!-- lint-waive OSP302 -->", "a waiver without a reason", REASONLESS),
     "an empty one": ("<!-- lint-waive OSP302: \n -->", "a waiver without a reason", REASONLESS),
-    "no such code": (
-        "<!-- lint-waive OSP32: because -->",
-        "a waiver of OSP32, which is not a code",
-        "did you mean OSP",
-    ),
+    "no such code": ("<!-- lint-waive OSP32: because -->", "a waiver of OSP32, which is not a code", "did you mean OSP"),
     "a part of a code": ("<!-- lint-waive OSP3: because -->", "a waiver of OSP3, which is not a code", ""),
-    "a terminal's escape": (
-        "<!-- lint-waive \u009b31m: because -->",
-        r"a waiver of '\x9b31m', which is not a code",
-        "",
-    ),
+    "a terminal's escape": ("<!-- lint-waive \u009b31m: because -->", r"a waiver of '\x9b31m', which is not a code", ""),
     "what does not load": (
         "<!-- lint-waive OSP104: because -->",
         "OSP104 cannot be waived: no command would load the profile",
         RULES["OSP104"].why,
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)

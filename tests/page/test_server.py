@@ -75,18 +75,9 @@ REFUSALS = {
         {"template": "START", "fields": {"USER_NAME": "root"}},
         {"field": "USER_NAME", "message": "field USER_NAME is supplied by the engine or the context, not by a request"},
     ),
-    "unknown": (
-        {"template": "START", "fields": {"QEUE": "a"}},
-        {"field": "QEUE", "hint": "did you mean QUEUE?"},
-    ),
-    "no such template": (
-        {"template": "../START"},
-        {"field": "", "message": "profile site has no template '../START'"},
-    ),
-    "no such application": (
-        {"template": "START", "application": "X"},
-        {"field": "", "message": "profile site has no application 'X'"},
-    ),
+    "unknown": ({"template": "START", "fields": {"QEUE": "a"}}, {"field": "QEUE", "hint": "did you mean QUEUE?"}),
+    "no such template": ({"template": "../START"}, {"field": "", "message": "profile site has no template '../START'"}),
+    "no such application": ({"template": "START", "application": "X"}, {"field": "", "message": "profile site has no application 'X'"}),
     "a half of a character": (
         {"template": "START", "fields": {"EXECUTABLE": "\ud800"}},
         {"field": "EXECUTABLE", "message": "field EXECUTABLE: '\\ud800' is not valid UTF-8"},

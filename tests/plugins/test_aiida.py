@@ -301,14 +301,10 @@ def test_every_state_is_known(state: osprofile.JobState) -> None:
         ({"state": "FAILED", "cause": "TIME"}, 120, "The job ran out of walltime."),
         ({"state": "FAILED", "cause": "NODE"}, 140, "The node running the job failed."),
         ({"state": "FAILED", "cause": "PREEMPTED"}, 199, "The job is FAILED: PREEMPTED."),
-        (
-            {"state": "REMOVED", "cause": "DEPENDENCY", "reason": "x"},
-            199,
-            "The job is REMOVED: DEPENDENCY, x.",
-        ),
+        ({"state": "REMOVED", "cause": "DEPENDENCY", "reason": "x"}, 199, "The job is REMOVED: DEPENDENCY, x."),
         ({"state": "LOST"}, 199, "The job is LOST: nothing more is known."),
     ],
-)
+)  # fmt: skip
 def test_an_end_that_is_not_the_program_s_own_is_a_failure(
     row: dict[str, Any], exit_status: int | None, message: str
 ) -> None:

@@ -354,11 +354,7 @@ def test_directories_with_any_name(make: Make) -> None:
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
-        *(
-            ({"profile": "slurm", "queue": value}, "field QUEUE: .* does not match")
-            for value in HOSTILE
-            if value not in {"", "x" * 5000}
-        ),
+        *(({"profile": "slurm", "queue": value}, "field QUEUE: .* does not match") for value in HOSTILE if value not in {"", "x" * 5000}),
         ({"profile": "slurm", "project": "a;b"}, "field PROJECT: .* does not match"),
         ({"queue": "long"}, "QUEUE is not used by .* profile linux"),
         ({"nodes_per_block": 2}, "NODES"),
@@ -370,7 +366,7 @@ def test_directories_with_any_name(make: Make) -> None:
         ({"fields": {"PRIORITY": "$(touch canary)"}}, "PRIORITY"),
         ({"environment": {"A B": "1"}}, "ENVIRONMENT"),
     ],
-)
+)  # fmt: skip
 def test_values_that_are_refused(make: Make, settings: dict[str, object], field: str) -> None:
     provider = make(**settings)
     with pytest.raises(SubmitException, match=field):

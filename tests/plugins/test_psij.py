@@ -158,18 +158,14 @@ def test_callbacks_may_submit_jobs_while_a_lock_is_held(executor: JobExecutor) -
         (osprofile.JobStatus("1", osprofile.JobState.DONE), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.LOST), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.LOST, exit_code=0), JobState.FAILED, None),
-        (
-            osprofile.JobStatus("1", osprofile.JobState.FAILED, cause=osprofile.EndCause.LIMIT),
-            JobState.FAILED,
-            None,
-        ),
+        (osprofile.JobStatus("1", osprofile.JobState.FAILED, cause=osprofile.EndCause.LIMIT), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.FAILED, exit_code=0), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.REMOVED, exit_code=0), JobState.CANCELED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD), JobState.QUEUED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD, started=1.0), JobState.ACTIVE, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD, elapsed=1.0), JobState.ACTIVE, None),
     ],
-)
+)  # fmt: skip
 def test_only_exit_code_0_is_success(
     status: osprofile.JobStatus, state: JobState, exit_code: int | None
 ) -> None:

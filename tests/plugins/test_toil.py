@@ -308,14 +308,9 @@ def test_every_profile_takes_a_job_of_toil(make: Make, profile: str) -> None:
         {"memory": "5000G"},
         {"disk": "5000G"},
         {"accelerators": [{"count": 1, "kind": "fpga"}]},
-        {
-            "accelerators": [
-                {"count": 1, "kind": "gpu", "model": "a"},
-                {"count": 1, "kind": "gpu", "model": "b"},
-            ]
-        },
+        {"accelerators": [{"count": 1, "kind": "gpu", "model": "a"}, {"count": 1, "kind": "gpu", "model": "b"}]},
     ],
-)
+)  # fmt: skip
 def test_what_exceeds_the_limits_is_refused(make: Make, settings: dict[str, object]) -> None:
     batch_system = make()
     with pytest.raises(InsufficientSystemResources, match=next(iter(settings))):

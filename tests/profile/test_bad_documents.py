@@ -54,14 +54,8 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "4:17: error OSP102 not well-formed XML: mismatched tag",
         "<Template> was opened at f.xml:4:1; is it closed, and is a '<' of a script inside CDATA?",
     ),
-    "two roots": (
-        document() + "<a/>",
-        "6:1: error OSP102 not well-formed XML: junk after document element", "",
-    ),
-    "text behind": (
-        document() + "x",
-        "6:1: error OSP102 not well-formed XML: junk after document element", "",
-    ),
+    "two roots": (document() + "<a/>", "6:1: error OSP102 not well-formed XML: junk after document element", ""),
+    "text behind": (document() + "x", "6:1: error OSP102 not well-formed XML: junk after document element", ""),
     "bare <": (
         in_template("<idb:Invocation><idb:Body>a < b</idb:Body></idb:Invocation>"),
         "5:30: error OSP102 not well-formed XML: not well-formed (invalid token)", MARKUP,
@@ -106,10 +100,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         in_template('<idb:Field name="<A>"/>'),
         "5:18: error OSP102 not well-formed XML: not well-formed (invalid token)", MARKUP,
     ),
-    "unbound prefix": (
-        document("<x:Template/>"),
-        "4:1: error OSP102 not well-formed XML: unbound prefix", PREFIX,
-    ),
+    "unbound prefix": (document("<x:Template/>"), "4:1: error OSP102 not well-formed XML: unbound prefix", PREFIX),
     "unbound prefix of an attribute": (
         in_template('<idb:Field name="F" x:type="integer"/>'),
         "5:1: error OSP102 not well-formed XML: unbound prefix", PREFIX,
@@ -132,15 +123,9 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "\n<?xml version='1.0'?>" + document(),
         "2:1: error OSP102 not well-formed XML: XML or text declaration not at start of entity", "",
     ),
-    "bad version": (
-        "<?xml version='2.0'?>" + document(),
-        "1:1: error OSP102 not readable by libxml2: Unsupported version '2.0'", "",
-    ),
+    "bad version": ("<?xml version='2.0'?>" + document(), "1:1: error OSP102 not readable by libxml2: Unsupported version '2.0'", ""),
     # Encodings
-    "latin-1 bytes": (
-        document("<!-- é -->").encode("latin-1"),
-        "4:6: error OSP101 a profile is UTF-8, and this byte is not", UTF8,
-    ),
+    "latin-1 bytes": (document("<!-- é -->").encode("latin-1"), "4:6: error OSP101 a profile is UTF-8, and this byte is not", UTF8),
     "EBCDIC declared": (
         '<?xml version="1.0" encoding="cp037"?>' + document(),
         "1:1: error OSP101 a profile is UTF-8, not 'cp037'", DECLARE_UTF8,
@@ -153,18 +138,9 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         '<?xml version="1.0" encoding="x-nope"?>' + document(),
         "1:1: error OSP101 a profile is UTF-8, not 'x-nope'", DECLARE_UTF8,
     ),
-    "utf-16-le": (
-        document().encode("utf-16-le"),
-        "1:2: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16,
-    ),
-    "utf-16-be": (
-        document().encode("utf-16-be"),
-        "1:1: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16,
-    ),
-    "utf-32": (
-        document().encode("utf-32"),
-        "1:1: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16,
-    ),
+    "utf-16-le": (document().encode("utf-16-le"), "1:2: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16),
+    "utf-16-be": (document().encode("utf-16-be"), "1:1: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16),
+    "utf-32": (document().encode("utf-32"), "1:1: error OSP101 a profile is UTF-8 text, and this is a NUL byte", UTF16),
     "cut in a character": (
         document("<!-- é -->").encode()[: document("<!-- é -->").encode().index("é".encode()) + 1],
         "4:6: error OSP101 a profile is UTF-8, and this byte is not", UTF8,
@@ -207,20 +183,14 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "1:1: error OSP103 declarations in <!DOCTYPE ... [ ]> are not allowed in a profile", DOCTYPE,
     ),
     # The root
-    "no namespace": (
-        '<Profile name="p"/>',
-        "1:1: error OSP104 the root element is <Profile> of namespace ''", ROOT,
-    ),
+    "no namespace": ('<Profile name="p"/>', "1:1: error OSP104 the root element is <Profile> of namespace ''", ROOT),
     "other root": (
         f'<Template xmlns="{IDB}"/>',
         "1:1: error OSP104 the root element is <Template> of namespace 'http://gpe.intel.com/idb'", ROOT,
     ),
     "html": ("<html><body/></html>", "1:1: error OSP104 the root element is <html> of namespace ''", ROOT),
     # Names and places
-    "no name": (
-        document().replace(' name="p"', ""),
-        "1:1: error OSP104 in <Profile>: missing required attribute 'name'", "",
-    ),
+    "no name": (document().replace(' name="p"', ""), "1:1: error OSP104 in <Profile>: missing required attribute 'name'", ""),
     "empty name": (document(name=""), "1:194: error OSP108 profile name '' is not allowed", NAME),
     "dot name": (document(name=".."), "1:194: error OSP108 profile name '..' is not allowed", NAME),
     "blank name": (document(name=" p"), "1:194: error OSP108 profile name ' p' is not allowed", NAME),
@@ -236,14 +206,8 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         f"<osp:Profile {NAMESPACES} name='p'/>",
         "1:1: error OSP104 <Profile> ends too early", "it needs osp:UspaceRoot",
     ),
-    "relative root": (
-        document(root="var/tmp"),
-        "2:17: error OSP106 UspaceRoot 'var/tmp' is not an absolute path", ABSOLUTE,
-    ),
-    "blank root": (
-        document(root=" /u"),
-        "2:17: error OSP106 UspaceRoot ' /u' is not an absolute path", ABSOLUTE,
-    ),
+    "relative root": (document(root="var/tmp"), "2:17: error OSP106 UspaceRoot 'var/tmp' is not an absolute path", ABSOLUTE),
+    "blank root": (document(root=" /u"), "2:17: error OSP106 UspaceRoot ' /u' is not an absolute path", ABSOLUTE),
     "blank behind root": (
         document(root="/u\n"),
         "2:17: error OSP106 UspaceRoot '/u\\n' has white space at its end",
@@ -285,22 +249,10 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         "4:1: error OSP104 <Template> is not expected here, in <Profile>: its namespace is ''",
         "allowed here: osp:Template, idb:Template, osp:Storage, osp:Application",
     ),
-    "no field name": (
-        in_template("<idb:Field/>"),
-        "5:1: error OSP104 in <Field>: missing required attribute 'name'", "",
-    ),
-    "bad field name": (
-        in_template('<idb:Field name="A B"/>'),
-        "5:18: error OSP108 field name 'A B' is not allowed", FIELD_NAME,
-    ),
-    "digit field": (
-        in_template('<idb:Field name="2A"/>'),
-        "5:18: error OSP108 field name '2A' is not allowed", FIELD_NAME,
-    ),
-    "empty field name": (
-        in_template('<idb:Field name=""/>'),
-        "5:18: error OSP108 field name '' is not allowed", FIELD_NAME,
-    ),
+    "no field name": (in_template("<idb:Field/>"), "5:1: error OSP104 in <Field>: missing required attribute 'name'", ""),
+    "bad field name": (in_template('<idb:Field name="A B"/>'), "5:18: error OSP108 field name 'A B' is not allowed", FIELD_NAME),
+    "digit field": (in_template('<idb:Field name="2A"/>'), "5:18: error OSP108 field name '2A' is not allowed", FIELD_NAME),
+    "empty field name": (in_template('<idb:Field name=""/>'), "5:18: error OSP108 field name '' is not allowed", FIELD_NAME),
     "unknown attribute": (
         in_template('<idb:Field name="F" settable="true"/>'),
         "5:31: error OSP104 <Field> has no attribute settable", "did you mean isSettable?",
@@ -331,32 +283,14 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         in_template('<idb:Field name="F" isSettable="yes"/>'),
         "5:33: error OSP104 attribute isSettable='yes': 'yes' is not a boolean value", "write true or false",
     ),
-    "bad min": (
-        in_field("<idb:Min>few</idb:Min>"),
-        "6:10: error OSP104 <Min> is 'few', which is not a number", NUMBER,
-    ),
-    "1e": (
-        in_field("<idb:Min>1e</idb:Min>"),
-        "6:10: error OSP104 <Min> is '1e', which is not a number", NUMBER,
-    ),
+    "bad min": (in_field("<idb:Min>few</idb:Min>"), "6:10: error OSP104 <Min> is 'few', which is not a number", NUMBER),
+    "1e": (in_field("<idb:Min>1e</idb:Min>"), "6:10: error OSP104 <Min> is '1e', which is not a number", NUMBER),
     "empty max": (in_field("<idb:Max/>"), "6:11: error OSP104 <Max> is '', which is not a number", NUMBER),
     "nan": (in_field("<idb:Max>NaN</idb:Max>"), "6:10: error OSP104 Max is NaN, which cannot be a limit", ""),
-    "hex": (
-        in_field("<idb:Max>0x10</idb:Max>"),
-        "6:10: error OSP104 <Max> is '0x10', which is not a number", NUMBER,
-    ),
-    "blank in number": (
-        in_field("<idb:Max>\n1 0</idb:Max>"),
-        "6:10: error OSP104 <Max> is '\\n1 0', which is not a number", NUMBER,
-    ),
-    "stray text": (
-        in_template("text"),
-        "5:1: error OSP104 in <Template>: character data between child elements not allowed", "",
-    ),
-    "text in field": (
-        in_field("text"),
-        "6:1: error OSP104 in <Field>: character data between child elements not allowed", "",
-    ),
+    "hex": (in_field("<idb:Max>0x10</idb:Max>"), "6:10: error OSP104 <Max> is '0x10', which is not a number", NUMBER),
+    "blank in number": (in_field("<idb:Max>\n1 0</idb:Max>"), "6:10: error OSP104 <Max> is '\\n1 0', which is not a number", NUMBER),
+    "stray text": (in_template("text"), "5:1: error OSP104 in <Template>: character data between child elements not allowed", ""),
+    "text in field": (in_field("text"), "6:1: error OSP104 in <Field>: character data between child elements not allowed", ""),
     "text in storage": (
         document('<osp:Storage name="s" template="T">x</osp:Storage>'),
         "4:36: error OSP104 in <Storage>: character data is not allowed because content is empty", "",
@@ -402,10 +336,7 @@ BAD: dict[str, tuple[str | bytes, str, str]] = {
         in_template('<idb:Invocation><idb:StaticScript fileName="" arguments=""/></idb:Invocation>'),
         "5:45: error OSP107 static script file name '' is not allowed", NAME,
     ),
-    "tag without name": (
-        in_field("<idb:Tag>a</idb:Tag>"),
-        "6:1: error OSP104 in <Tag>: missing required attribute 'name'", "",
-    ),
+    "tag without name": (in_field("<idb:Tag>a</idb:Tag>"), "6:1: error OSP104 in <Tag>: missing required attribute 'name'", ""),
     "storage no template": (
         document('<osp:Storage name="s"/>'),
         "4:1: error OSP104 in <Storage>: missing required attribute 'template'", "",

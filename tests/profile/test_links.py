@@ -52,13 +52,8 @@ def test_a_child_declares_what_the_parent_names(tmp_path: Path) -> None:
 
 UNSET = 'isSettable="false"'
 BAD = {
-    "when of a settable field": (
-        field("F", default(""), 'ext:when="FLAG"'), "OSP213 field F has an ext:when, but is settable",
-    ),
-    "when without a Value": (
-        field("F", default(""), f'{UNSET} ext:when="FLAG"'),
-        "OSP213 field F has an ext:when, but has no Value",
-    ),
+    "when of a settable field": (field("F", default(""), 'ext:when="FLAG"'), "OSP213 field F has an ext:when, but is settable"),
+    "when without a Value": (field("F", default(""), f'{UNSET} ext:when="FLAG"'), "OSP213 field F has an ext:when, but has no Value"),
     "when of an unknown field": (
         field("F", fixed("x"), f'{UNSET} ext:when="FLAK"'),
         "OSP213 field F depends, by ext:when, on 'FLAK', which is no field of profile p",
@@ -67,10 +62,7 @@ BAD = {
         field("F", fixed("x"), f'{UNSET} ext:when=""'),
         "OSP213 field F depends, by ext:when, on '', which is no field of profile p",
     ),
-    "when of itself": (
-        field("F", fixed("x"), f'{UNSET} ext:when="F"'),
-        "OSP213 field F depends on itself: its ext:when names 'F'",
-    ),
+    "when of itself": (field("F", fixed("x"), f'{UNSET} ext:when="F"'), "OSP213 field F depends on itself: its ext:when names 'F'"),
     "when in a circle": (
         field("F", fixed("x"), f'{UNSET} ext:when="G"') + field("G", fixed("x"), f'{UNSET} ext:when="F"'),
         "OSP213 field F depends on itself: its ext:when names 'G'",

@@ -187,18 +187,12 @@ BAD_REMOVALS = {  # the child, its parent being BASE, and the beginning of the m
         '<idb:Template name="C" ext:absent="true"/>',
         "OSP210", "profile d0 removes template 'C', which it does not inherit",
     ),
-    "storage": (
-        '<osp:Storage name="C" ext:absent="true"/>',
-        "OSP210", "profile d0 removes storage 'C', which it does not inherit",
-    ),
+    "storage": ('<osp:Storage name="C" ext:absent="true"/>', "OSP210", "profile d0 removes storage 'C', which it does not inherit"),
     "application by its request name": (
         '<osp:Application name="ONE" ext:absent="true"/>',
         "OSP210", "profile d0 removes application 'ONE', which",
     ),
-    "global fields": (
-        '<idb:Template ext:absent="true"/>',
-        "OSP210", "this Template removes the inherited one, but has no name",
-    ),
+    "global fields": ('<idb:Template ext:absent="true"/>', "OSP210", "this Template removes the inherited one, but has no name"),
     "a body": (
         template("A", "x").replace("<idb:Template", '<idb:Template ext:absent="true"'),
         "OSP210", "this Template removes the inherited one, but has <Invocation>",
@@ -219,9 +213,7 @@ BAD_REMOVALS = {  # the child, its parent being BASE, and the beginning of the m
     "application without template": (
         '<osp:Application name="one"/>', "OSP104", "in <Application>: missing required attribute 'template'",
     ),
-    "application without name": (
-        '<osp:Application name="one" template="A"/>', "OSP104", "<Application> ends too early",
-    ),
+    "application without name": ('<osp:Application name="one" template="A"/>', "OSP104", "<Application> ends too early"),
 }  # fmt: skip
 
 

@@ -405,17 +405,9 @@ BROKEN: dict[str, tuple[dict[str, str], str, str, str]] = {
         "OSP201 profile a extends '../b', and there is no profile of that name: a (A) -> ../b",
         "a name begins with a letter or digit and has only letters, digits, _ . -",
     ),
-    "cycle of two": (
-        {"a": "b", "b": "a"}, "B", "OSP202 profiles extend each other: a (A) -> b (B) -> a", CYCLE,
-    ),
-    "cycle of three": (
-        {"a": "b", "b": "c", "c": "a"}, "C",
-        "OSP202 profiles extend each other: a (A) -> b (B) -> c (C) -> a", CYCLE,
-    ),
-    "cycle further up": (
-        {"a": "b", "b": "c", "c": "b"}, "C",
-        "OSP202 profiles extend each other: a (A) -> b (B) -> c (C) -> b", CYCLE,
-    ),
+    "cycle of two": ({"a": "b", "b": "a"}, "B", "OSP202 profiles extend each other: a (A) -> b (B) -> a", CYCLE),
+    "cycle of three": ({"a": "b", "b": "c", "c": "a"}, "C", "OSP202 profiles extend each other: a (A) -> b (B) -> c (C) -> a", CYCLE),
+    "cycle further up": ({"a": "b", "b": "c", "c": "b"}, "C", "OSP202 profiles extend each other: a (A) -> b (B) -> c (C) -> b", CYCLE),
 }  # fmt: skip
 
 

@@ -296,24 +296,19 @@ BJOBS = {
     "5|-|EXIT|3|hostA|-": ("EXIT/exit", "DONE", 3, None),
     "6|-|EXIT|127|hostA|-": ("EXIT/exit", "DONE", 127, None),
     "7|-|EXIT|137|hostA|-": ("EXIT", "FAILED", None, 9),
-    "8|-|EXIT|137|hostA|TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF":
-        ("EXIT", "FAILED", None, 9),
-    "9|-|EXIT|140|hostA|TERM_RUNLIMIT: job killed after reaching LSF run time limit":
-        ("EXIT/TERM_RUNLIMIT", "FAILED/TIME", None, None),
+    "8|-|EXIT|137|hostA|TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF": ("EXIT", "FAILED", None, 9),
+    "9|-|EXIT|140|hostA|TERM_RUNLIMIT: job killed after reaching LSF run time limit": ("EXIT/TERM_RUNLIMIT", "FAILED/TIME", None, None),
     "10|-|EXIT|1|hostA|TERM_MEMLIMIT: job killed after reaching LSF memory usage limit":
         ("EXIT/TERM_MEMLIMIT", "FAILED/MEMORY", None, None),
-    "11|-|EXIT|152|hostA|TERM_CPULIMIT: job killed after reaching LSF CPU usage limit":
-        ("EXIT/TERM_CPULIMIT", "FAILED/TIME", None, None),
+    "11|-|EXIT|152|hostA|TERM_CPULIMIT: job killed after reaching LSF CPU usage limit": ("EXIT/TERM_CPULIMIT", "FAILED/TIME", None, None),
     "27|-|EXIT|-|-|TERM_ORPHAN_SYSTEM: The orphan job was automatically terminated by LSF":
         ("EXIT/TERM_ORPHAN_SYSTEM", "REMOVED/DEPENDENCY", None, None),
     f"12|-|EXIT|130|hostA|{OWNER}": ("EXIT/TERM_OWNER", "REMOVED", None, None),
-    "13|-|EXIT|143|hostA|TERM_ADMIN: job killed by root or LSF administrator":
-        ("EXIT/TERM_ADMIN", "REMOVED", None, None),
+    "13|-|EXIT|143|hostA|TERM_ADMIN: job killed by root or LSF administrator": ("EXIT/TERM_ADMIN", "REMOVED", None, None),
     f"14|-|EXIT|-|-|{OWNER}": ("EXIT/TERM_OWNER", "REMOVED", None, None),
     "15|-|EXIT|0|-|-": ("EXIT/removed", "REMOVED", None, None),
     "16|-|EXIT|-|-|-": ("EXIT/removed", "REMOVED", None, None),
-    "17|-|EXIT|-|hostA|TERM_WINDOW: job killed after queue run window is closed":
-        ("EXIT/TERM_WINDOW", "FAILED/LIMIT", None, None),
+    "17|-|EXIT|-|hostA|TERM_WINDOW: job killed after queue run window is closed": ("EXIT/TERM_WINDOW", "FAILED/LIMIT", None, None),
     "18|-|EXIT|-|hostA|-": ("EXIT", "FAILED", None, None),
     "19|-|EXIT|143|hostA|-": ("removed", "REMOVED", None, None),
     "20|-|PSUSP|-|-|-": ("PSUSP", "HELD", None, None),
@@ -429,11 +424,7 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         (SIGNAL, {}, ("EXIT", "FAILED", None, 9)),
         (SIGNAL.replace("by signal", "by LSF signal"), {}, ("EXIT", "FAILED", None, 9)),
         (EXITED.format(1) + "\n" + MEMLIMIT, {}, ("EXIT/TERM_MEMLIMIT", "FAILED/MEMORY", None, None)),
-        (
-            SIGNAL + f"Thu Mar 13 17:32:06: Completed <exit>; {OWNER}.\n",
-            {},
-            ("EXIT/TERM_OWNER", "REMOVED", None, None),
-        ),
+        (SIGNAL + f"Thu Mar 13 17:32:06: Completed <exit>; {OWNER}.\n", {}, ("EXIT/TERM_OWNER", "REMOVED", None, None)),
         (EXITED.format(9) + AGAIN + DONE, {}, ("DONE", "DONE", 0, None)),
         (EXITED.format(9) + AGAIN, {}, None),
         ("", {}, None),
@@ -443,7 +434,7 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         ("", {"exit_status": "143\n"}, ("exited", "FAILED", None, 15)),
         ("", {"removed": "\n"}, ("removed", "REMOVED", None, None)),
     ],
-)
+)  # fmt: skip
 def test_a_job_that_bjobs_has_forgotten(
     lsf: Target, commands: Lsf, end: str, files: dict[str, str], expected: tuple[object, ...] | None
 ) -> None:

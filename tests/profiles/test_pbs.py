@@ -258,10 +258,7 @@ ONE = "select=1:ncpus=1:mpiprocs=1:ompthreads=1"
         ),
         ({"GPUS": "2"}, [f"{ONE}:ngpus=2"]),
         ({"GPUS": "1", "GPU_TYPE": "v100"}, [f"{ONE}:ngpus=1:gpu_type=v100"]),
-        (
-            {"CONSTRAINT": "arch=linux:switch=s-1", "MEMORY": "5"},
-            [f"{ONE}:mem=5mb:arch=linux:switch=s-1"],
-        ),
+        ({"CONSTRAINT": "arch=linux:switch=s-1", "MEMORY": "5"}, [f"{ONE}:mem=5mb:arch=linux:switch=s-1"]),
         (
             {"PROCESSES": "3", "NODES": "2", "GPUS": "4"},
             [
@@ -270,13 +267,10 @@ ONE = "select=1:ncpus=1:mpiprocs=1:ompthreads=1"
             ],
         ),
         ({"EXCLUSIVE": "true"}, ["select=1:ncpus=1", "place=exclhost"]),
-        (
-            {"EXCLUSIVE": "true", "NODES": "2"},
-            ["select=2:ncpus=1:mpiprocs=1:ompthreads=1", "place=scatter:exclhost"],
-        ),
+        ({"EXCLUSIVE": "true", "NODES": "2"}, ["select=2:ncpus=1:mpiprocs=1:ompthreads=1", "place=scatter:exclhost"]),
         ({"EXCLUSIVE": "false"}, []),
     ],
-)
+)  # fmt: skip
 def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected: list[str]) -> None:
     options = [word for value in expected for word in ("-l", value)]
     assert server.options(pbs.start(**fields)) == [

@@ -355,18 +355,9 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
         ({**KILLED, "category": "-l h_rt=4"}, ("ended/time", "FAILED/TIME", None, None)),
         ({**KILLED, "category": "-l h_rt=5"}, ("ended/100", "FAILED", None, 9)),
         ({**KILLED, "category": "-l s_h_rt=4"}, ("ended/100", "FAILED", None, 9)),
-        (
-            {**KILLED, "category": "-l h_cpu=0:1:0,h_rt=90 -q x", "cpu": "59.99"},
-            ("ended/time", "FAILED/TIME", None, None),
-        ),
-        (
-            {**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"},
-            ("ended/100", "FAILED", None, 9),
-        ),
-        (
-            {**KILLED, "category": "-l h_vmem=100M", "vmem": "100.2MB"},
-            ("ended/memory", "FAILED/MEMORY", None, None),
-        ),
+        ({**KILLED, "category": "-l h_cpu=0:1:0,h_rt=90 -q x", "cpu": "59.99"}, ("ended/time", "FAILED/TIME", None, None)),
+        ({**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"}, ("ended/100", "FAILED", None, 9)),
+        ({**KILLED, "category": "-l h_vmem=100M", "vmem": "100.2MB"}, ("ended/memory", "FAILED/MEMORY", None, None)),
         (
             {**KILLED, "failed": LIMIT, "category": "-l h_vmem=1G -pe smp 2", "slots": "2", "vmem": "2.1GB"},
             ("ended/memory", "FAILED/MEMORY", None, None),
@@ -384,7 +375,7 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
         ({"owner": "somebody"}, None),
         ({"id": "77"}, None),
     ],
-)
+)  # fmt: skip
 def test_the_accounting(
     sge: Target, commands: Commands, fields: dict[str, str], expected: tuple[object, ...] | None
 ) -> None:
@@ -415,15 +406,11 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
         # the job knows better than the accounting what its program's status was
         ({"exit_status": "99\n"}, record(code="1"), ("exited", "DONE", 99, None)),
         ({"exit_status": "143\n"}, "", ("exited", "FAILED", None, 15)),
-        (
-            {"exit_status": "137\n"},
-            record(**{**KILLED, "failed": LIMIT}),
-            ("ended/37", "FAILED/LIMIT", None, None),
-        ),
+        ({"exit_status": "137\n"}, record(**{**KILLED, "failed": LIMIT}), ("ended/37", "FAILED/LIMIT", None, None)),
         ({"exit_status": "143\n", "removed": "\n"}, "", ("removed", "REMOVED", None, None)),
         ({"removed": "\n"}, record(**KILLED), ("removed", "REMOVED", None, None)),
     ],
-)
+)  # fmt: skip
 def test_what_the_job_left(
     sge: Target, commands: Commands, files: dict[str, str], account: str, expected: tuple[object, ...]
 ) -> None:

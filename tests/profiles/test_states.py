@@ -33,11 +33,7 @@ STATES: dict[str, dict[str, Told]] = {
         "CANCELED 16 -128": ("REMOVED", None, None),
         "SOMETHING 16": ("QUEUED", None, None),
     },
-    "hyperqueue": {
-        "finished": ("DONE", 0, None),
-        "failed": ("FAILED", None, None),
-        "canceled": ("REMOVED", None, None),
-    },
+    "hyperqueue": {"finished": ("DONE", 0, None), "failed": ("FAILED", None, None), "canceled": ("REMOVED", None, None)},
     "oar": {
         "Launching - -": ("QUEUED", None, None),
         "Hold - -": ("HELD", None, None),
@@ -60,7 +56,7 @@ STATES: dict[str, dict[str, Told]] = {
         "CCL,-,6,-": ("REMOVED/DEPENDENCY", None, None),
         "RJT,-,3,-": ("FAILED", None, None),
     },
-}
+}  # fmt: skip
 
 
 @DASH

@@ -565,7 +565,7 @@ def runs_in_bash(name: str, title: str) -> bool:
 
 
 TOLD = [
-    pytest.param(shell, name, title, marks=pytest.mark.hunt(5, of="file") if shell == "bash" else ())
+    pytest.param(shell, name, title, marks=pytest.mark.hunt(8, of="file") if shell == "bash" else ())
     for name, system in SYSTEMS.items()
     for title in STORIES
     if title not in system.cannot or title in REFUSALS

@@ -37,6 +37,9 @@ SLURM = [
     ("scontrol -a show -o nodes", r"NodeName=\S+ [^\n]* State=IDLE [^\n]* Partitions=here\n"),
     # AiiDA asks for each field that --helpformat lists
     ("sacct --format=$(sacct --helpformat | tr -s '\\n' ' ' | tr ' ' ',') --parsable --jobs=1", r"(?s:.*)\|one\|(?s:.*)"),
+    # Parsl abbreviates options, as getopt_long does; qtoolkit, AiiDA and pysqa ask for columns
+    ("sacct -X --noheader --format=jobid,state%20 --job 1", r" +1 +RUNNING *\n"),
+    ("squeue -h --format '%A|%u|%t|%.15j|%Z' --noheader", r"1\|[^|]+\|R\| {12}one\|/.*\n"),
     # and others
     ("squeue -A nobody -h", ""),
     ("sacct -n -P -j 1 -o MaxVMSize,AllocTRES,Cluster", r"\|cpu=2,node=1\|here\n"),

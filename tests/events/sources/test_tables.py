@@ -127,16 +127,10 @@ CASES = {
     "pbs deleted": Case("pbs", pbs("0008 Job deleted at request of u@h"), "1.h 4 0"),
     "pbs dependency": Case("pbs", pbs("0008 Job deleted as result of dependency on job 76.h"), "1.h 4 0"),
     "pbs text with semicolons": Case("pbs", pbs("0008 Job Run at ;x;y;z"), "1.h 2 0"),
-    "pbs commit of torque": Case(
-        "pbs", "02/03/2020 10:00:00;0008;PBS_Server;Req;req_commit;job_id: 9.h\n", "9.h 1 0"
-    ),
+    "pbs commit of torque": Case("pbs", "02/03/2020 10:00:00;0008;PBS_Server;Req;req_commit;job_id: 9.h\n", "9.h 1 0"),
     "pbs commit of another": Case("pbs", "02/03/2020 10:00:00;0008;S;Req;other;job_id: 9.h\n", ""),
-    "pbs fraction of a second": Case(
-        "pbs", pbs("0008 Job Run", when="02/03/2020 10:00:00.123456"), "1.h 2 0"
-    ),
-    "pbs exit status no number": Case(
-        "pbs", pbs("0010 Exit_status=2") + pbs("0010 Exit_status=abc"), "1.h 8 2"
-    ),
+    "pbs fraction of a second": Case("pbs", pbs("0008 Job Run", when="02/03/2020 10:00:00.123456"), "1.h 2 0"),
+    "pbs exit status no number": Case("pbs", pbs("0010 Exit_status=2") + pbs("0010 Exit_status=abc"), "1.h 8 2"),
     "pbs exit status empty": Case("pbs", pbs("0010 Exit_status="), ""),
     "pbs bad date": Case("pbs", pbs("0008 Job Run", when="13/03/2020 10:00:00"), ""),
     "pbs no date": Case("pbs", pbs("0008 Job Run", when="yesterday at tenish"), ""),
@@ -199,9 +193,7 @@ CASES = {
         "",
         "",
     ),
-    "pbs rerun": Case(
-        "pbs", pbs("0008 Job Run") + pbs("0008 Job Rerun at request of r@h"), "1.h 2 0", "1.h 2 0, 1.h 1 0"
-    ),
+    "pbs rerun": Case("pbs", pbs("0008 Job Run") + pbs("0008 Job Rerun at request of r@h"), "1.h 2 0", "1.h 2 0, 1.h 1 0"),
     "pbs hold and release": Case(
         "pbs",
         pbs("0008 Holds u set at request of u@h") + pbs("0008 Holds u released at request of u@h"),
@@ -214,9 +206,7 @@ CASES = {
         "",
         "1.h 16 0",
     ),
-    "pbs hold of a running job": Case(
-        "pbs", pbs("0008 Job Run") + pbs("0008 Holds u set at request of u@h"), "1.h 2 0", "1.h 2 0"
-    ),
+    "pbs hold of a running job": Case("pbs", pbs("0008 Job Run") + pbs("0008 Holds u set at request of u@h"), "1.h 2 0", "1.h 2 0"),
     "pbs suspend, resume": Case(
         "pbs",
         pbs("0004 suspend job by r@h")
@@ -235,12 +225,8 @@ CASES = {
         "",
         "1.h 16 0, 1.h 2 0",
     ),
-    "pbs sub-job": Case(
-        "pbs", pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[1].h"), "", "6[1].h 1 0"
-    ),
-    "pbs job of an array itself": Case(
-        "pbs", pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[].h"), "", ""
-    ),
+    "pbs sub-job": Case("pbs", pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[1].h"), "", "6[1].h 1 0"),
+    "pbs job of an array itself": Case("pbs", pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[].h"), "", ""),
     "pbs start of the server": Case(
         "pbs",
         pbs("0100 enqueuing into short, state F hop 1") + pbs("0100 Requeueing job, substate: 92"),
@@ -258,9 +244,7 @@ CASES = {
     "lsf exit": Case("lsf", lsf("JOB_STATUS", "4 32 0 0 0.0 1 0 768 0 0"), "4 8 3"),
     "lsf exit, usage": Case("lsf", lsf("JOB_STATUS", f"4 32 0 0 0.1 1 1 {USAGE} 1792 0 0"), "4 8 7"),
     "lsf exit information": Case("lsf", lsf("JOB_STATUS", "4 32 0 0 0.0 1 0 130 0 14"), "4 4 14"),
-    "lsf later releases have more words": Case(
-        "lsf", lsf("JOB_STATUS", '4 32 0 0 0.0 1 0 512 0 0 0 0 "" 99 1'), "4 8 2"
-    ),
+    "lsf later releases have more words": Case("lsf", lsf("JOB_STATUS", '4 32 0 0 0.0 1 0 512 0 0 0 0 "" 99 1'), "4 8 2"),
     "lsf older ones have less": Case("lsf", lsf("JOB_STATUS", "4 32 256 0 0"), "4 8 1"),
     "lsf exit, no usage but its place": Case(
         "lsf",
@@ -321,9 +305,7 @@ CASES = {
         "4 1 0, 5 1 0",
         "4 1 0, 5 1 0, 4 2 0",
     ),
-    "lsf words that are no end": Case(
-        "lsf", lsf("JOB_START", "4 32 0 0 1 2 3") + lsf("JOB_MOVE", "4 64 1"), "4 2 0"
-    ),
+    "lsf words that are no end": Case("lsf", lsf("JOB_START", "4 32 0 0 1 2 3") + lsf("JOB_MOVE", "4 64 1"), "4 2 0"),
     "sge pending": Case("sge", sge_log("pending", "5:-1"), "5.-1 1 0"),
     "sge delivered": Case("sge", sge_log("delivered"), "5.0 2 0"),
     "sge sent": Case("sge", sge_log("sent") + sge_log("finished"), ""),
@@ -358,11 +340,7 @@ CASES = {
     ),
     "condor submitted": Case("condor", condor("000"), "012.003.000 1 0"),
     "condor executing": Case("condor", condor("001"), "012.003.000 2 0"),
-    "condor ended": Case(
-        "condor",
-        condor("005", body="\t(1) Normal termination (return value 7)\n\t\tUsr 0\n"),
-        "012.003.000 8 7",
-    ),
+    "condor ended": Case("condor", condor("005", body="\t(1) Normal termination (return value 7)\n\t\tUsr 0\n"), "012.003.000 8 7"),
     "condor ended, behind entries that were cut": Case(
         "condor",
         "005 (011.003.000) 2020-02-03 10:00:00 Job terminated.\n"
@@ -370,11 +348,7 @@ CASES = {
         + condor("005", body="\t(1) Normal termination (return value 7)\n"),
         "012.003.000 2 0, 012.003.000 8 7",
     ),
-    "condor killed": Case(
-        "condor",
-        condor("005", body="\t(0) Abnormal termination (signal 9)\n\t(0) No core file\n"),
-        "012.003.000 4 0",
-    ),
+    "condor killed": Case("condor", condor("005", body="\t(0) Abnormal termination (signal 9)\n\t(0) No core file\n"), "012.003.000 4 0"),
     "condor aborted": Case("condor", condor("009", body="\tvia condor_rm\n"), "012.003.000 4 0"),
     "condor image size": Case("condor", condor("006"), ""),
     "condor an entry in an entry": Case(
@@ -382,12 +356,8 @@ CASES = {
         condor("028", body="\n000 (001.000.000) 2020-02-03 10:00:00 Job submitted\n"),
         "001.000.000 1 0",
     ),
-    "condor no end of the entry": Case(
-        "condor", condor("000") + "001 (012.003.000) 2020-02-03 10:00:00 x\n", "012.003.000 1 0"
-    ),
-    "condor large numbers": Case(
-        "condor", condor("000").replace("012.003", "12345.678901"), "12345.678901.000 1 0"
-    ),
+    "condor no end of the entry": Case("condor", condor("000") + "001 (012.003.000) 2020-02-03 10:00:00 x\n", "012.003.000 1 0"),
+    "condor large numbers": Case("condor", condor("000").replace("012.003", "12345.678901"), "12345.678901.000 1 0"),
     "condor the rest": Case(
         "condor",
         "".join(map(condor, ("002", "004", "007", "010", "011", "012", "013"))),
@@ -426,16 +396,10 @@ CASES = {
         + condor_xml("5", NORMAL(9)),
         "012.003.000 8 7, 012.003.000 8 8, 012.003.000 8 9",
     ),
-    "condor xml, killed": Case(
-        "condor", XML + condor_xml("5", '    <a n="TerminatedNormally"><b v="f"/></a>\n'), "012.003.000 4 0"
-    ),
-    "condor xml, numbers that are none": Case(
-        "condor", XML + condor_xml("x") + condor_xml("0", cluster="-1") + condor_xml("5"), ""
-    ),
+    "condor xml, killed": Case("condor", XML + condor_xml("5", '    <a n="TerminatedNormally"><b v="f"/></a>\n'), "012.003.000 4 0"),
+    "condor xml, numbers that are none": Case("condor", XML + condor_xml("x") + condor_xml("0", cluster="-1") + condor_xml("5"), ""),
     "condor xml behind a junk line": Case("condor", "junk\n" + XML + condor_xml("0"), "012.003.000 1 0"),
-    "condor xml behind what a lost write left": Case(
-        "condor", "\0" * 4096 + XML[9:] + condor_xml("0"), "012.003.000 1 0"
-    ),
+    "condor xml behind what a lost write left": Case("condor", "\0" * 4096 + XML[9:] + condor_xml("0"), "012.003.000 1 0"),
     "condor xml, a lost write between two": Case(
         "condor",
         XML + condor_xml("1") + "\0" * 99 + condor_xml("5", NORMAL(7)),
@@ -449,12 +413,8 @@ CASES = {
         + condor_xml("0"),
         "012.003.000 1 0",
     ),
-    "condor xml, an entry whose end was never written": Case(
-        "condor", XML + condor_xml("6")[:-5] + condor_xml("1"), "012.003.000 2 0"
-    ),
-    "condor behind lines that are junk": Case(
-        "condor", "<junk>\n000 (x\n" + condor("000"), "012.003.000 1 0"
-    ),
+    "condor xml, an entry whose end was never written": Case("condor", XML + condor_xml("6")[:-5] + condor_xml("1"), "012.003.000 2 0"),
+    "condor behind lines that are junk": Case("condor", "<junk>\n000 (x\n" + condor("000"), "012.003.000 1 0"),
     "condor behind what a lost write left": Case(
         "condor", "\0" * 99 + condor("000") + "\0" * 99 + condor("001"), "012.003.000 1 0, 012.003.000 2 0"
     ),
@@ -466,21 +426,13 @@ CASES = {
         + condor("001"),
         "012.003.000 2 0",
     ),
-    "pbs behind what a lost write left": Case(
-        "pbs", pbs("0008 Job Queued") + "\0" * 99 + pbs("0008 Job Run"), "1.h 1 0, 1.h 2 0"
-    ),
-    "pbs a lost write makes no line of two": Case(
-        "pbs", "02/03/2020 10:00:00;0008;Server@h;Job;1" + "\0" * 99 + "2.h;Job Run\n", ""
-    ),
+    "pbs behind what a lost write left": Case("pbs", pbs("0008 Job Queued") + "\0" * 99 + pbs("0008 Job Run"), "1.h 1 0, 1.h 2 0"),
+    "pbs a lost write makes no line of two": Case("pbs", "02/03/2020 10:00:00;0008;Server@h;Job;1" + "\0" * 99 + "2.h;Job Run\n", ""),
     "lsf behind what a lost write left": Case("lsf", "\0" * 99 + lsf("JOB_START", "4 4 0"), "4 2 0"),
     "sge behind what a lost write left": Case("sge", "\0" * 99 + sge_log("delivered"), "5.0 2 0"),
     "fork behind what a lost write left": Case("fork", "\0" * 99 + f"001;{WHEN};u;8;1\n", "u 8 1"),
     "slurm behind what a lost write left": Case("slurm", "\0" * 99 + comp("COMPLETED", "0:0"), "7 8 0"),
-    "fork": Case(
-        "fork",
-        "".join(f"001;{WHEN};u:1;{s}\n" for s in ("1;0", "2;9", "4;3", "8;-1")),
-        "u:1 1 0, u:1 2 0, u:1 4 3, u:1 8 -1",
-    ),
+    "fork": Case("fork", "".join(f"001;{WHEN};u:1;{s}\n" for s in ("1;0", "2;9", "4;3", "8;-1")), "u:1 1 0, u:1 2 0, u:1 4 3, u:1 8 -1"),
     "fork type as a plain number": Case("fork", f"1;{WHEN};u;8;1\n", "u 8 1"),
     "fork another type": Case("fork", f"002;{WHEN};u;8;1\n100;{WHEN};u;8;1\n", ""),
     "fork no code": Case("fork", f"001;{WHEN};u;8;\n001;{WHEN};u;8\n", ""),
@@ -514,14 +466,10 @@ CASES = {
     ),
     "slurm requeued": Case("slurm", comp("PENDING", "0:0"), "", "7 1 0"),
     "slurm unknown word": Case("slurm", comp("PURPLE", "0:0"), "", ""),
-    "slurm a name with blanks": Case(
-        "slurm", comp("FAILED", "1:0", name="a ExitCode=5:0 JobState=COMPLETED b"), "7 8 1"
-    ),
+    "slurm a name with blanks": Case("slurm", comp("FAILED", "1:0", name="a ExitCode=5:0 JobState=COMPLETED b"), "7 8 1"),
     "slurm submitted": Case("slurm", ctld("_slurm_rpc_submit_batch_job: JobId=7 InitPrio=1 usec=2"), "7 1 0"),
     "slurm begun": Case("slurm", ctld("sched: Allocate JobId=7 NodeList=n #CPUs=1 Partition=p"), "7 2 0"),
-    "slurm begun by backfill": Case(
-        "slurm", ctld("sched/backfill: _start_job: Started JobId=8_1(12) in p on n"), "12 2 0"
-    ),
+    "slurm begun by backfill": Case("slurm", ctld("sched/backfill: _start_job: Started JobId=8_1(12) in p on n"), "12 2 0"),
     "slurm complete is told by jobcomp": Case("slurm", ctld("_job_complete: JobId=7 WEXITSTATUS 3"), ""),
     "slurm hold": Case(
         "slurm",
@@ -536,11 +484,9 @@ CASES = {
         "",
         "7 16 0, 7 2 0",
     ),
-    "slurm suspend refused": Case(
-        "slurm", ctld("_slurm_rpc_suspend(suspend) for 7 Access/permission denied"), "", ""
-    ),
+    "slurm suspend refused": Case("slurm", ctld("_slurm_rpc_suspend(suspend) for 7 Access/permission denied"), "", ""),
     "slurm requeue": Case("slurm", ctld("Requeuing JobId=7"), "", "7 1 0"),
-}
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -45,14 +45,8 @@ ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
     # the counts
     ({"resources": {"node_count": 2}}, {"nodes": 2, "exclusive": True}),
     ({"resources": {"process_count": 4}}, {"processes": 4, "exclusive": True}),
-    (
-        {"resources": {"node_count": 2, "processes_per_node": 3}},
-        {"nodes": 2, "processes": 6, "exclusive": True},
-    ),
-    (
-        {"resources": {"process_count": 6, "processes_per_node": 3}},
-        {"nodes": 2, "processes": 6, "exclusive": True},
-    ),
+    ({"resources": {"node_count": 2, "processes_per_node": 3}}, {"nodes": 2, "processes": 6, "exclusive": True}),
+    ({"resources": {"process_count": 6, "processes_per_node": 3}}, {"nodes": 2, "processes": 6, "exclusive": True}),
     ({"resources": {"processes_per_node": 3}}, {"processes": 3, "exclusive": True}),
     ({"resources": {"cpu_cores_per_process": 8}}, {"cpus": 8, "exclusive": True}),
     ({"resources": {"gpu_cores_per_process": 2}}, {"gpus": 2, "exclusive": True}),
@@ -82,7 +76,7 @@ ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "environment": {"A": "1"},
         },
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spec", "description"), ACCEPTED, ids=[str(spec)[:80] for spec, _ in ACCEPTED])
@@ -103,33 +97,21 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
     ({"pre_launch": "x", "post_launch": "y"}, ["pre_launch", "post_launch"]),
     ({"launcher": "srun"}, ["launcher"]),
     ({"launcher": "mpirun", "inherit_environment": False}, ["inherit_environment"]),
-    (
-        {"container": {"image": "a", "volume_mounts": [{"source": "/", "target": "/"}]}},
-        ["container.volume_mounts"],
-    ),
+    ({"container": {"image": "a", "volume_mounts": [{"source": "/", "target": "/"}]}}, ["container.volume_mounts"]),
     ({"resources": {"attributes": {"a": 1}}}, ["resources.attributes"]),
     ({"attributes": {"attributes": {"a": 1}}}, ["attributes.attributes"]),
-    (
-        {"resources": {"node_count": 2, "process_count": 3, "processes_per_node": 2}},
-        ["resources.process_count"],
-    ),
+    ({"resources": {"node_count": 2, "process_count": 3, "processes_per_node": 2}}, ["resources.process_count"]),
     ({"resources": {"process_count": 3, "processes_per_node": 2}}, ["resources.process_count"]),
-    (
-        {"resources": {"node_count": 2, "process_count": 3, "gpu_cores_per_process": 1}},
-        ["resources.gpu_cores_per_process"],
-    ),
+    ({"resources": {"node_count": 2, "process_count": 3, "gpu_cores_per_process": 1}}, ["resources.gpu_cores_per_process"]),
     ({"attributes": {"custom_attributes": {"nosuch": "1"}}}, ["attributes.custom_attributes.nosuch"]),
     ({"attributes": {"custom_attributes": {"ARGUMENTS": "'a'"}}}, ["attributes.custom_attributes.ARGUMENTS"]),
     ({"attributes": {"custom_attributes": {"SETUP": "id"}}}, ["attributes.custom_attributes.SETUP"]),
-    (
-        {"attributes": {"custom_attributes": {"SITE_SETUP": "id"}}},
-        ["attributes.custom_attributes.SITE_SETUP"],
-    ),
+    ({"attributes": {"custom_attributes": {"SITE_SETUP": "id"}}}, ["attributes.custom_attributes.SITE_SETUP"]),
     ({"attributes": {"custom_attributes": {"qos": "a", "QOS": "b"}}}, ["attributes.custom_attributes.QOS"]),
     ({"arguments": ["\udc00"]}, ["arguments"]),
     ({"environment": {"\ud800": "x"}}, ["environment"]),
     ({"attributes": {"custom_attributes": {"qos": "\ud800"}}}, ["attributes.custom_attributes.qos"]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("spec", "names"), REFUSED, ids=[ascii(spec) for spec, _ in REFUSED])

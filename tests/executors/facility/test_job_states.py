@@ -14,10 +14,7 @@ S = JobState
 TABLE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"state": S.QUEUED, "submitted": 1.0}, {"state": "queued", "time": 1.0}),
     ({"state": S.RUNNING, "submitted": 1.0, "started": 2.0}, {"state": "active", "time": 2.0}),
-    (
-        {"state": S.HELD, "submitted": 1.0, "reason": "by you"},
-        {"state": "held", "time": 1.0, "message": "by you"},
-    ),
+    ({"state": S.HELD, "submitted": 1.0, "reason": "by you"}, {"state": "held", "time": 1.0, "message": "by you"}),
     ({"state": S.HELD, "started": 2.0}, {"state": "active", "time": 2.0, "message": "suspended"}),
     ({"state": S.DONE, "exit_code": 0, "ended": 3.0}, {"state": "completed", "time": 3.0, "exit_code": 0}),
     ({"state": S.DONE, "exit_code": 3}, {"state": "failed", "exit_code": 3}),
@@ -32,13 +29,10 @@ TABLE: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ),
     ({"state": S.FAILED, "signal": 9}, {"state": "failed", "message": "signal 9 killed it"}),
     ({"state": S.REMOVED, "cause": EndCause.USER}, {"state": "canceled", "message": "somebody cancelled it"}),
-    (
-        {"state": S.LOST},
-        {"state": "failed", "message": "the batch system no longer knows it, and it left no exit code"},
-    ),
+    ({"state": S.LOST}, {"state": "failed", "message": "the batch system no longer knows it, and it left no exit code"}),
     ({"state": S.UNKNOWN}, {"state": "queued"}),
     ({"state": S.UNKNOWN, "started": 2.0}, {"state": "active", "time": 2.0}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("values", "expected"), TABLE, ids=[str(values) for values, _ in TABLE])

@@ -108,16 +108,10 @@ def test_what_many_users_cannot_have(tmp_path: Path, text: str, words: str) -> N
         ("port = 0x" + "1" * 5000, "it must be TOML"),
         ("resources = " + "[" * 5000, "it must be TOML"),
         ("users = 'x'", "not a table"),
-        *(
-            (f"[users]\na = '{user}'", "not the name of a user")
-            for user in ("", "-u", "a b", "../a", "#0", "a:b")
-        ),
-        *(
-            (f"jwks = '{place}'", "replace the keys")
-            for place in ("http://login/", "keys", "ftp://a", "file:///a")
-        ),
+        *((f"[users]\na = '{user}'", "not the name of a user") for user in ("", "-u", "a b", "../a", "#0", "a:b")),
+        *((f"jwks = '{place}'", "replace the keys") for place in ("http://login/", "keys", "ftp://a", "file:///a")),
     ],
-)
+)  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SettingError) as error:
         read(tmp_path, text)

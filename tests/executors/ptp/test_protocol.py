@@ -125,26 +125,15 @@ def about(kind: Element, *arguments: str) -> list[str]:
 
 # (section, event, number, arguments); docs/protocols/ptp.md, 4.1, and of 244 the page, Events
 EVENTS: list[tuple[str, Event, int, list[str]]] = [
-    *[
-        (f"remove {k}", remove_elements(k, ONE, JOB_ID.get(k)), n, about(k, "16777217"))
-        for n, k in enumerate(KINDS, 241)
-    ],
-    *[
-        (f"new {k}", new_elements(k, 7, [STATE]), n, ["7", "1", "8", "1", "X=UP"])
-        for n, k in enumerate(KINDS, 220)
-    ],
+    *[(f"remove {k}", remove_elements(k, ONE, JOB_ID.get(k)), n, about(k, "16777217")) for n, k in enumerate(KINDS, 241)],
+    *[(f"new {k}", new_elements(k, 7, [STATE]), n, ["7", "1", "8", "1", "X=UP"]) for n, k in enumerate(KINDS, 220)],
     *[
         (f"change {k}", change_elements(k, [STATE], JOB_ID.get(k)), n, about(k, "1", "8", "1", "X=UP"))
         for n, k in enumerate([*KINDS, Element.RM], 230)
     ],
     ("two groups", new_elements(Element.NODE, 7, NODES), 222, TWO),
-    (
-        "message",
-        message("WARNING", "What?", 3),
-        1,
-        ["3", "messageLevel=WARNING", "messageCode=3", "messageText=What?"],
-    ),
-]
+    ("message", message("WARNING", "What?", 3), 1, ["3", "messageLevel=WARNING", "messageCode=3", "messageText=What?"]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("section", "event", "number", "arguments"), EVENTS)
@@ -351,17 +340,12 @@ WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
     ("211 for TERMINATE", K.TERMINATE_JOB, submit_error(1, "J", "x"), "does not answer TERM"),
     ("212 for SUBMIT", K.SUBMIT_JOB, terminate_error(1, "5", "x"), "does not answer SUBMIT"),
     ("SHUTDOWN for SUBMIT", K.SUBMIT_JOB, shutdown(1), "SHUTDOWN does not answer SUBMIT_JOB"),
-    (
-        "ATTR_DEF for SUBMIT",
-        K.SUBMIT_JOB,
-        define_attributes(1, []),
-        "ATTR_DEF does not answer SUBMIT_JOB",
-    ),
+    ("ATTR_DEF for SUBMIT", K.SUBMIT_JOB, define_attributes(1, []), "ATTR_DEF does not answer SUBMIT_JOB"),
     ("a TID of no open command", K.SUBMIT_JOB, ok(7), "transaction 7 is not open"),
     ("MESSAGE, likewise", K.SUBMIT_JOB, message("INFO", "x", tid=7), "transaction 7 is not"),
     ("model events after QUIT", K.QUIT, GONE, "REMOVE_JOB is out of phase in QUITTING"),
     ("model events after STOP", K.STOP_EVENTS, GONE, "out of phase in STOPPING"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -266,11 +266,7 @@ def test_a_changed_byte_raises_nothing_else(frame: Frame, data: st.DataObject) -
 # (text as it may come, its numbers, the shortest text)
 SETS: list[tuple[str, list[int], str]] = [
     # The design's example, with the 41 that its text leaves out (docs/protocols/ptp.md, 1.3).
-    (
-        "1,2,3,4,5,6,7,34,35,36,37,38,41,55,56,57",
-        [1, 2, 3, 4, 5, 6, 7, 34, 35, 36, 37, 38, 41, 55, 56, 57],
-        "1-7,34-38,41,55-57",
-    ),
+    ("1,2,3,4,5,6,7,34,35,36,37,38,41,55,56,57", [1, 2, 3, 4, 5, 6, 7, 34, 35, 36, 37, 38, 41, 55, 56, 57], "1-7,34-38,41,55-57"),
     # docs/protocols/ptp.md, 1.3, the second example: overlapping and unsorted, the numbers 1 to 12.
     ("1-10,4-12,3", list(range(1, 13)), "1-12"),
     # docs/protocols/ptp.md, 1.3.
@@ -285,7 +281,7 @@ SETS: list[tuple[str, list[int], str]] = [
     ("1-9,2-3,5", list(range(1, 10)), "1-9"),
     ("5-5", [5], "5"),
     (str(MAX_ID), [MAX_ID], str(MAX_ID)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "numbers", "shortest"), SETS)

@@ -375,11 +375,7 @@ MORE_CLIENTS: dict[str, tuple[str, str, Callable[[], str]]] = {
     "ipyparallel-slurm": ("ipyparallel", "slurm", lambda: run_ipyparallel("slurm", 1)),
     "ipyparallel-pbs": ("ipyparallel", "torque", lambda: run_ipyparallel("pbs", 2)),
     "fireworks-slurm": ("FireWorks", "slurm", lambda: run_fireworks("SLURM", ntasks="1")),
-    "fireworks-pbs": (
-        "FireWorks",
-        "torque",
-        lambda: run_fireworks("PBS", nnodes="1", ppnode="1", queue="linux"),
-    ),
+    "fireworks-pbs": ("FireWorks", "torque", lambda: run_fireworks("PBS", nnodes="1", ppnode="1", queue="linux")),
     "nipype-slurm": ("nipype", "slurm", lambda: run_nipype("SLURM")),
     "nipype-pbs": ("nipype", "torque", lambda: run_nipype("PBS")),
     "pydra": ("pydra", "slurm", run_pydra),
@@ -390,5 +386,5 @@ MORE_CLIENTS: dict[str, tuple[str, str, Callable[[], str]]] = {
     "ert": ("ert", "pbspro", run_ert),
     "pulsar-slurm": ("pulsar-app", "slurm", lambda: run_pulsar("Slurm")),
     "pulsar-torque": ("pulsar-app", "torque", lambda: run_pulsar("Torque")),
-}
+}  # fmt: skip
 """As in clients.py."""
