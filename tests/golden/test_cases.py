@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given
@@ -60,7 +60,7 @@ def case(content: str, name: str = "a") -> str:
     return f'[case.{name}]\ntemplate = "T"\n{content}\n'
 
 
-BAD = {
+BAD: dict[str, tuple[Any, ...]] = {
     # what: (content, line:column message, piece of a hint), ...
     "no value": ("[case.a]\ntemplate =\n", ("2:11: invalid TOML: Invalid value", "TOML 1.0")),
     "an open string": ('[case.a]\ntemplate = "', ("2:13: invalid TOML: Unterminated string", "TOML 1.0")),
@@ -69,6 +69,7 @@ BAD = {
     "CR LF lines": ("a = 1\r\n\r\nb\r\n", ("3:2: invalid TOML: Expected '=' after a key", "")),
     "a case twice": (case("") + case(""), ("4:8: invalid TOML: Cannot declare ('case', 'a') twice", "")),
     "a byte order mark": ("\ufeff" + case(""), ("1:1: invalid TOML: Invalid statement", "without a byte order mark")),
+    "no UTF-8": (b"a = '\xc3\xa9\xe9'", ("1:7: the file is not UTF-8", "save the file as UTF-8")),
     "a NUL": ("a = '\0'", ("1:6: invalid TOML: Found invalid character '\\x00'", "")),
     "a deep nest": ("a = " + "[" * 10000, ("1:1: the values are nested too deeply", "")),
     "an endless number": ("a = " + "1" * 5000, ("1:1: invalid TOML: Exceeds the limit", "TOML 1.0")),
@@ -128,7 +129,7 @@ BAD = {
 def test_what_is_wrong(what: str) -> None:
     text, *expected = BAD[what]
     with pytest.raises(CasesError) as caught:
-        parse_cases(FILE, text.encode())
+        parse_cases(FILE, text if isinstance(text, bytes) else text.encode())
     errors = caught.value.errors
     assert len(errors) == len(expected), str(caught.value)
     for error, (begin, hint) in zip(errors, expected, strict=True):
@@ -138,18 +139,6 @@ def test_what_is_wrong(what: str) -> None:
     assert caught.value.exit_code == 3
 
 
-def test_what_is_no_utf8() -> None:
-    with pytest.raises(CasesError, match="1:7: the file is not UTF-8") as caught:
-        parse_cases(FILE, b"a = '\xc3\xa9\xe9'")
-    assert caught.value.hint == "save the file as UTF-8"
-
-
-def test_where_cases_are_to_be_added_none_need_be_there() -> None:
-    assert parse_cases(FILE, b"", allow_missing=True).cases == {}
-    with pytest.raises(CasesError):
-        parse_cases(FILE, b"x = 1", allow_missing=True)
-
-
 def test_load(tmp_path: Path) -> None:
     assert load_cases(str(tmp_path)).source is None
     golden = tmp_path / "golden"
@@ -157,13 +146,39 @@ def test_load(tmp_path: Path) -> None:
     with pytest.raises(CasesError, match=f"there is no file {golden}/cases.toml"):
         load_cases(str(tmp_path))
     assert load_cases(str(tmp_path), allow_missing=True).source is None
+    assert parse_cases(FILE, b"", allow_missing=True).cases == {}
+    with pytest.raises(CasesError):
+        parse_cases(FILE, b"x = 1", allow_missing=True)
     (golden / "cases.toml").write_text(WHOLE)
     found = load_cases(str(tmp_path))
     assert list(found.cases) == ["GREET.long", "short"]
     assert found.get_golden_path("short") == str(golden / "short.txt")
 
 
-def is_sound(data: bytes) -> None:
+PIECES = [
+    "[case.a]", "[case.'a.b']", "[case.a.fields]", "[context]", "[[case]]", "template", "variation",
+    "application", "fields", "context", "refused", "case", ".", "=", "'T'", '"é\\u2028"', "true", "1", "1.5",
+    "[", "]", "{", "}", ",", "\n", "\r\n", " ", "#", "'''", '"""', "\\", "\x1b", "2026-11-21", "a", "é",
+]  # fmt: skip
+
+
+@st.composite
+def with_slips(draw: st.DrawFn) -> str:
+    """Draw a whole file with some slips."""
+    text = WHOLE
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(text)))
+        end = at + draw(st.integers(0, 12))
+        text = text[:at] + draw(st.sampled_from(["", *PIECES])) + text[end:]
+    return text
+
+
+@given(
+    st.binary(max_size=200)
+    | (st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | with_slips()).map(str.encode)
+)
+@example(b"[case.a]\ntemplate='T'\nfields={'a'='b'}")
+def test_any_bytes_pieces_or_slips(data: bytes) -> None:
     """Any text is either read to valid cases or refused with a location."""
     cases, errors = None, tuple[OSProfileError, ...]()
     try:
@@ -175,39 +190,9 @@ def is_sound(data: bytes) -> None:
         assert FILE in str(one)
         assert one.location is None or 0 <= one.location.offset <= len(data)
         assert all(c.isprintable() or c in "\n\ufffd" for c in str(one))
-    if cases is None:
-        return
-    for name, found in cases.cases.items():
+    for name, found in cases.cases.items() if cases else ():
         assert CASE_NAME.fullmatch(name)
         values = [*found.fields.values(), *found.context.values()]
         assert all(isinstance(v, str) and "\0" not in v for v in values)
         assert isinstance(found.must_be_refused, bool)
         assert found.location is not None
-
-
-@given(st.binary(max_size=200))
-def test_any_bytes(data: bytes) -> None:
-    is_sound(data)
-
-
-PIECES = [
-    "[case.a]", "[case.'a.b']", "[case.a.fields]", "[context]", "[[case]]", "template", "variation",
-    "application", "fields", "context", "refused", "case", ".", "=", "'T'", '"é\\u2028"', "true", "1", "1.5",
-    "[", "]", "{", "}", ",", "\n", "\r\n", " ", "#", "'''", '"""', "\\", "\x1b", "2026-11-21", "a", "é",
-]  # fmt: skip
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
-@example("[case.a]\ntemplate='T'\nfields={'a'='b'}")
-def test_any_pieces(text: str) -> None:
-    is_sound(text.encode())
-
-
-@given(st.data())
-def test_a_file_with_a_slip(data: st.DataObject) -> None:
-    text = WHOLE
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(text)))
-        end = at + data.draw(st.integers(0, 12))
-        text = text[:at] + data.draw(st.sampled_from(["", *PIECES])) + text[end:]
-    is_sound(text.encode())

@@ -33,22 +33,16 @@ def test_the_folder(tmp_path: Path) -> None:
         files.locate_folder(str(tmp_path))
 
 
-def test_read(tmp_path: Path) -> None:
-    file = tmp_path / "a.txt"
-    assert files.read_file(str(file)) is None
-    file.write_bytes(b"a\r\n\xff")
-    assert files.read_file(str(file)) == b"a\r\n\xff"
-
-
-def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_and_what_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to("/etc/passwd")
     (tmp_path / "dangling").symlink_to("nowhere")
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b"12345")
     monkeypatch.setattr(files, "MAX_FILE_SIZE", 4)
-    (tmp_path / "not_too_large").write_bytes(b"1234")
-    assert files.read_file(str(tmp_path / "not_too_large")) == b"1234"
+    (tmp_path / "not_too_large").write_bytes(b"a\r\n\xff")
+    assert files.read_file(str(tmp_path / "not_too_large")) == b"a\r\n\xff"
+    assert files.read_file(str(tmp_path / "none")) is None
     for name, message in {
         "link": "is a symbolic link",
         "dangling": "is a symbolic link",
@@ -84,15 +78,12 @@ def test_write(tmp_path: Path) -> None:
     files.write_file(str(file), b"2\r\n")
     assert file.read_bytes() == b"2\r\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o604
+    file.rename(tmp_path / "outside")
+    file.symlink_to(tmp_path / "outside")  # the link is replaced, and what it names stays
+    files.write_file(str(file), b"3")
+    assert not file.is_symlink()
+    assert (file.read_bytes(), (tmp_path / "outside").read_bytes()) == (b"3", b"2\r\n")
     assert os.listdir(file.parent) == ["a.txt"]
-
-
-def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
-    (tmp_path / "outside").write_bytes(b"outside")
-    (tmp_path / "a.txt").symlink_to("outside")
-    files.write_file(str(tmp_path / "a.txt"), b"new")
-    assert (tmp_path / "outside").read_bytes() == b"outside"
-    assert not (tmp_path / "a.txt").is_symlink()
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

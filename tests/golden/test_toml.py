@@ -26,16 +26,6 @@ def test_a_string_is_read_back(value: str) -> None:
     assert written.isprintable()
 
 
-@given(st.lists(TEXTS, min_size=1, max_size=4))
-def test_a_key_is_read_back(names: list[str]) -> None:
-    found: object = tomllib.loads(f"{toml.format_key(*names)} = 1")
-    for name in names:
-        assert isinstance(found, dict)
-        assert list(found) == [name]
-        found = found[name]
-    assert found == 1
-
-
 @pytest.mark.parametrize("value", ["\ud800", "a\udcff"])
 def test_no_lone_surrogate(value: str) -> None:
     with pytest.raises(ValueError, match=r"U\+D[0-9A-F]{3} is not a character"):

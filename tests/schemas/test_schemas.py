@@ -45,28 +45,15 @@ def declarations() -> list[tuple[str, etree._Element]]:
 DECLARATIONS = dict(declarations())
 
 
-def test_the_schemas_are_these_four() -> None:
-    assert [schema.stem for schema in SCHEMAS] == ["extension", "idb", "jsdl", "osprofile"]
-    assert len(DECLARATIONS) > 50
-
-
-@pytest.mark.parametrize("name", [schema.name for schema in SCHEMAS])
+@pytest.mark.parametrize("name", ["extension.xsd", "idb.xsd", "jsdl.xsd", "osprofile.xsd"])
 def test_each_compiles_from_any_directory(name: str, schemas: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(schemas, tmp_path / "a b#%20é")
     etree.XMLSchema(file=copy / name)
     assert xmlschema.XMLSchema10((copy / name).as_uri()).built
 
 
-def test_imports_are_siblings(schemas: Path) -> None:
-    for schema in SCHEMAS:
-        for imported in etree.parse(schema).iter(f"{XS}import"):
-            assert (schemas / imported.attrib["schemaLocation"]).parent == schemas
-            assert (schemas / imported.attrib["schemaLocation"]).is_file()
-
-
 @pytest.mark.parametrize("where", DECLARATIONS)
-def test_what_the_documentation_has(where: str) -> None:
-    """A sentence, the section of OS Profile, and the default of what may be absent."""
+def test_it_is_documented_with_its_section_and_its_default(where: str) -> None:
     declaration = DECLARATIONS[where]
     text = documentation(declaration)
     assert len(text) >= len("Any text.")
@@ -77,6 +64,8 @@ def test_what_the_documentation_has(where: str) -> None:
         assert "Default: " in text
     if (default := declaration.get("default")) is not None:
         assert f"Default: {default}." in text
+    for example in re.findall(r'Example: ([\w:]+=".*?")', text):
+        assert etree.fromstring(f"<x {BINDINGS} {example}/>") is not None
 
 
 def test_examples_in_the_documentation_are_valid(engine: Callable[[str], list[str]]) -> None:
@@ -89,15 +78,3 @@ def test_examples_in_the_documentation_are_valid(engine: Callable[[str], list[st
             assert engine(f"<{prefix}:{name}{bound}".strip()) == []
             shown += 1
     assert shown == len(["Profile", "Template"])
-
-
-ATTRIBUTE_EXAMPLES = [
-    example
-    for declaration in DECLARATIONS.values()
-    for example in re.findall(r'Example: ([\w:]+=".*?")', documentation(declaration))
-]
-
-
-@pytest.mark.parametrize("example", ATTRIBUTE_EXAMPLES)
-def test_examples_of_attributes_are_well_formed(example: str) -> None:
-    assert etree.fromstring(f"<x {BINDINGS} {example}/>") is not None

@@ -144,18 +144,6 @@ def test_every_split_of_a_log(kind: str, extended: bool, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_blocks_of_any_size_have_the_same_events(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name, writer = WRITERS[kind]
-    write(name, tmp_path, "".join(map(writer, range(300))))
-    expected = drain(open_log(name, tmp_path))
-    assert expected.count("\n") == 300 * {"pbs": 3, "lsf": 3}.get(name, 2)
-    use_small_blocks(monkeypatch)
-    assert drain(open_log(name, tmp_path)) == expected
-
-
-@pytest.mark.parametrize("kind", WRITERS)
 def test_irregular_lines_among_others_change_nothing(kind: str, tmp_path: Path) -> None:
     """The block is then parsed line by line, with the same events."""
     name, writer = WRITERS[kind]
@@ -183,13 +171,19 @@ def test_irregular_lines_among_others_change_nothing(kind: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_a_timestamp(kind: str, tmp_path: Path) -> None:
+def test_a_timestamp_and_blocks_of_any_size(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, writer = WRITERS[kind]
-    write(name, tmp_path, "".join(map(writer, range(100))))
+    write(name, tmp_path, "".join(map(writer, range(300))))
     everything = drain(open_log(name, tmp_path))
-    lines = [line for line in everything.splitlines(keepends=True) if int(line.split(";")[1]) >= WHEN + 50]
-    assert len(lines) == len(everything.splitlines()) // 2
-    assert drain(open_log(name, tmp_path, WHEN + 50)) == "".join(lines)
+    lines = everything.splitlines(keepends=True)
+    assert len(lines) == 300 * {"pbs": 3, "lsf": 3}.get(name, 2)
+    late = [line for line in lines if int(line.split(";")[1]) >= WHEN + 150]
+    assert 2 * len(late) == len(lines)
+    assert drain(open_log(name, tmp_path, WHEN + 150)) == "".join(late)
+    use_small_blocks(monkeypatch)
+    assert drain(open_log(name, tmp_path)) == everything
 
 
 @pytest.mark.parametrize("name", SOURCE_NAMES)

@@ -13,7 +13,6 @@ from osprofile.profile.repository import Repository
 from tests.jobs.conftest import QUICK, toy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from osprofile.profile.model import Profile
@@ -42,9 +41,3 @@ def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
     folder.mkdir(parents=True)
     (folder / "profile.xml").write_text(ROOTED.format(root=tmp_path / "work"))
     return Repository([str(tmp_path / "profiles")]).load("here")
-
-
-@pytest.fixture
-def open_resource(tmp_path: Path) -> Callable[[Profile], Resource]:
-    """Return a function that makes a resource with a record in a file."""
-    return lambda profile: make_resource(profile, tmp_path / "jobs.db")

@@ -20,7 +20,6 @@ from osprofile.jobs.profiles import list_settable_fields, load_profile
 from osprofile.jobs.request import build_request
 
 SLURM = list_settable_fields(load_profile("slurm"))
-LINUX = list_settable_fields(load_profile("linux"))
 GIB = 1 << 30
 
 ACCEPTED: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -84,11 +83,8 @@ def test_what_a_spec_becomes(spec: dict[str, Any], description: dict[str, Any]) 
     found = build_description({"executable": "a", **spec}, SLURM)
     expected = JobDescription(**{"executable": "a", **description})
     assert found == expected
-
-
-def test_a_profile_without_the_field_shares_its_nodes() -> None:
-    for value in ({}, {"exclusive_node_use": True}, {"exclusive_node_use": False}):
-        assert build_description({"executable": "a", "resources": value}, LINUX).exclusive is None
+    if "exclusive" in description:  # a profile without the field shares its nodes
+        assert build_description({"executable": "a", **spec}, SLURM - {"EXCLUSIVE"}).exclusive is None
 
 
 REFUSED: list[tuple[dict[str, Any], list[str]]] = [

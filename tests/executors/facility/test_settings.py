@@ -74,18 +74,6 @@ def test_many_users(tmp_path: Path) -> None:
             MANY + "[users]\na = 'bob'\n[resources.a]\nprofile = 'linux'\nhost = 'all@login'",
             "the same account for all users",
         ),
-    ],
-)
-def test_what_many_users_cannot_have(tmp_path: Path, text: str, words: str) -> None:
-    settings = read(tmp_path, text)
-    with pytest.raises(SettingError) as error:
-        settings.check()
-    assert words in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
         ("nmae = 'x'", "did you mean name?"),
         ("port = 70000", "an integer from 0 to 65535"),
         ("port = true", "an integer from 0 to 65535"),
@@ -114,9 +102,9 @@ def test_what_many_users_cannot_have(tmp_path: Path, text: str, words: str) -> N
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SettingError) as error:
-        read(tmp_path, text)
+        read(tmp_path, text).check()
     assert words in str(error.value)
-    assert "facility.toml: " in str(error.value)
+    assert "facility.toml: " in str(error.value) or text.startswith((MANY, "[users]\na = 'bob'"))
 
 
 def test_without_the_extra(tmp_path: Path) -> None:

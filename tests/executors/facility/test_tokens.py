@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from osprofile.errors import SettingError
 from osprofile.executors.facility.tokens import TokenFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
 OTHER = "x" * 43
 
@@ -80,36 +81,23 @@ def test_without_a_file_nobody_is_let_in(path: Path, tokens: TokenFile, token: s
     assert find(tokens, f"Bearer {OTHER}") is None
 
 
-@pytest.mark.parametrize(
-    ("content", "mode"),
-    [
-        (OTHER, 0o644),
-        (OTHER, 0o620),
-        ("", 0o600),
-        ("short", 0o600),
-        (f"{OTHER} {OTHER}", 0o600),
-        (f"{OTHER}\n{OTHER}", 0o600),
-    ],
-)
-def test_a_file_that_is_no_secret_is_refused(path: Path, content: str, mode: int) -> None:
+UNUSABLE: dict[str, Callable[[Path], object]] = {
+    "others can read it": lambda path: (path.write_text(OTHER), path.chmod(0o644)),
+    "others can write it": lambda path: (path.write_text(OTHER), path.chmod(0o620)),
+    **{
+        f"{text!r}": lambda path, text=text: (path.write_text(text), path.chmod(0o600))  # type: ignore[misc]
+        for text in ("", "short", f"{OTHER} {OTHER}", f"{OTHER}\n{OTHER}")
+    },
+    "a pipe": lambda path: os.mkfifo(path, 0o600),
+    "a link": lambda path: path.symlink_to(path.parent / "elsewhere"),
+    "a folder": Path.mkdir,
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_is_no_secret_file_is_refused(path: Path, case: str) -> None:
     path.parent.mkdir()
-    path.write_text(content)
-    path.chmod(mode)
+    UNUSABLE[case](path)
     with pytest.raises(SettingError, match="facility-token") as error:
         TokenFile(str(path), "me")
     assert OTHER not in str(error.value)
-
-
-def test_what_is_no_file_is_refused(path: Path) -> None:
-    path.parent.mkdir()
-    os.mkfifo(path, 0o600)
-    with pytest.raises(SettingError):
-        TokenFile(str(path), "me")
-    path.unlink()
-    path.symlink_to(path.parent / "elsewhere")
-    with pytest.raises(SettingError):
-        TokenFile(str(path), "me")
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(SettingError):
-        TokenFile(str(path), "me")
