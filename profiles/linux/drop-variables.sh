@@ -2,6 +2,7 @@
 # do: sbatch takes options from SBATCH_..., squeue from SQUEUE_..., and so on; and the job would
 # inherit those of a job that submits it. What says where the server is stays.
 drop_batch_variables() {
+  [ -z "${gpe_variables_dropped-}" ] || return 0
   case $(set) in # most callers have none of them, and start no awk
   *SBATCH_* | *SLURM* | *SRUN_* | *SQUEUE_* | *SCANCEL_* | *SACCT_* | *SINFO_* | *SSTAT_*) ;;
   *SCONTROL_*) ;;

@@ -26,18 +26,29 @@ elsewhere"
     cd -- "$gpe_directory" ||
     fail 73 "jobs cannot work in $gpe_directory: a profile names the directory for them as \
 UspaceRoot"
-  check_path
+  check_paths "$(LC_ALL=C namei -mo -- "$gpe_directory")"
+  [ -O . ] || gpe_unsafe=$gpe_entry
+  [ -z "$gpe_unsafe" ] || fail 73 \
+    "$gpe_directory is not a safe directory for a job, because others can change this: \
+${gpe_unsafe%, }"
 }
-# As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its
-# path leads through. namei prints MODE OWNER NAME of each: a link is safe, and what neither group
-# nor others can write to, and what has the sticky bit; the owner must be root or gpe_path_owner,
-# who is the first other owner. That this is who runs the program is checked last, by -O.
-check_path() {
-  gpe_path=$(LC_ALL=C namei -mo -- "$gpe_directory")
-  gpe_path_owner='' gpe_unsafe='' gpe_entry=''
+# TEXT of namei for one or more directories. As sshd's StrictModes: nobody else may be able to
+# replace a directory, or anything that its path leads through. namei prints MODE OWNER NAME of
+# each: a link is safe, and what neither group nor others can write to, and what has the sticky bit;
+# the owner must be root or gpe_path_owner, who is the first other owner. That this is who runs the
+# program is checked last, by -O. Sets gpe_unsafe to what is not safe.
+check_paths() {
+  gpe_path_owner='' gpe_unsafe='' gpe_entry=
   [ ! -O / ] || gpe_path_owner=root # root runs this: every directory must be root's
   while read -r gpe_mode gpe_owner gpe_rest; do
-    case $gpe_mode in '' | f:) continue ;; esac
+    case $gpe_mode in
+    '') continue ;;
+    f:) # the next one
+      [ -z "$gpe_entry" ] || check_last_entry
+      gpe_entry=
+      continue
+      ;;
+    esac
     gpe_entry="$gpe_mode $gpe_owner $gpe_rest"
     [ "$gpe_owner" = root ] || gpe_path_owner=${gpe_path_owner:-$gpe_owner}
     case $gpe_owner in root | "$gpe_path_owner") ;; *) gpe_mode=unsafe ;; esac
@@ -47,13 +58,21 @@ check_path() {
     *) gpe_unsafe="$gpe_unsafe$gpe_entry, " ;;
     esac
   done << END
-$gpe_path
+$1
 END
+  check_last_entry
+}
+check_last_entry() { # is it a directory that only its owner can change?
   case $gpe_entry in
-  d????-??-?' '*) [ -O . ] || gpe_unsafe=$gpe_entry ;;
+  d????-??-?' '*) ;;
   *) gpe_unsafe=${gpe_entry:-namei failed} ;;
   esac
-  [ -z "$gpe_unsafe" ] || fail 73 \
-    "$gpe_directory is not a safe directory for a job, because others can change this: \
-${gpe_unsafe%, }"
+}
+# One submission at a time in the directory. command: a shell goes on if its exec fails; 3>&3, as
+# ksh closes 3 in a command unless it is redirected explicitly. What submits several jobs has one
+# lock for all of them, whose path is in the file, and removes it at its end.
+take_lock() {
+  command exec 3>> .gpe/lock && flock 3 3>&3 || return
+  read -r gpe_lock < .gpe/lock && [ -e "$gpe_lock" ] || return 0
+  command exec 3<> "$gpe_lock" && flock 3 3>&3
 }

@@ -10,8 +10,7 @@ main() { # COMMAND...
   [ -d "$gpe_directory" ] || exit 0
   enter_directory
   gpe_link_old_files "$PWD"
-  # 3>&3: as in submit.sh
-  command exec 3> .gpe/lock && flock 3 3>&3 || exit 75
+  take_lock || exit 75
   if [ ! -s .gpe/id ] && [ -e .gpe/submitting ]; then
     id=$(find_job "$@" 3>&-) ||
       fail 75 "the batch system cannot be asked for the job of $gpe_directory"

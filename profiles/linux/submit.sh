@@ -11,6 +11,7 @@
 #   --keep ERE            names of variables that the job inherits, though they are of another job
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
+#   --several LINES       for new jobs, after the directory: submit-several.sh
 # Exit status 69: the batch system cannot be reached, and has taken nothing: to be repeated later.
 # 73: nothing was done. 75: nobody knows whether there is a job. Any other but 0: the command has
 # failed. After all but 69 and 73, find-job.sh finds out whether there is a job all the same, and
@@ -22,18 +23,20 @@
 # submits nothing when it is repeated (75), until find-job.sh has found the job, or has taken the
 # mark away. main calls submit_once under the lock, that run_submission, and that submit_and_record;
 # submit_job, the profile's own, calls the batch system.
+# What submits several jobs is as a whole in a session of its own.
+[ "${3-}" != --several ] || exec setsid sh "$0" --in-session y "$@"
 # All variables here begin with gpe_: one of another name, which the caller has exported, would
 # reach the job with another value. Those that the functions of a job script use are not the
 # caller's.
 unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
 unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
 unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
-unset gpe_enlisting gpe_lives gpe_tell
+unset gpe_enlisting gpe_lives gpe_tell gpe_variables_dropped
 # gpe_submit_command names the batch system's own, to say early that this machine has none.
 # gpe_own_session says that submit_job itself puts it into a session of its own.
 gpe_submit_command='' gpe_own_session=''
 main() { # COMMAND...
-  if [ -n "$gpe_in_session" ]; then
+  if [ -n "$gpe_in_session" ] && [ -z "$gpe_several" ]; then
     submit_and_record "$@"
     exit
   fi
@@ -42,6 +45,10 @@ main() { # COMMAND...
 batch system"
   drop_gpe_variables
   hide_zone
+  if [ -n "$gpe_several" ]; then
+    submit_several "$@"
+    exit
+  fi
   check_file_system
   enter_directory
   # a job that was given up writes its id, sees no mark, and removes its id again
@@ -69,33 +76,35 @@ fail() { # STATUS MESSAGE
 }
 # COMMAND...: returns when .gpe/id has the id of this job, or of one that was submitted meanwhile.
 submit_once() {
-  # One submission at a time. command: a shell goes on if its exec fails, and can exit with 73;
-  # 3>&3, as ksh closes 3 in a command unless it is redirected explicitly.
-  command exec 3> .gpe/lock && flock 3 3>&3 || exit 73
+  take_lock || exit 73
   gpe_rc=75
   if [ ! -s .gpe/id ] && make_mark; then
     [ ! -e .gpe/id ] || rm -f .gpe/id # empty: the disk was full
-    if ! write_script; then
+    gpe_last_line=$(copy_scripts . '')
+    if ! check_script; then
       rm -f .gpe/submitting "$gpe_mark"
       exit 73
     fi
     run_submission "$@"
     gpe_rc=$?
   fi
+  settle "$gpe_rc"
+  exec 3>&-
+}
+settle() { # STATUS of run_submission: returns if there is an id, else exits with the reason
   [ ! -s .gpe/error ] || cat .gpe/error >&2
   if [ ! -s .gpe/id ]; then
     # 126, 127: setsid cannot be run. Else a command that has failed says why; without a word, it
     # was killed. find-job.sh settles both.
-    case $gpe_rc in
+    case $1 in
     69) rm -f .gpe/submitting "$gpe_mark" && exit 69 ;;
     75) ;;
-    126 | 127) exit "$gpe_rc" ;;
-    *) [ ! -s .gpe/error ] || exit "$gpe_rc" ;;
+    126 | 127) exit "$1" ;;
+    *) [ ! -s .gpe/error ] || exit "$1" ;;
     esac
     fail 75 "whether a job was submitted in $gpe_directory is not known: FIND_JOB finds out, \
 then START can be repeated"
   fi
-  exec 3>&-
 }
 # Makes the mark: from here on, only FIND_JOB can tell whether there is a job. It stays after
 # success, too: a job of this directory without it runs nothing. False if there is one already. The
@@ -109,14 +118,30 @@ make_mark() {
   [ "$gpe_made" -eq 0 ] || [ -e .gpe/submitting ] || fail 73 "cannot write in $gpe_directory"
   return "$gpe_made"
 }
-# Copies the functions of the job, without comments, and those of job-*.sh only if it needs them;
-# and the script that is read, with one program. Its last line shows that it is whole: what writes
-# it may be killed. gpe_own_script is 1 if its prologue is the profile's own, without gpe_begin_job.
-copy_script() {
-  gpe_last_line=$(umask 077 && GPE_FOLDER=${gpe_job%/*} LC_ALL=C awk '
-BEGIN { printf "" > ".gpe/job.sh" }
-FILENAME == ARGV[1] { if (!/^ *#/) print > ".gpe/job.sh"; next }
-{ print > ".gpe/script"; last = $0 }
+# DIRECTORIES WORD: copies the functions of the job, without comments, and those of job-*.sh only if
+# it needs them, and the script that is read; of several jobs, each script but the first comes after
+# a line with the word. Prints the last line of each, which shows that it is whole, as what writes
+# it may be killed, and before it 1 if its prologue is the profile's own, without gpe_begin_job.
+copy_scripts() {
+  (umask 077 && GPE_FOLDER=${gpe_job%/*} GPE_DIRECTORIES=$1 GPE_WORD=$2 LC_ALL=C awk '
+function finish(name, file, line, copy) {
+  copy = directory[n] "/.gpe/job.sh"
+  printf "%s", functions > copy
+  for (name in needed) {
+    file = ENVIRON["GPE_FOLDER"] "/job-" name ".sh"
+    while ((getline line < file) > 0) if (line !~ /^ *#/) print line > copy
+    close(file)
+    delete needed[name]
+  }
+  close(copy)
+  close(directory[n++] "/.gpe/script")
+  print !begins last
+  begins = last = ""
+}
+BEGIN { split(ENVIRON["GPE_DIRECTORIES"], directory, "\n"); n = 1 }
+FILENAME == ARGV[1] { if (!/^ *#/) functions = functions $0 "\n"; next }
+$0 == ENVIRON["GPE_WORD"] && $0 != "" { finish(); next }
+{ print > (directory[n] "/.gpe/script"); last = $0 }
 /^gpe_begin_job/ { begins = 1 }
 /gpe_container/ { needed["container"] }
 /gpe_run_(mpi|processes)/ { needed["parallel"] }
@@ -124,16 +149,9 @@ FILENAME == ARGV[1] { if (!/^ *#/) print > ".gpe/job.sh"; next }
 /gpe_stage "\$@"/ { needed["staging"] }
 /gpe_array=/ { needed["array"] } # without a batch system, as the next one
 /gpe_(dependency|start_time)=/ { needed["waiting"] }
-END {
-  for (name in needed) {
-    file = ENVIRON["GPE_FOLDER"] "/job-" name ".sh"
-    while ((getline < file) > 0) if (!/^ *#/) print > ".gpe/job.sh"
-  }
-  print !begins last
-}' "${gpe_job:-/dev/null}" -)
+END { finish() }' "${gpe_job:-/dev/null}" -)
 }
-write_script() {
-  copy_script || return
+check_script() { # gpe_last_line: what copy_scripts printed
   # shellcheck disable=SC2034  # start_session reads it
   gpe_own_script=${gpe_last_line%"${gpe_last_line#?}"}
   case ${gpe_last_line#?} in
@@ -155,7 +173,7 @@ write_script() {
 # its own. setsid starts no process here, as this shell's children lead no group, so that the shell
 # waits for the submission. The session keeps the lock.
 run_submission() {
-  if [ "$1" = start_session ] || [ -n "$gpe_own_session" ]; then
+  if [ "$1" = start_session ] || [ -n "$gpe_own_session$gpe_in_session" ]; then
     submit_and_record "$@" < /dev/null
   else
     setsid sh "$gpe_program" --in-session y --profile "$gpe_profile" --directory "$gpe_directory" \
@@ -183,15 +201,21 @@ submit_and_record() { # COMMAND...: leaves the id in .gpe/id, or the reason in .
   [ ! -s .gpe/id ] || return 0 # the job itself has written it
   gpe_last_line=
   while read -r gpe_line || [ -n "$gpe_line" ]; do gpe_last_line=$gpe_line; done < .gpe/answer
-  is_id "$gpe_last_line" && printf '%s\n' "$gpe_last_line" > .gpe/id.told || {
+  is_id "$gpe_last_line" || {
     {
       echo 'the batch system answered without a job id:'
       sed '/^$/d' .gpe/answer
     } | tee .gpe/submitting >> .gpe/error
     return 75
   }
-  # the first to write the id decides: this, or the job itself; mv is for file systems without links
-  ln .gpe/id.told .gpe/id 2> /dev/null || [ -s .gpe/id ] || mv .gpe/id.told .gpe/id || return 75
+  write_id "$gpe_last_line" || return 75
+}
+write_id() { # ID: unless there is one: the first to write it decides, this or the job itself
+  set -C
+  { printf '%s\n' "$1" > .gpe/id; } 2> /dev/null
+  set +C
+  # on a full disk, there is room in the other file
+  [ -s .gpe/id ] || { printf '%s\n' "$1" > .gpe/id.told && mv .gpe/id.told .gpe/id; }
 }
 # LINE: does it match gpe_id_pattern? Most ids are plain numbers, for which no program is started.
 is_id() {
@@ -211,19 +235,14 @@ check_start_time() {
     date -d "${gpe_not_before%T*} ${gpe_not_before#*T}" > /dev/null 2>&1 ||
     fail 1 "START_TIME $gpe_not_before is no time that exists here"
 }
-print_id() { # and makes the link by which the other programs find the directory
+print_id() {
+  link_id || fail 1 "$gpe_directory has the job $gpe_id, but the link to it cannot be created: \
+START can be repeated"
+  # a job needs nothing of these
+  ! is_marked || rm -f "$gpe_mark" .gpe/answer .gpe/error .gpe/id.told
+}
+link_id() { # prints the id, and makes the link by which the other programs find the directory
   read -r gpe_id < .gpe/id
-  case $gpe_id in
-  '' | */* | .*) ;;
-  *)
-    if ln -sfn -- "$gpe_directory" "$gpe_jobs/$gpe_id"; then
-      # a job needs nothing of these
-      ! is_marked || rm -f "$gpe_mark" .gpe/answer .gpe/error .gpe/id.told
-      printf '%s\n' "$gpe_id"
-      return
-    fi
-    ;;
-  esac
-  fail 1 "$gpe_directory has the job $gpe_id, but the link to it cannot be created: START can be \
-repeated"
+  case $gpe_id in '' | */* | .*) return 1 ;; esac
+  ln -sfn -- "$gpe_directory" "$gpe_jobs/$gpe_id" && printf '%s\n' "$gpe_id"
 }

@@ -7,7 +7,7 @@ submit_job() { # sbatch OPTION... SCRIPT: prints the job's id
     ;;
   esac
   [ -z "$gpe_after" ] || check_dependency
-  setsid "$@" 3>&3
+  if [ -n "$gpe_in_session" ]; then "$@" 3>&3; else setsid "$@" 3>&3; fi
   gpe_rc=$?
   [ "$gpe_rc" -eq 0 ] || {
     explain_refusal

@@ -55,6 +55,8 @@ STATUS_COMMANDS_FIELD: Final = "STATUS_COMMANDS"
 """The programs whose output GET_JOB_STATUS ALL reads."""
 STATUS_END_FIELD: Final = "STATUS_END"
 """The last line of GET_JOB_STATUS ALL, which shows that no job is missing."""
+SEVERAL_OPTION_FIELD: Final = "SEVERAL_OPTION"
+"""The option by which START's command takes further jobs, with which it does for several what it does for one."""
 _PROGRAM_NAME: Final = re.compile(r"(?<!\S)[A-Za-z0-9][A-Za-z0-9._-]*(?!\S)")
 POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import posixpath
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
@@ -17,6 +18,7 @@ from osprofile.errors import (
     ValueRefusedError,
 )
 from osprofile.incarnation.context import add_directory, generate_unique_name
+from osprofile.incarnation.evaluate import END_WORD_PREFIX
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import find_directive_template
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array
@@ -24,6 +26,7 @@ from osprofile.jobs.files.directory import build_entering_commands
 from osprofile.jobs.record.names import format_link_directory
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
 from osprofile.jobs.shell.output import (
+    SEVERAL_OPTION_FIELD,
     START_TEMPLATE,
     build_output_error,
     get_batch_system_name,
@@ -40,6 +43,7 @@ from osprofile.jobs.shell.scripts import (
     split_results,
 )
 from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, check_result
+from osprofile.jobs.submit.gatherer import StartGatherer
 from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
 
@@ -53,6 +57,9 @@ if TYPE_CHECKING:
 FIND_TEMPLATE: Final = "FIND_JOB"
 _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
+_START_SCRIPT: Final = re.compile(
+    rf"(?P<head>[^\0]*)<<'(?P<end>{END_WORD_PREFIX}[0-9a-z]+)'\n(?P<job>[^\0]*\n)(?P=end)\n*"
+)
 _JOB_ID_FILE: Final = ".gpe/id"
 """START writes the job's id to this file in the working directory."""
 _PRINT_FILE_SCRIPT: Final = """\
@@ -75,6 +82,14 @@ class PreparedSubmission(NamedTuple):
 
 
 @final
+class NewStart(NamedTuple):
+    """A START that has not run before, and its working directory."""
+
+    directory: str
+    script: str
+
+
+@final
 class StartScripts:
     """The scripts of START and FIND_JOB on one target. What runs one raises what `TargetShell` and `incarnate` do."""
 
@@ -85,6 +100,8 @@ class StartScripts:
         self.has_find_template = FIND_TEMPLATE in shell.profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         self._job_id_pattern = get_job_id_pattern(shell.profile)
+        self._several_option = shell.profile.get_value(START_TEMPLATE, SEVERAL_OPTION_FIELD)
+        self._gatherer = StartGatherer(self.run_start_scripts)
 
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
@@ -146,32 +163,42 @@ class StartScripts:
         """Run START's script and return the job's id."""
         return self._parse_job_id(START_TEMPLATE, await self.shell.run_script(START_TEMPLATE, script))
 
-    async def run_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
-        """Run START's scripts of several jobs, one after another, in as few scripts as their size allows.
+    async def run_new_start(self, start: NewStart) -> str:
+        """Run START's script for the first time and return the job's id, perhaps together with others that wait."""
+        if not self._several_option:
+            return await self.run_start_script(start.script)
+        return await self._gatherer.submit(start)
+
+    async def run_start_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
+        """Run the new STARTs of several jobs, in as few scripts as their size allows.
 
         Return for each what `run_start_script` returns or raises; if a script is cut, that is an `OutcomeUnknownError` for
         every job whose result has not arrived.
         """
         answers: list[str | OSProfileError] = []
-        while len(answers) < len(scripts):
-            rest = scripts[len(answers) :]
-            sizes = itertools.accumulate(map(len, rest))
+        while len(answers) < len(starts):
+            rest = starts[len(answers) :]
+            sizes = itertools.accumulate(len(start.script) for start in rest)
             count = max(sum(size <= _MAX_JOINED_SIZE for size in sizes), 1)
             answers += await self._run_joined_start_scripts(rest[:count])
         return answers
 
-    async def _run_joined_start_scripts(self, scripts: Sequence[str]) -> list[str | OSProfileError]:
-        if len(scripts) == 1:
+    async def _run_joined_start_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
+        if len(starts) == 1:
             try:
-                return [await self.run_start_script(scripts[0])]
+                return [await self.run_start_script(starts[0].script)]
             except OSProfileError as error:
                 return [error]
         mark, status_mark = generate_mark(), generate_mark()
-        script = join_scripts((mark_exit_status(script, status_mark) for script in scripts), mark)
+        script = common_start = (
+            build_common_start(starts, self._several_option, mark) if self._several_option else ""
+        )
+        if not common_start:
+            script = join_scripts((mark_exit_status(start.script, status_mark) for start in starts), mark)
         failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not reported how it ended")
         stdout = stderr = b""
         try:
-            result = await self.shell.run_to_end(START_TEMPLATE, script, script_count=len(scripts), mark=mark)
+            result = await self.shell.run_to_end(START_TEMPLATE, script, script_count=len(starts), mark=mark)
             stdout, stderr = result.stdout, result.stderr
         except OutcomeUnknownError as error:
             failure, stdout, stderr = error, error.stdout, error.stderr
@@ -182,13 +209,14 @@ class StartScripts:
         answers: list[str | OSProfileError] = []
         for result in split_results(stdout, stderr, mark):
             try:
-                ended = check_result(
-                    START_TEMPLATE, START_TEMPLATE, *extract_exit_status(result, status_mark)
-                )
+                status: int | None = result.exit_code
+                if not common_start:
+                    result, status = extract_exit_status(result, status_mark)  # noqa: PLW2901
+                ended = check_result(START_TEMPLATE, START_TEMPLATE, result, status)
                 answers.append(self._parse_job_id(START_TEMPLATE, ended.stdout.decode("utf-8", "replace")))
             except OSProfileError as error:
                 answers.append(error)
-        return answers + [failure] * (len(scripts) - len(answers))
+        return answers + [failure] * (len(starts) - len(answers))
 
     async def find_submitted_job(self, directory: str, start_script: str) -> str | None:
         """Return the id of the job that was submitted in a working directory; None if there is none.
@@ -230,3 +258,24 @@ class StartScripts:
             f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
         )
         return (await self.shell.run_script(START_TEMPLATE, script)).removesuffix("\n")
+
+
+def build_common_start(starts: Sequence[NewStart], option: str, mark: str) -> str:
+    """Return the script that submits several jobs with one program, to which the option gives the others' directories.
+
+    It is empty if the scripts differ in more than their directories and job scripts.
+    """
+    jobs: list[str] = []
+    heads: set[tuple[str, ...]] = set()
+    for start in starts:
+        if (script := _START_SCRIPT.fullmatch(start.script)) is None:
+            return ""
+        heads.add(tuple(script["head"].split(f"'{start.directory}'")))
+        jobs.append(script["job"])
+    head = heads.pop()
+    if heads or len(head) != 2:  # what stands before the directory, and after it
+        return ""
+    first, *others = (start.directory for start in starts)
+    several, end = quote_shell_word("\n".join([mark, *others])), generate_mark()
+    text = f"{mark}\n".join(jobs)
+    return f"{head[0]}'{first}' {option} {several}{head[1]}<<'{end}'\n{text}{end}\n"

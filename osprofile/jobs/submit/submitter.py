@@ -32,6 +32,7 @@ from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.request import list_named_jobs
 from osprofile.jobs.shell.target import NOTHING_DONE_STATUS
 from osprofile.jobs.submit.preparer import name_refusal
+from osprofile.jobs.submit.starts import NewStart
 from osprofile.jobs.submit.throttle import AWAY_STATUS
 
 if TYPE_CHECKING:
@@ -271,8 +272,8 @@ class JobSubmitter:
                 on_result(position, result)
 
         try:
-            scripts = [record.script or "" for record in begun.values()]
-            answers = dict(zip(list(begun), await self._starts.run_start_scripts(scripts), strict=True))
+            starts = [NewStart(record.directory, record.script or "") for record in begun.values()]
+            answers = dict(zip(list(begun), await self._starts.run_start_scripts(starts), strict=True))
             settled = [position for position, *_ in jobs if position not in alone]
             await run_together(complete(position, answers.get(position)) for position in settled)
         finally:
@@ -344,7 +345,9 @@ class JobSubmitter:
         try:
             if files is not None and files.inputs:
                 await self._stage_inputs(record, files, is_repeated=is_repeated)
-            job_id = await self._start_job(record, may_repeat=self._starts.has_find_template, answer=answer)
+            job_id = await self._start_job(
+                record, may_repeat=self._starts.has_find_template, is_new=not is_repeated, answer=answer
+            )
             self._throttle.note_success()
             is_outcome_known = True
         except OutcomeUnknownError:
@@ -400,10 +403,16 @@ class JobSubmitter:
             log.error("the submission in %s is not recorded: %s", record.directory, error)  # noqa: TRY400
 
     async def _start_job(
-        self, record: JobRecord, *, may_repeat: bool, answer: str | OSProfileError | None = None
+        self,
+        record: JobRecord,
+        *,
+        may_repeat: bool,
+        is_new: bool = False,
+        answer: str | OSProfileError | None = None,
     ) -> str:
         """Run START, unless its result is given, and FIND_JOB if it fails; return the job's id.
 
+        `is_new`: START has not run in this directory before.
         With `may_repeat`, START runs again if it did not tell whether it submitted, and FIND_JOB finds
         no job or fails. Raises `OutcomeUnknownError` if that is still not known, else the error of START.
         """
@@ -411,6 +420,8 @@ class JobSubmitter:
         try:
             if isinstance(answer, OSProfileError):
                 raise answer
+            if answer is None and is_new and self._starts.has_find_template:
+                return await self._starts.run_new_start(NewStart(record.directory, script))
             return answer or await self._starts.run_start_script(script)
         except (OutcomeUnknownError, ScriptFailedError, OutputError) as error:
             if _has_done_nothing(error):

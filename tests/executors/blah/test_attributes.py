@@ -457,7 +457,7 @@ def test_hostile_values_reach_the_program_unchanged() -> None:
     assert shown == [*HOSTILE, HOSTILE[0], HOSTILE[6], ""]
 
 
-@pytest.mark.parametrize("name", ["linux", "slurm", "pbs", "torque", "sge", "lsf"])
+@pytest.mark.parametrize("name", ["linux", "slurm", "pbs", "torque", "sge", "lsf", "flux", "htcondor"])
 def test_a_job_of_the_gridmanagers_fits_each_profile(name: str) -> None:
     profile = osprofile.load(name)
     found = submission(SUBMIT_AD)
