@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import posixpath
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
     OSProfileError,
@@ -40,6 +40,7 @@ from osprofile.jobs.shell.scripts import (
     split_results,
 )
 from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, check_result
+from osprofile.late import NamedTuple
 from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
 
