@@ -258,21 +258,39 @@ class LengthLimits(NamedTuple):
         """Return the limits of a pattern, from the cost of one attempt and their number."""
         try:
             tree = merge_set_repeats(tree)
-            unambiguous = is_pattern_unambiguous(tree)
-            if has_atomic_part(tree) and not unambiguous:
+            parts = _split_lookaheads(tree)
+            unambiguous = [is_pattern_unambiguous(part) for part in parts]
+            if any(
+                has_atomic_part(part) for part, known in zip(parts, unambiguous, strict=True) if not known
+            ):
                 return NEVER
-            power, ways = bound_steps(tree, unambiguous=unambiguous)
+            bounds = [
+                bound_steps(part, unambiguous=known) for part, known in zip(parts, unambiguous, strict=True)
+            ]
         except UnknownCostError:
             return NEVER
+        power, ways = max(p for p, _ in bounds), sum(ways for _, ways in bounds)
         whole = _get_max_length(power, ways)
         if _always_begins_with(tree, _is_text_begin):
             return LengthLimits(whole, whole, whole)
         find = _get_max_length(power + 1, ways)
-        by_line = unambiguous and _always_begins_with(tree, _is_line_begin) and stays_in_line(tree)
+        by_line = unambiguous == [True] and _always_begins_with(tree, _is_line_begin) and stays_in_line(tree)
         return LengthLimits(whole, find, STEP_BUDGET if by_line else find)
 
 
 NEVER = LengthLimits(-1, -1, -1)
+
+
+def _split_lookaheads(tree: Node) -> list[Node]:
+    """Return the negative look-aheads with which a pattern begins, and the rest: each is matched once, by itself."""
+    parts: list[Node] = []
+    while isinstance(tree, Seq) and tree.nodes:
+        first = tree.nodes[0]
+        if not (isinstance(first, Look) and first.negative and not first.behind):
+            break
+        parts.append(first.body)
+        tree = Seq(tree.nodes[1:])
+    return [*parts, tree]
 
 
 def _get_max_length(power: int, ways: int) -> int:
