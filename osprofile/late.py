@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import namedtuple
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 TYPE_CHECKING = False  # to import this module takes no time
@@ -23,8 +24,35 @@ class _LateModule(ModuleType):
         self.__class__ = ModuleType  # type: ignore[assignment]  # mypy takes it for a variable
         spec = self.__spec__
         if spec is not None and spec.loader is not None:
+            if spec.submodule_search_locations is not None:
+                self.__path__ = spec.submodule_search_locations
             spec.loader.exec_module(self)
         return getattr(self, name)
+
+
+class _LoadedModules:
+    """Finds and loads what is loaded of late packages.
+
+    `import PACKAGE.NAME` asks a late package for its `__path__`, by which it is loaded, mostly with the module.
+    """
+
+    @classmethod
+    def find_spec(cls, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+        """Return how to load a module that is loaded."""
+        is_loaded = name in sys.modules and name.partition(".")[0] in _late_packages
+        return ModuleSpec(name, cls) if is_loaded else None  # type: ignore[arg-type]  # it is a loader, too
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        """Return the module that is loaded."""
+        return sys.modules[spec.name]
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Do nothing more."""
+
+
+_late_packages: set[str] = set()
 
 
 def import_late(*names: str) -> None:
@@ -39,6 +67,10 @@ def import_late(*names: str) -> None:
         spec = None if name in sys.modules else find_spec(name)
         if spec is not None:
             sys.modules[name] = module = module_from_spec(spec)
+            if vars(module).pop("__path__", None) is not None:
+                if not _late_packages:
+                    sys.meta_path.insert(0, _LoadedModules)
+                _late_packages.add(name)
             module.__class__ = _LateModule
 
 

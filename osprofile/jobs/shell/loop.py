@@ -32,7 +32,7 @@ class _Beginning:
 
     def __init__(self, received: list[int]) -> None:
         self.thread, self.received = threading.get_ident(), received
-        self.is_waiting = self.is_cancelled = False
+        self.is_waiting = self.is_cancelled = self.ends_at_once = False
         self.callbacks: list[Callable[[], object]] = []
 
     def call_back(self) -> None:
@@ -141,12 +141,15 @@ def run_cancellable(work: Coroutine[Any, Any, T], received: list[int], *, needs_
         beginning.call_back()
         del _beginnings[beginning.thread]
         for number, handler in handlers.items():
-            signal.signal(number, handler)
-    return run_loop(cancel_on_signal(_resume(work), received, is_cancelled=beginning.is_cancelled))
+            signal.signal(number, handler or signal.SIG_DFL)
+    rest = _resume(work, ends_at_once=beginning.ends_at_once)
+    return run_loop(cancel_on_signal(rest, received, is_cancelled=beginning.is_cancelled))
 
 
-async def _resume(work: Coroutine[Any, Any, T]) -> T:
+async def _resume(work: Coroutine[Any, Any, T], *, ends_at_once: bool) -> T:
     """Run the rest of a coroutine that has begun."""
+    if ends_at_once:
+        end_at_once_on_signal()
     return await _Rest(work)
 
 
@@ -184,6 +187,8 @@ def end_at_once_on_signal() -> None:
 
     For what only reads: the event loop, which cancels it, may not run for many seconds while a large record is read.
     """
+    if not has_loop():
+        _beginnings[threading.get_ident()].ends_at_once = True
     for number in _list_signals():
         notice = signal.getsignal(number)
 
