@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.late import compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_JOB_VARIABLE: Final = re.compile(
+_VARIABLE_NAME: Final = compile_late(r"[A-Za-z_][A-Za-z0-9_]*")
+_JOB_VARIABLE: Final = compile_late(
     r"(?:BSUB|COBALT|FLUX|GPE|HQ|LOADL|LSB|MOAB|OAR|OMPI_COMM|PBS|PJM|PMI|PMIX|SACCT|SBATCH|SCANCEL|SGE|SINFO|SLURM"
     r"|SLURMD|SQUEUE|SRUN|SSTAT|_CONDOR)_.*"
     r"|CUDA_VISIBLE_DEVICES|JOB_ID|JOB_NAME|NHOSTS|NSLOTS|PE_HOSTFILE|ROCR_VISIBLE_DEVICES",
     re.DOTALL,
 )
-_LOGIN_VARIABLE: Final = re.compile(
+_LOGIN_VARIABLE: Final = compile_late(
     r"SSH_.*|DBUS_SESSION_BUS_ADDRESS|DISPLAY|HOST|HOSTNAME|OLDPWD|PWD|SHLVL|TMPDIR|XDG_RUNTIME_DIR|XDG_SESSION_ID|_",
     re.DOTALL,
 )

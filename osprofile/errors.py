@@ -42,8 +42,9 @@ block that a command prints: location, message, source line, caret, hint.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, final
 
+from osprofile.late import NamedTuple
 from osprofile.text import replace_unprintable
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ import bisect
 import contextlib
 import logging
 import os
-import re
 import threading
 import time
 import weakref
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, SettingError
 from osprofile.files import atomic_write
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SUMMARY_INTERVAL: Final = 3600.0
 _BUCKETS: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 """Upper limits (s) of the classes in which durations are counted."""
 _LABEL_ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", '"': '\\"'})
-_ADDRESS: Final = re.compile(r"(127(?:\.[0-9]{1,3}){3}|localhost):([0-9]{1,5})")
+_ADDRESS: Final = compile_late(r"(127(?:\.[0-9]{1,3}){3}|localhost):([0-9]{1,5})")
 _HELP: Final = {
     "osprofile_events_total": ("counter", "Events that were written."),
     "osprofile_job_states_total": ("counter", "Changes of watched jobs, by the new state."),

@@ -10,7 +10,9 @@ import sys
 from bisect import bisect_right
 from itertools import accumulate
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
+
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

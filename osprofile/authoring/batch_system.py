@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.authoring.skeleton import check_name, format_shell_word, hide_hyphens
 from osprofile.authoring.writer import escape_attribute, escape_text, format_new_document
 from osprofile.errors import JavaRegexError
+from osprofile.late import NamedTuple
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:

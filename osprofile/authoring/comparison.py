@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 from osprofile.errors import (
     IncarnationError,
@@ -14,6 +14,7 @@ from osprofile.errors import (
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, find_application, get_plan
 from osprofile.incarnation.static_scripts import hide_folder
+from osprofile.late import NamedTuple
 from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:

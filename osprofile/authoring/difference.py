@@ -8,8 +8,9 @@ listed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, final
 
+from osprofile.late import NamedTuple
 from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 
 if TYPE_CHECKING:

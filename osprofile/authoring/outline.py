@@ -6,14 +6,14 @@ how they begin, in the field DIRECTIVE_PREFIX; they are in the lines before its 
 
 from __future__ import annotations
 
-import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Final, Literal, final
 
 from osprofile.errors import OSProfileError
 from osprofile.incarnation.body import compile_replacement, parse_body
 from osprofile.incarnation.field_rules import apply_tags, derive_value, get_derived_base
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
+from osprofile.late import NamedTuple, compile_late
 from osprofile.source import SourceText
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ MAX_SHORT_LINES: Final = 3
 
 _UNLESS_EMPTY: Final = r"(?s)^(.+)\z"
 _IF_EMPTY: Final = r"^\z"
-_GROUP_OR_ESCAPE: Final = re.compile(r"\$1|\\(.)")
+_GROUP_OR_ESCAPE: Final = compile_late(r"\$1|\\(.)")
 _JOB_TEMPLATES: Final = frozenset(
     {
         "START", "FIND_JOB", "GET_JOB_STATUS", "USAGE", "HOLD", "RESUME", "SIGNAL", "ABORT", "EVENTS", "TASK_ID",

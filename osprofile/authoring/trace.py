@@ -7,12 +7,13 @@ rules, the values by key, and the text that was filled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, final
 
 from osprofile.authoring.outline import is_directive
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation.compiled_text import locate_joined_slots
 from osprofile.incarnation.field_rules import list_checks
+from osprofile.late import NamedTuple
 from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 
 if TYPE_CHECKING:

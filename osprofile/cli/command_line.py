@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.cli import common, options
 from osprofile.cli.common import GROUPS, VERBS
 from osprofile.errors import OSProfileError
+from osprofile.late import import_costly_modules_late
 from osprofile.text import quote_name, quote_shell_word, suggest_names
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def run_command_line(words: Sequence[str]) -> int:
     """Run a command line (without the command's name) and return the exit code."""
     if _COMPLETION_VARIABLE in os.environ:
         return _answer_completion()
+    import_costly_modules_late()
     words = _replace_other_words(words)
     if words and words[0] in GROUPS:
         return _run_group_verb(*words)

@@ -9,7 +9,9 @@ an error) is left to typer.
 
 # No `from __future__ import annotations`: `read_parameters` needs the evaluated annotations.
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, final
+from typing import Annotated, Any, final
+
+from osprofile.late import NamedTuple
 
 Verb = Callable[..., int]
 

@@ -14,12 +14,12 @@ and TO a Java replacement, both as written.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
 from osprofile.javaregex.replacement import parse_replacement
+from osprofile.late import NamedTuple, compile_late
 from osprofile.profile.model import FIELD_NAME_PATTERN
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 # No possessive quantifiers: the first releases of Python 3.11 match too much with them.
 
-_REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})([>/])")
-_FROM_AND_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
-_LINE_END: Final = re.compile(r"[\r\n]")
+_REPLACEMENT_START: Final = compile_late(rf"(?<!<)<({FIELD_NAME_PATTERN})([>/])")
+_FROM_AND_TO: Final = compile_late(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
+_LINE_END: Final = compile_late(r"[\r\n]")
 _OPTIONAL_VALUE: Final = (r"(?s)^(.+)\z", "$1")
 _WHOLE_VALUES: Final = {r"(?s)^(.+)\z": 1, r"(?s)^.+\z": 0}
 """Patterns that match each whole value, except for the empty one, and their numbers of groups."""
-_OPTIONAL: Final = re.compile(r"(?:\(\?[a-zA-Z]+\))?\^")
+_OPTIONAL: Final = compile_late(r"(?:\(\?[a-zA-Z]+\))?\^")
 
 
 @final

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import (
@@ -31,6 +31,7 @@ from osprofile.incarnation.evaluate import (
     join_home,
     name_program,
 )
+from osprofile.late import NamedTuple
 from osprofile.profile.model import TYPE_ATTRIBUTE, USER_FIELDS
 from osprofile.text import describe_number, format_amount_words, quote_shell_word, quote_value
 

@@ -8,7 +8,7 @@ file or the environment: the same input gives the same text.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, final
 
 from osprofile.errors import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError
 from osprofile.incarnation import field_rules as rules
@@ -24,6 +24,7 @@ from osprofile.incarnation.evaluate import (
 from osprofile.incarnation.lengths import check_length
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts, specialise_plan
 from osprofile.incarnation.static_scripts import StaticScriptFile, hide_folder
+from osprofile.late import NamedTuple
 from osprofile.profile.model import REQUIRES_ATTRIBUTE
 from osprofile.text import quote_name, suggest_names
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 from weakref import finalize
 
 from osprofile import javaregex
@@ -20,6 +20,7 @@ from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.compiled_text import CompiledText, FieldUse, TextSlot
 from osprofile.incarnation.evaluate import USPACE_ROOT
 from osprofile.incarnation.static_scripts import compute_folder_name
+from osprofile.late import NamedTuple
 from osprofile.profile.model import JOB_DIRECTIVES, USER_FIELDS, USER_GROUPS, Template, get_selection
 from osprofile.text import suggest_names
 
@@ -146,10 +147,10 @@ def specialise_plan(plan: Plan, request: Mapping[str, str], context: Mapping[str
             plan.specialised.clear()
         specialised = plan.specialised[given] = plan
     elif specialised is plan:
-        import hashlib  # noqa: F401  # there will be more: `compute_digest` is faster with it
-
         values, _ = evaluate.evaluate(plan, request, context, None)
         specialised = plan.specialised[given] = _fold_plan(plan, {*context, *request}, values)
+    else:
+        import hashlib  # noqa: F401  # there will be more: `compute_digest` is faster with it
     return specialised
 
 

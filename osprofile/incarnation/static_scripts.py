@@ -8,9 +8,10 @@ deployments do not disturb each other, and a second deployment changes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 from osprofile.files import compute_digest
+from osprofile.late import NamedTuple
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
     re        translatable patterns, where the work is known to be small: it has no time-out, but it
               is loaded at start-up anyway
     regex     translatable patterns on long values; imported when first needed
-    machine   everything else, and short values where that saves importing `regex`
+    machine   everything else, and values so short or so few that it saves importing `regex`
 
 Every engine returns a match as the spans of its groups, and keeps to the deadline of the call.
 """
@@ -48,7 +48,10 @@ if TYPE_CHECKING:
 
 Spans = tuple[tuple[int, int], ...]
 STEP_BUDGET = 1_000_000  # steps that `re`, which has no time-out, may need at most
-SHORT_VALUE_LENGTH = 512  # up to here the machine is quicker than importing the regex package
+SHORT_VALUE_LENGTH = 512  # the machine matches them
+LONG_VALUES_LENGTH = (
+    4096  # of all long values of a pattern: up to here the machine is quicker than importing regex
+)
 _NO_NEWLINE = ~CharSet.from_chars("\n")
 
 
@@ -180,11 +183,12 @@ class MachineEngine:
 class Engines:
     """The engines of one pattern, each built on first use."""
 
-    __slots__ = ("_machine", "_parsed", "_re", "_regex", "length_limits")
+    __slots__ = ("_long_length", "_machine", "_parsed", "_re", "_regex", "length_limits")
 
     def __init__(self, parsed: ParsedPattern) -> None:
         self._parsed = parsed
         self._machine: MachineEngine | None = None
+        self._long_length = 0
         self._re: dict[bool, ReEngine | None] = {}
         self._regex: dict[bool, RegexEngine | None] = {}
         self.length_limits = LengthLimits.from_tree(parsed.tree)
@@ -198,7 +202,9 @@ class Engines:
         if len(value) <= limit:
             engine = self.get_re_engine(is_simple=is_simple)
         elif len(value) > SHORT_VALUE_LENGTH:
-            engine = self.get_regex_engine(is_simple=is_simple)
+            self._long_length += len(value)
+            if self._long_length > LONG_VALUES_LENGTH:
+                engine = self.get_regex_engine(is_simple=is_simple)
         return engine or self.get_machine()
 
     def get_machine(self) -> MachineEngine:
@@ -252,21 +258,39 @@ class LengthLimits(NamedTuple):
         """Return the limits of a pattern, from the cost of one attempt and their number."""
         try:
             tree = merge_set_repeats(tree)
-            unambiguous = is_pattern_unambiguous(tree)
-            if has_atomic_part(tree) and not unambiguous:
+            parts = _split_lookaheads(tree)
+            unambiguous = [is_pattern_unambiguous(part) for part in parts]
+            if any(
+                has_atomic_part(part) for part, known in zip(parts, unambiguous, strict=True) if not known
+            ):
                 return NEVER
-            power, ways = bound_steps(tree, unambiguous=unambiguous)
+            bounds = [
+                bound_steps(part, unambiguous=known) for part, known in zip(parts, unambiguous, strict=True)
+            ]
         except UnknownCostError:
             return NEVER
+        power, ways = max(p for p, _ in bounds), sum(ways for _, ways in bounds)
         whole = _get_max_length(power, ways)
         if _always_begins_with(tree, _is_text_begin):
             return LengthLimits(whole, whole, whole)
         find = _get_max_length(power + 1, ways)
-        by_line = unambiguous and _always_begins_with(tree, _is_line_begin) and stays_in_line(tree)
+        by_line = unambiguous == [True] and _always_begins_with(tree, _is_line_begin) and stays_in_line(tree)
         return LengthLimits(whole, find, STEP_BUDGET if by_line else find)
 
 
 NEVER = LengthLimits(-1, -1, -1)
+
+
+def _split_lookaheads(tree: Node) -> list[Node]:
+    """Return the negative look-aheads with which a pattern begins, and the rest: each is matched once, by itself."""
+    parts: list[Node] = []
+    while isinstance(tree, Seq) and tree.nodes:
+        first = tree.nodes[0]
+        if not (isinstance(first, Look) and first.negative and not first.behind):
+            break
+        parts.append(first.body)
+        tree = Seq(tree.nodes[1:])
+    return [*parts, tree]
 
 
 def _get_max_length(power: int, ways: int) -> int:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from time import thread_time
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
 from osprofile.errors import JavaRegexError
-from osprofile.javaregex.engines import NEVER, Engines
+from osprofile.javaregex.kept import find_facts, note_facts
 from osprofile.javaregex.literals import make_replacer, parse_literal_pair
-from osprofile.javaregex.parser import parse_pattern
-from osprofile.javaregex.replacement import ReplacementPart, parse_replacement
-from osprofile.javaregex.tree_info import compute_min_length, is_line_based
+from osprofile.javaregex.replacement import parse_replacement
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Iterator, Mapping
 
-    from osprofile.javaregex.engines import Spans
+    from osprofile.javaregex.engines import Engines, Spans
+    from osprofile.javaregex.replacement import ReplacementPart
+    from osprofile.javaregex.syntax import ParsedPattern
 
 
 @final
@@ -87,8 +87,9 @@ class Pattern:
 
     __slots__ = (
         "_engines",
-        "_parsed",
-        "_re_limits",
+        "_max_found",
+        "_max_whole",
+        "_parsed_pattern",
         "_re_pattern",
         "group_count",
         "group_names",
@@ -97,15 +98,22 @@ class Pattern:
     )  # fmt: skip
 
     def __init__(self, pattern: str) -> None:
-        self._parsed = parse_pattern(pattern)
+        self.pattern = pattern
+        self._parsed_pattern: ParsedPattern | None = None
         self._engines: Engines | None = None
         # What matches simple values up to these lengths without asking the engines; they set it.
         self._re_pattern: re.Pattern[str] | None = None
-        self._re_limits = NEVER
-        self.pattern = pattern
-        self.group_count = self._parsed.group_count
-        self.group_names: Mapping[str, int] = MappingProxyType(self._parsed.group_names)
-        self.min_length = compute_min_length(self._parsed.tree)
+        self._max_whole = self._max_found = -1
+        if facts := find_facts(pattern):
+            source, self._max_whole, self._max_found, self.min_length, self.group_count, names = facts
+            self._re_pattern = re.compile(source) if source is not None else None
+        else:
+            from osprofile.javaregex.tree_info import compute_min_length
+
+            self.min_length = compute_min_length(self._parsed.tree)
+            self.group_count, names = self._parsed.group_count, self._parsed.group_names
+            note_facts(pattern, (None, -1, -1, self.min_length, self.group_count, names))
+        self.group_names: Mapping[str, int] = MappingProxyType(names)
 
     def __repr__(self) -> str:
         return f"<Pattern {self.pattern!r}>"
@@ -113,14 +121,24 @@ class Pattern:
     @property
     def is_line_based(self) -> bool:
         """Whether it finds the same in each line of a text as in the text, if that has no CR."""
+        from osprofile.javaregex.tree_info import is_line_based
+
         return self.min_length > 0 and is_line_based(self._parsed.tree)
+
+    @property
+    def _parsed(self) -> ParsedPattern:
+        if self._parsed_pattern is None:
+            from osprofile.javaregex.parser import parse_pattern
+
+            self._parsed_pattern = parse_pattern(self.pattern)
+        return self._parsed_pattern
 
     def matches(self, value: str) -> Match | None:
         """Match the whole value, as Java's `Matcher.matches()` does.
 
         JavaRegexError for a value with lone surrogates, JavaRegexTimeoutError past the deadline.
         """
-        quick = self._select_re_pattern(value, self._re_limits.whole)
+        quick = self._select_re_pattern(value, self._max_whole)
         if quick:
             found = quick.fullmatch(value)
             return Match(value, found.regs, self.group_names) if found else None
@@ -132,14 +150,14 @@ class Pattern:
         """Return whether the whole value matches; quicker than `matches`."""
         # Written out: every value of a request is checked by this, and a call costs a third more.
         quick = self._re_pattern
-        if quick and len(value) <= self._re_limits.whole and value.isascii() and "\r" not in value:
+        if quick and len(value) <= self._max_whole and value.isascii() and "\r" not in value:
             return quick.fullmatch(value) is not None
         engine = self._get_engines(value).select_engine(value, whole=True)
         return engine.match_whole(value, _compute_deadline(value)) is not None
 
     def find(self, value: str) -> Match | None:
         """Return the first match in a value, as Java's `Matcher.find()` finds it."""
-        quick = self._select_re_pattern(value, self._re_limits.find_simple)
+        quick = self._select_re_pattern(value, self._max_found)
         if quick:
             found = quick.search(value)
             return Match(value, found.regs, self.group_names) if found else None
@@ -159,7 +177,7 @@ class Pattern:
 
     def find_groups(self, value: str) -> list[tuple[int, tuple[str | None, ...]]]:
         """Return the begin of each match of `find_iter`, and the texts of its groups."""
-        quick = self._select_re_pattern(value, self._re_limits.find_simple)
+        quick = self._select_re_pattern(value, self._max_found)
         if quick and self.min_length:  # as in compile_replacement
             return [(found.start(), found.groups()) for found in quick.finditer(value)]
         return [(match.start, match.groups()) for match in self.find_iter(value)]
@@ -184,7 +202,7 @@ class Pattern:
         def replace(value: str) -> str:
             if len(value) < self.min_length:
                 return value
-            quick = self._select_re_pattern(value, self._re_limits.find_simple)
+            quick = self._select_re_pattern(value, self._max_found)
             if quick and self.min_length:  # after an empty match, `sub` goes on otherwise than Java
                 return quick.sub(quick_fill, value)
             out: list[str] = []
@@ -199,9 +217,10 @@ class Pattern:
 
     def get_re_source(self) -> tuple[str, int, int]:
         """Return the pattern for `re`, and up to what length of simple values it accepts, and finds, the same; -1 for none."""
-        self._get_engines("")
+        if self._re_pattern is None:
+            self._get_engines("")
         source = self._re_pattern.pattern if self._re_pattern else ""
-        return source, self._re_limits.whole, self._re_limits.find_simple
+        return source, self._max_whole, self._max_found
 
     def _select_re_pattern(self, value: str, limit: int) -> re.Pattern[str] | None:
         if len(value) <= limit and value.isascii() and "\r" not in value:
@@ -219,10 +238,15 @@ class Pattern:
         if not value.isascii():
             _check_encodable(value)
         if self._engines is None:
+            from osprofile.javaregex.engines import Engines
+
             self._engines = engines = Engines(self._parsed)
             engine = engines.get_re_engine(is_simple=True)
             if engine:
-                self._re_limits, self._re_pattern = engines.length_limits, engine.compiled
+                self._re_pattern, limits = engine.compiled, engines.length_limits
+                self._max_whole, self._max_found = limits.whole, limits.find_simple
+                lengths = self._max_whole, self._max_found, self.min_length, self.group_count
+                note_facts(self.pattern, (engine.compiled.pattern, *lengths, {**self.group_names}))
         return self._engines
 
 

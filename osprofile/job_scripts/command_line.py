@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import RequestError
+from osprofile.late import NamedTuple
 from osprofile.text import quote_name, quote_path, quote_value
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ of one of these forms needs no code.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.job_scripts import quantities
 from osprofile.job_scripts.bsub import BSUB_TABLE, parse_lsf_time, read_bsub
@@ -20,6 +20,7 @@ from osprofile.job_scripts.command_line import (
 from osprofile.job_scripts.qsub import QSUB_TABLE, read_qsub
 from osprofile.job_scripts.sbatch import SBATCH_TABLE, read_sbatch
 from osprofile.job_scripts.sge import SGE_TABLE, read_sge
+from osprofile.late import NamedTuple
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:

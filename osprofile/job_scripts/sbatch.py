@@ -25,6 +25,7 @@ from osprofile.job_scripts.script_request import (
     read_dependencies,
     read_environment,
 )
+from osprofile.late import compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -117,11 +118,11 @@ SBATCH_VARIABLES: Final = {
     )
 } | {"SBATCH_ARRAY_INX": "--array", "SBATCH_MEM_PER_NODE": "--mem", "SBATCH_TIMELIMIT": "--time"}  # fmt: skip
 """The options that sbatch takes from the environment; those without a value are not supported there."""
-_GPU: Final = re.compile("(?:gres[:/])?gpu(?![A-Za-z0-9_])", re.IGNORECASE)
+_GPU: Final = compile_late("(?:gres[:/])?gpu(?![A-Za-z0-9_])", re.IGNORECASE)
 _OF_GPUS: Final = frozenset({"--cpus-per-gpu", "--ntasks-per-gpu", "--tres-per-task"})
 """Those by which the number of tasks or processors follows from the GPUs."""
-_RANGE_OF_NODES: Final = re.compile(r"[0-9]+-[0-9]+|[0-9]+(?:[-:][0-9]+)*(?:,[0-9]+(?:[-:][0-9]+)*)+")
-_LETTERS: Final = re.compile(r"%[0-9]{0,2}.?", re.DOTALL)
+_RANGE_OF_NODES: Final = compile_late(r"[0-9]+-[0-9]+|[0-9]+(?:[-:][0-9]+)*(?:,[0-9]+(?:[-:][0-9]+)*)+")
+_LETTERS: Final = compile_late(r"%[0-9]{0,2}.?", re.DOTALL)
 _MAIL_EVENTS: Final = {
     "NONE": [], "BEGIN": ["begin"], "END": ["end"], "FAIL": ["fail"], "ALL": ["begin", "end", "fail"],
 }  # fmt: skip

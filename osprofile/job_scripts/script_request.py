@@ -6,12 +6,13 @@ import os
 import re
 from collections.abc import Callable  # noqa: TC003  # a NamedTuple
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.caller_environment import copy_environment
 from osprofile.errors import JobNotFoundError
 from osprofile.job_scripts.command_line import CommandLine, OptionValue, UsageError, split_list
 from osprofile.jobs.fields import DEPENDENCY_FIELD, FIELDS
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _CONDITIONS: Final = {
     "afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any",
     "afterokarray": "after_ok", "afternotokarray": "after_not_ok", "afteranyarray": "after_any",
 }  # fmt: skip
-_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.@:+-]")
+_NOT_IN_NAMES: Final = compile_late(r"[^A-Za-z0-9_.@:+-]")
 
 
 @final

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import shlex
 from collections import Counter
 from dataclasses import fields, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict, final
+from typing import TYPE_CHECKING, Final, TypedDict, final
 
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.lengths import MAX_WORDS_SIZE
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.request import format_exports, require_words
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobState, JobStatus
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_shell_word, quote_value
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ MAX_TASKS: Final = 100_000
 """Limit on the tasks of one array: each has an entry in the record."""
 _INDEX: Final = r"(0|[1-9][0-9]{0,8})"
 """A shell may read a leading 0 as octal: there is none."""
-_RANGE: Final = re.compile(rf"{_INDEX}(?:-{_INDEX}(?::([1-9][0-9]{{0,8}}))?)?")
-_LIMIT: Final = re.compile(r"[1-9][0-9]{0,8}")
+_RANGE: Final = compile_late(rf"{_INDEX}(?:-{_INDEX}(?::([1-9][0-9]{{0,8}}))?)?")
+_LIMIT: Final = compile_late(r"[1-9][0-9]{0,8}")
 _MAX_OUTCOMES: Final = 8
 """Different ends that the reason of an array names; the rarer ones are counted together."""
 _LIVE_STATES: Final = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)

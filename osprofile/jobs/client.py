@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError
 from osprofile.incarnation.context import add_target_fields
 from osprofile.jobs.record.store import Store, default_store_path
+from osprofile.jobs.shell.loop import gather
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.late import NamedTuple
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ log: Final = logging.getLogger("osprofile.jobs")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class JobReference:
+class JobReference(NamedTuple):
     """The id of a job, and the target system on which it is."""
 
     job_id: str
@@ -81,7 +81,8 @@ class JobClient:
         """Stop watching the jobs, which continue to run, and close the record."""
         for task in self._recoveries:
             task.cancel()
-        await asyncio.gather(*self._recoveries, return_exceptions=True)
+        if self._recoveries:
+            await asyncio.gather(*self._recoveries, return_exceptions=True)
         for target in self._targets.values():
             if isinstance(target, TargetSystem):
                 await target.close()
@@ -142,7 +143,7 @@ async def gather_results(
         except OSProfileError as error:
             return error
 
-    return await asyncio.gather(*map(catch_error, jobs))
+    return await gather([*map(catch_error, jobs)])
 
 
 async def query_jobs(jobs: Sequence[JobReference]) -> dict[JobReference, JobStatus | OSProfileError]:
@@ -154,7 +155,7 @@ async def query_jobs(jobs: Sequence[JobReference]) -> dict[JobReference, JobStat
     for job in jobs:
         groups[job.target].append(job)
     results: dict[JobReference, JobStatus | OSProfileError] = {}
-    for answers in await asyncio.gather(*map(_query_target, groups, groups.values())):
+    for answers in await gather([*map(_query_target, groups, groups.values())]):
         results |= answers
     return results
 

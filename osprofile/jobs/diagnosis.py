@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptFailedError
 from osprofile.jobs.record.names import parse_target_name
 from osprofile.jobs.state import EndCause
+from osprofile.late import NamedTuple
 from osprofile.text import format_signal_name, quote_name, quote_value
 
 if TYPE_CHECKING:

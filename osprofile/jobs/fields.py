@@ -10,7 +10,9 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Final, NamedTuple, final
+from typing import Annotated, Final, final
+
+from osprofile.late import NamedTuple
 
 _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 

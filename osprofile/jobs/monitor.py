@@ -7,13 +7,14 @@ are kept for a while. Not thread-safe. See docs/protocols/seg.md, 2.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.watch.events import EventListener
 from osprofile.jobs.watch.live_job import StatusHistory
 from osprofile.jobs.watch.tracker import EARLY_EVENT_LIFETIME, EarlyEvents
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence

@@ -14,10 +14,10 @@ import logging
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, OSProfileError, Problem
-from osprofile.files import atomic_write
+from osprofile.files import atomic_write, compute_digest
 from osprofile.incarnation.evaluate import is_integer
 from osprofile.incarnation.field_rules import (
     format_range,
@@ -34,6 +34,7 @@ from osprofile.jobs.shell.output import (
     get_poll_intervals,
 )
 from osprofile.jobs.submit.throttle import read_submission_limits
+from osprofile.late import NamedTuple, compile_late
 from osprofile.profile.data_directories import is_bundled
 from osprofile.profile.model import ENERGY_PRICE, SITE_CONFIRM
 from osprofile.profile.repository import Repository
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field, Profile
 
 log: Final = logging.getLogger("osprofile.jobs")
-_CONFIRM_WORD: Final = re.compile(r"yes|no|([A-Za-z_][A-Za-z0-9_.-]*)>([0-9]{1,18})")
+_CONFIRM_WORD: Final = compile_late(r"yes|no|([A-Za-z_][A-Za-z0-9_.-]*)>([0-9]{1,18})")
 CONFIRM_WORDS: Final = "yes, no, or limits of fields, with blanks between them"
 CONFIRM_EXAMPLE: Final = "NODES>100 WALLTIME>86400"
-ENERGY_PRICE_FORM: Final = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) (\S{1,10})")
+ENERGY_PRICE_FORM: Final = compile_late(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) (\S{1,10})")
 """A price for a kWh and its currency, as in `0.30 EUR`."""
 _JOULES_PER_KWH: Final = 3.6e6
 _JOB_TEMPLATES: Final = (
@@ -304,20 +305,17 @@ def _load_kept(path: str) -> Profile | None:
 
 
 def _get_path(name: str, record: str) -> str:
-    from urllib.parse import quote  # late: it is slow to import
+    if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
+        from urllib.parse import quote  # late: it is slow to import
 
-    return os.path.join(f"{record}.profiles", f"{quote(name, safe='')}.xml")
+        name = quote(name, safe="")
+    return os.path.join(f"{record}.profiles", f"{name}.xml")
 
 
 def _compute_digest(profile: Profile) -> str:
     """Return a text that differs for two versions of a profile: of the bytes of all its files."""
-    import hashlib  # late: it is slow to import
-
-    digest = hashlib.sha256()
-    for document in profile.documents:
-        for source in document.sources:
-            digest.update(b"%d " % len(source.data) + source.data)
-    return digest.hexdigest()
+    sources = (source.data for document in profile.documents for source in document.sources)
+    return compute_digest(b"".join(b"%d %b" % (len(data), data) for data in sources))
 
 
 def _read_digest(path: str) -> str:

@@ -22,6 +22,7 @@ from osprofile.jobs.fields import (
     JobDescription,
     Kind,
 )
+from osprofile.late import compile_late
 from osprofile.profile.model import PASSED
 from osprofile.text import (
     DURATION_HINT,
@@ -40,11 +41,11 @@ OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
 """The names of osprofile's own files in a job's working directory."""
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
-_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.+-]")
+_NOT_IN_NAMES: Final = compile_late(r"[^A-Za-z0-9_.+-]")
 _PLAIN: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~-]+"
 _QUOTED: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~#;'?{} -]+"
 """What a value of an option that is passed may have, alone and in quotes: PASSED of the profile linux."""
-_PASSED_OPTION: Final = re.compile(
+_PASSED_OPTION: Final = compile_late(
     rf'(?P<long>--[A-Za-z][A-Za-z0-9_-]*)(?:=(?:"{_QUOTED}"|{_PLAIN}))?'
     rf'|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?:"{_QUOTED}"|(?!-){_PLAIN}))?'
 )

@@ -8,7 +8,9 @@ has the state of STATE's tag `*`, else it is UNKNOWN; it is never guessed.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final, NamedTuple, final
+from typing import Final, final
+
+from osprofile.late import NamedTuple
 
 
 @final

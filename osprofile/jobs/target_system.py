@@ -10,12 +10,12 @@ from the scheduler's log if the profile names one.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 import math
 import time
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self, final
 
 from osprofile.errors import (
@@ -35,6 +35,7 @@ from osprofile.jobs.files.transfer import TargetFiles
 from osprofile.jobs.profiles import keep_profile, tells_energy
 from osprofile.jobs.record.names import CLUSTER_FIELD, format_target_name
 from osprofile.jobs.record.store import JobFiles, Store
+from osprofile.jobs.shell.loop import has_loop, need_loop, shield
 from osprofile.jobs.shell.output import (
     NODES_TEMPLATE,
     QUEUES_TEMPLATE,
@@ -49,8 +50,6 @@ from osprofile.jobs.submit.starts import StartScripts
 from osprofile.jobs.submit.submitter import MAX_PART_SIZE, BulkSubmitter, JobSubmitter
 from osprofile.jobs.submit.throttle import SubmissionThrottle
 from osprofile.jobs.timing import Clock, Timing
-from osprofile.jobs.watch.queries import UNKNOWN_JOB_EXIT_STATUS, JobQueries
-from osprofile.jobs.watch.watcher import JobWatcher
 from osprofile.text import pluralize, quote_name, quote_value
 
 if TYPE_CHECKING:
@@ -63,6 +62,9 @@ if TYPE_CHECKING:
     from osprofile.jobs.shell.output import NodeStatus, QueueStatus
     from osprofile.jobs.submit.submitter import RecoveredSubmission
     from osprofile.jobs.watch.events import EventStream
+    from osprofile.jobs.watch.queries import JobQueries
+    from osprofile.jobs.watch.tracker import LiveJobs
+    from osprofile.jobs.watch.watcher import JobWatcher
     from osprofile.profile.model import Profile
 
 log: Final = logging.getLogger("osprofile.jobs")
@@ -123,37 +125,84 @@ class TargetSystem:
         )
         self.files = TargetFiles(self._shell)
         """The files of the target system: copied, listed, read in parts and deleted."""
-        self._starts, self._queries = StartScripts(self._shell), JobQueries(self._shell)
-        self._machine_reader = MachineOutputReader(profile)
-        self._watcher = JobWatcher(
-            self.name, self._starts, self._queries, self.store, self.timing, clock=self._clock
-        )
-        self._recorder = self._watcher.recorder
-        self.jobs = self._watcher.jobs
-        """What is known of the watched jobs, for executors."""
+        self._starts = StartScripts(self._shell)
         throttle = SubmissionThrottle(self.name, profile, self.store, self._refresh_jobs, self.timing)
-        resolver = DependencyResolver(self.name, self.store, self._queries.query_jobs, self._refresh_jobs)
+        resolver = DependencyResolver(self.name, self.store, self._query_jobs, self._refresh_jobs)
+        self._throttle, self._max_parallel_scripts = throttle, max_parallel_scripts
         self._preparer = SubmissionPreparer(self.name, self._starts, self.store, resolver, throttle)
         self._submitter = JobSubmitter(
             self.name,
             self._starts,
             self.store,
-            self._watcher.watch_submitted_job,
+            self._watch_submitted_job,
             self._preparer,
             throttle=throttle,
             files=self.files,
-            on_reused=self._watcher.lose_reused_job,
-            on_recorded=self._watcher.record_statuses,
+            on_reused=self._lose_reused_job,
+            on_recorded=self._record_statuses,
             busy_timeout=min(self.timing.script_timeout, self.timing.busy_timeout),
         )
-        self._bulk_submitter = BulkSubmitter(
+        if has_loop():
+            _ = self._watcher
+
+    # What the submission of one job does without is made at its first use, if there is no event loop.
+
+    @cached_property
+    def _queries(self) -> JobQueries:
+        from osprofile.jobs.watch.queries import JobQueries
+
+        return JobQueries(self._shell)
+
+    @cached_property
+    def _watcher(self) -> JobWatcher:
+        from osprofile.jobs.watch.watcher import JobWatcher
+
+        return JobWatcher(self.name, self._starts, self._queries, self.store, self.timing, clock=self._clock)
+
+    @cached_property
+    def _bulk_submitter(self) -> BulkSubmitter:
+        return BulkSubmitter(
             self._submitter,
-            self._recorder.flush,  # of the jobs that others depend on
+            self._record_states,  # of the jobs that others depend on
             self._watcher.follow,  # for a job of a key, submitted earlier
-            max_parallel_scripts=max_parallel_scripts,
+            max_parallel_scripts=self._max_parallel_scripts,
             # Without FIND_JOB, what has become of the jobs of a script that was cut stays unknown.
-            max_part_size=min(MAX_PART_SIZE, throttle.max_at_once) if self._starts.has_find_template else 1,
+            max_part_size=min(MAX_PART_SIZE, self._throttle.max_at_once)
+            if self._starts.has_find_template
+            else 1,
         )
+
+    @cached_property
+    def _machine_reader(self) -> MachineOutputReader:
+        return MachineOutputReader(self.profile)
+
+    @property
+    def jobs(self) -> LiveJobs:
+        """What is known of the watched jobs, for executors."""
+        return self._watcher.jobs
+
+    @property
+    def _is_watching(self) -> bool:
+        return "_watcher" in self.__dict__
+
+    def _watch_submitted_job(self, record: JobRecord, job_id: str, task_ids: Mapping[int, str]) -> None:
+        if has_loop():
+            self._watcher.watch_submitted_job(record, job_id, task_ids)
+
+    def _lose_reused_job(self, job_id: str) -> None:
+        if self._is_watching:
+            self._watcher.lose_reused_job(job_id)
+
+    def _record_statuses(self, job_ids: Iterable[str]) -> None:
+        if self._is_watching:
+            self._watcher.record_statuses(job_ids)
+
+    def _record_states(self) -> None:
+        if self._is_watching:
+            self._watcher.recorder.flush()
+
+    async def _query_jobs(self, job_ids: Iterable[str]) -> Mapping[str, JobStatus | OSProfileError]:
+        return await self._queries.query_jobs(job_ids)
 
     async def __aenter__(self) -> Self:
         return self
@@ -165,7 +214,8 @@ class TargetSystem:
 
     async def close(self) -> None:
         """Stop watching. The jobs go on."""
-        await self._watcher.close()
+        if self._is_watching:
+            await self._watcher.close()
         await self._shell.close()
         if self._owns_store:
             self.store.close()
@@ -195,10 +245,11 @@ class TargetSystem:
         (see `task_statuses`). Raises `JobNotFoundError` if nobody knows a job that this one depends on.
         """
         _require_description(description)
-        self._recorder.flush()  # of the jobs that this one depends on
+        self._record_states()  # of the jobs that this one depends on
         self._keep_profile()
         job_id = await self._submitter.submit_job(description, key=key, strict=strict, take_over=take_over)
-        self._watcher.follow(job_id)  # for a job of that key, submitted earlier
+        if has_loop():
+            self._watcher.follow(job_id)  # for a job of that key, submitted earlier
         return job_id
 
     async def submit_with_files(
@@ -224,12 +275,12 @@ class TargetSystem:
         except OSProfileError:
             if files and self.store.find_by_directory(self.name, directory) is None:
                 with contextlib.suppress(OSProfileError):  # the first error counts
-                    await asyncio.shield(self.files.delete_path(directory))
+                    await shield(self.files.delete_path(directory))
             raise
         record = self.find_record(job_id)
         if files and record is not None and record.directory != directory:
             with contextlib.suppress(OSProfileError):  # the job is submitted
-                await asyncio.shield(self.files.delete_path(directory))
+                await shield(self.files.delete_path(directory))
         return job_id
 
     async def preview(self, description: JobDescription) -> Incarnation:
@@ -329,7 +380,7 @@ class TargetSystem:
 
     def find_record(self, job_id: str) -> JobRecord | None:
         """Return what is recorded of a job; None if it has no record."""
-        return self.store.find_job(self.name, self.jobs.get_full_id(job_id))
+        return self.store.find_job(self.name, self.jobs.get_full_id(job_id) if self._is_watching else job_id)
 
     def find_by_key(self, key: str) -> JobRecord | None:
         """Return the record of the submission with a key; None if there is none."""
@@ -366,6 +417,8 @@ class TargetSystem:
             record = self.find_record(job_id)
         if record is not None:
             self._watcher.register_record(record)
+        if reported_status is None:
+            await need_loop()
         if reported_status is None or (record is not None and reported_status.state is JobState.LOST):
             return self._watcher.receive_no_answer(job_id, reported_status)
         if record is None:
@@ -458,12 +511,15 @@ class TargetSystem:
 
     async def _refresh_jobs(self, job_ids: Iterable[str] | None = None) -> None:
         """Query recorded jobs, or all live ones, so that the record has those that have ended; ignore a query that fails."""
+        await need_loop()
         with contextlib.suppress(OSProfileError):
             await self.statuses(job_ids)
-        self._recorder.flush()
+        self._record_states()
 
     async def _query_job(self, job_id: str) -> JobStatus | None:
         """Return the batch system's status of a job; None for a recorded job that it does not know."""
+        from osprofile.jobs.watch.queries import UNKNOWN_JOB_EXIT_STATUS
+
         message = f"job {quote_name(job_id)} is not known to the batch system"
         try:
             status = await self._queries.query_job(job_id)
@@ -592,7 +648,7 @@ class TargetSystem:
 
     def unwatch_ended(self, job_id: str) -> None:
         """Keep a job whose end is recorded no longer in memory: from now on, its status is that of the record."""
-        self._recorder.flush()
+        self._record_states()
         record = self._watcher.find_record(self.jobs.get_full_id(job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)

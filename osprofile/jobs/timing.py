@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
+
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

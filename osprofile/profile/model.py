@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, final
 
 from osprofile.errors import ApplicationNotFoundError, StorageNotFoundError, TemplateNotFoundError
+from osprofile.late import NamedTuple, compile_late
 from osprofile.source import SourceText
 from osprofile.text import quote_value, suggest_names
 
@@ -90,7 +91,7 @@ FIELD_NAME_PATTERN: Final = (
 administrator (OS Profile 0.3, 2.3.1) and may contain blanks."""
 
 
-FILE_SAFE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+FILE_SAFE_NAME_PATTERN: Final = compile_late(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """The allowed names of profiles and of static scripts: safe as a part of a path."""
 FILE_SAFE_NAME_HINT: Final = "a name begins with a letter or digit and has only letters, digits, _ . -"
 

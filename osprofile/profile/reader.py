@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem
+from osprofile.late import compile_late
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
     ABSENT_ATTRIBUTE,
@@ -83,7 +84,7 @@ def _get_problem_offset(problem: Problem) -> int:
     return problem.location.in_document.offset if problem.location else 0
 
 
-_DIRECTIVE: Final = re.compile(r"(?:[^\\>\r\n]|\\[^\r\n])+")
+_DIRECTIVE: Final = compile_late(r"(?:[^\\>\r\n]|\\[^\r\n])+")
 
 
 class _DocumentReader:
@@ -405,7 +406,7 @@ def _parse_selection(text: str | None) -> Selection | None:
 
 _CASE_ATTRIBUTES: Final = frozenset({"name", FOR_ATTRIBUTE, PATTERN_ATTRIBUTE, PATTERN_FIELD_ATTRIBUTE})
 _CASE_ELEMENTS: Final = frozenset({"Description", "Min", "Max", "Default"})
-_CASE_VALUE: Final = re.compile(r"[^\s,]+")
+_CASE_VALUE: Final = compile_late(r"[^\s,]+")
 _FIELD_TYPES: Final[dict[str, FieldType]] = {"integer": "integer", "number": "number", "text": "text"}
 
 

@@ -9,12 +9,12 @@ written as one document.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from os import path as paths
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from osprofile.errors import InvalidProfileError, Problem
+from osprofile.late import compile_late
 from osprofile.profile import tree
 from osprofile.profile.model import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, SOURCE_FILE_ATTRIBUTE
 from osprofile.source import Source
@@ -28,7 +28,7 @@ _OTHERS_NOT_IN_XML: Final = ("\ufffe".encode(), "\uffff".encode())
 _XML_WHITE_SPACE: Final = " \t\r\n"
 _CODE: Final = "OSP111"
 _SAFE_NAME: Final = FILE_SAFE_NAME_PATTERN.pattern
-_FILE_NAME: Final = re.compile(rf"(?:\.\./{_SAFE_NAME}/)?{_SAFE_NAME}(?:/{_SAFE_NAME})*")
+_FILE_NAME: Final = compile_late(rf"(?:\.\./{_SAFE_NAME}/)?{_SAFE_NAME}(?:/{_SAFE_NAME})*")
 
 
 @final

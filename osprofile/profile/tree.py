@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 from xml.parsers import expat
 
 from osprofile.errors import InvalidProfileError, Problem
+from osprofile.late import compile_late
 from osprofile.source import Location, OffsetAnchors, Source, SourceText
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ MAX_ELEMENTS = 20_000
 """The most elements of a document; the bundled profiles have some hundred. The time that libxml2
 takes to locate many errors grows with the square of their number."""
 
-_DECLARED_ENCODING: Final = re.compile(r"""(<\?xml[^>]*?\bencoding\s*=\s*)(["'])([A-Za-z0-9._-]+)\2""")
-_PROLOG_PART: Final = re.compile(rb"\s+|<\?.*?\?>|<!--.*?-->", re.DOTALL)
-_DOCTYPE: Final = re.compile(rb"""<!DOCTYPE\s(?:[^\[\]<>"']|"[^"]*"|'[^']*')*>""")
+_DECLARED_ENCODING: Final = compile_late(r"""(<\?xml[^>]*?\bencoding\s*=\s*)(["'])([A-Za-z0-9._-]+)\2""")
+_PROLOG_PART: Final = compile_late(rb"\s+|<\?.*?\?>|<!--.*?-->", re.DOTALL)
+_DOCTYPE: Final = compile_late(rb"""<!DOCTYPE\s(?:[^\[\]<>"']|"[^"]*"|'[^']*')*>""")
 """A document type without declarations in the document itself."""
-_OTHER_ENCODINGS: Final = re.compile(r"(?i)utf-16|iso-8859-[0-9]+|windows-125[0-9]")
+_OTHER_ENCODINGS: Final = compile_late(r"(?i)utf-16|iso-8859-[0-9]+|windows-125[0-9]")
 """The encodings that are read beside UTF-8: XML requires UTF-16, with its mark; the others were usual in 2007."""
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 """It is no part of a text."""

@@ -14,6 +14,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from osprofile.errors import OSProfileError
+from osprofile.late import import_costly_modules_late
 from osprofile.shim.client import Client, Interruption, Settings
 from osprofile.shim.command import print_error, print_lines
 from osprofile.shim.programs import MODULES, SYNONYMS, VERSIONS
@@ -30,6 +31,7 @@ def main(command_line: Sequence[str]) -> NoReturn:
     """Run a stand-in, and end the process; `command_line` is SYSTEM PROGRAM SETTINGS [WORD...]."""
     system, program, settings, *words = command_line
     gc.disable()  # the process is brief
+    import_costly_modules_late()
     received: list[int] = []
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP

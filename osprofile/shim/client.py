@@ -9,18 +9,19 @@ from __future__ import annotations
 import fcntl
 import math
 import os
-import re
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from osprofile.errors import JobNotFoundError, OutcomeUnknownError, StoreError
+from osprofile.javaregex.kept import keep_patterns, use_kept_patterns
 from osprofile.jobs.record.names import parse_target_name
 from osprofile.jobs.record.store import Store, default_store_path
 from osprofile.jobs.state import JobState
+from osprofile.late import NamedTuple, compile_late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from osprofile.jobs.fields import JobDescription
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
 
+T = TypeVar("T")
 _KEY_PREFIX: Final = "shim:"
-_KEY: Final = re.compile(r"shim:([0-9]{1,18})")
+_KEY: Final = compile_late(r"shim:([0-9]{1,18})")
 _MAX_COUNTER_SIZE: Final = 20
 """The file has the last number, padded with blanks to so many characters."""
 _COUNTER_SUFFIX: Final = ".shim-number"
@@ -143,6 +145,7 @@ class Client:
             self._session.close()
         if self._store is not None:
             self._store.close()
+        keep_patterns()
 
     @property
     def store(self) -> Store:
@@ -156,6 +159,7 @@ class Client:
         """The profile; no file stays open, as standard input may be closed, and have its number."""
         from osprofile.jobs.profiles import load_for_jobs
 
+        use_kept_patterns()
         name, record = parse_target_name(self.settings.target)[0], self.settings.get_store_path()
         return load_for_jobs(self.settings.load_profile, name, record)
 
@@ -169,10 +173,36 @@ class Client:
             leave_path()
             record = self.settings.get_store_path()
             self._session = JobSession(self.profile, self.settings.context, store=record)
-            if self._session.name != self.settings.target:
-                message = f"the profile {self.settings.profile} is called {self.profile.name} now, and its jobs are not found"
-                raise StoreError(message, hint="write the stand-ins again with incarnate shim")
+            self._check_name(self._session.name)
         return self._session
+
+    def _check_name(self, name: str) -> None:
+        if name != self.settings.target:
+            message = f"the profile {self.settings.profile} is called {self.profile.name} now, and its jobs are not found"
+            raise StoreError(message, hint="write the stand-ins again with incarnate shim")
+
+    def run(self, operation: Callable[[TargetSystem], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of an operation on the target system: in the session if it is open, which takes longer to open."""
+        if self._session is not None:
+            return self._session.run(operation)
+        import asyncio
+
+        from osprofile.jobs.shell.loop import run_cancellable
+        from osprofile.jobs.target_system import TargetSystem
+        from osprofile.shim.job_wrapper import leave_path
+
+        leave_path()
+
+        async def work() -> T:
+            async with TargetSystem(self.profile, self.settings.context, store=self.store) as target:
+                self._check_name(target.name)
+                return await operation(target)
+
+        received: list[int] = []
+        try:
+            return run_cancellable(work(), received, needs_loop=False)
+        except asyncio.CancelledError:
+            raise Interruption(received[0]) from None
 
     @property
     def user_name(self) -> str:
@@ -231,7 +261,7 @@ class Client:
         """
         from osprofile.jobs.files.directory import NewFile
 
-        session = self.session
+        _ = self.profile  # its errors come first
         number = self._allocate_number()
         key = f"{_KEY_PREFIX}{number}"
 
@@ -241,7 +271,7 @@ class Client:
             await target.submit_with_files(job.description, lambda: files, key=key)
 
         try:
-            session.run(submit)
+            self.run(submit)
         except Interruption as interruption:
             record = self.store.find_by_key(self.settings.target, key)
             message = "nothing was submitted"
@@ -324,7 +354,7 @@ class Client:
 
     def _recover_submissions(self) -> Sequence[RecoveredSubmission]:
         """Find the jobs of submissions that were interrupted; submit none again: nobody knows their numbers."""
-        return self.session.run(lambda target: target.recover_submissions(resubmit=False))
+        return self.run(lambda target: target.recover_submissions(resubmit=False))
 
     def _query(self, records: Sequence[JobRecord]) -> list[Entry]:
         """Return the jobs, and each task of the arrays, with one query for those that have not ended."""
@@ -340,7 +370,7 @@ class Client:
                             task_id = task.status.job_id
                             statuses[task_id] = target.get_cached_status(task_id) or task.status
 
-            self.session.run(query)
+            self.run(query)
         return [entry for record in records for entry in self._list_entries(record, statuses)]
 
     def _list_entries(self, record: JobRecord, statuses: Mapping[str, JobStatus]) -> Sequence[Entry]:
@@ -377,7 +407,7 @@ class Client:
         record = self.store.find_job(self.settings.target, job_id)
         if record is not None and record.status.state.is_terminal:
             return False
-        return self.session.run(lambda target: target.abort_unless_ended(job_id))
+        return self.run(lambda target: target.abort_unless_ended(job_id))
 
     def hold_job(self, number: int, index: int | None = None) -> bool:
         """Keep a waiting job from starting; return False if it has begun or ended: it is not suspended.

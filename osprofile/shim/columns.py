@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.job_scripts.command_line import OptionValue, UsageError
+from osprofile.late import NamedTuple
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
-from osprofile.job_scripts.command_line import UsageError, select_options
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -36,6 +36,8 @@ class Command(NamedTuple):
 
     def format_help(self, program: str, system: str) -> str:
         """Return the text of --help, for the commands of a batch system."""
+        from osprofile.job_scripts.command_line import select_options
+
         lines = [f"usage: {program} [OPTIONS] {self.operands}".rstrip(), ""]
         for option in select_options(self.table, system):
             if not option.name:
@@ -91,6 +93,10 @@ def get_submit_directory() -> str:
     try:
         current = os.getcwd()
     except OSError as error:
+        from osprofile.job_scripts.command_line import (
+            UsageError,  # late: many commands need nothing else of it
+        )
+
         message = f"the current directory cannot be found: {error.strerror}"
         raise UsageError(message, hint="change to a directory that exists") from None
     shown = os.environ.get("PWD", "")

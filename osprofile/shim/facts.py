@@ -9,9 +9,10 @@ import os
 import re
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.jobs.state import EndCause, JobState
+from osprofile.late import NamedTuple
 from osprofile.shim.client import has_started
 from osprofile.shim.command import get_elapsed
 from osprofile.text import format_memory_option

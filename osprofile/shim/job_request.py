@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
@@ -11,6 +10,7 @@ from osprofile.errors import IncarnationError
 from osprofile.job_scripts.command_line import CommandLine, JobScript, UsageError
 from osprofile.job_scripts.passing import select_passed_options
 from osprofile.jobs.request import build_job_name
+from osprofile.late import compile_late
 from osprofile.shim.client import WRAPPER_NAME, Submission
 from osprofile.shim.command import note_ignored
 from osprofile.shim.job_wrapper import restrict_environment
@@ -34,7 +34,7 @@ _HARMLESS_FIELDS: Final = (
     "REQUEUE",
 )
 """They say where and when a job runs, who pays, and who is told; not what it does, or what it gets."""
-_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:_([0-9]{1,7})|\[([0-9]{0,7})\])?(?:\.osprofile)?")
+_NUMBER: Final = compile_late(r"([0-9]{1,18})(?:_([0-9]{1,7})|\[([0-9]{0,7})\])?(?:\.osprofile)?")
 
 
 @final

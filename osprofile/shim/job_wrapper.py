@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.caller_environment import is_job_variable
 from osprofile.job_scripts.command_line import UsageError
 from osprofile.jobs.request import quote_shell_words
+from osprofile.late import compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _KEPT_VARIABLES: Final = frozenset(
     }
 )  # fmt: skip
 """Variables that the scripts of a profile may need, even if the job gets none of the submitter's."""
-_PATTERN: Final = re.compile(r"%([0-9]{0,2})(.?)", re.DOTALL)
+_PATTERN: Final = compile_late(r"%([0-9]{0,2})(.?)", re.DOTALL)
 _NUMBERED: Final = frozenset("jAaJ")
 _MAX_WIDTH: Final = 10
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import TemplateNotFoundError
 from osprofile.job_scripts import quantities
 from osprofile.job_scripts.command_line import Option, parse_words
 from osprofile.jobs.state import JobState, NodeState, QueueState
+from osprofile.late import NamedTuple
 from osprofile.shim.columns import ColumnTable, format_rows
 from osprofile.shim.command import Command, print_lines
 from osprofile.shim.facts import Facts, Span, Style

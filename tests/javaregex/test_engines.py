@@ -123,6 +123,11 @@ def test_engines_agree(generator_class: Callable[[Random], TranslatableGenerator
         (r"(?:a+)+b", -1, -1),
         (r"(?>a|ab)c", -1, -1),
         (r"(?:[^a]++|a)*+ab", -1, -1),
+        (r"(?![\s\S]*(?:\r\n|\n#[A-Z$]))(?:(?:'[^']*+'|\\'|[a-z])++(?: ++|\z))*+", STEP_BUDGET // 3, 577),
+        (r"(?!x)(?!.*y)(?:'[^']*+'|[a-z])++", STEP_BUDGET // 3, 577),
+        (r"(?!a*+a)b", -1, -1),
+        (r"(?!b*c)a*+a", -1, -1),
+        (r"(?!b*c)(?:a+)+b", -1, -1),
     ],
 )
 def test_length_limits_of_re(pattern: str, full: int, find: int) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
 from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
 from osprofile.jobs.shell import process
+from osprofile.jobs.shell.loop import run_cancellable
 from osprofile.jobs.shell.process import run_process
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+T = TypeVar("T")
+Run = Callable[[Coroutine[Any, Any, T]], T]
 SH = ("sh", "-s")
 HANGS = b"echo $$ > pid; sleep 600 & echo $! >> pid; echo said >&2; wait\n"
 
@@ -25,6 +29,15 @@ HANGS = b"echo $$ > pid; sleep 600 & echo $! >> pid; echo said >&2; wait\n"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(params=["in a loop", "without a loop", "without a loop, on an old Linux"])
+def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Run[Any]:
+    """Return what runs a coroutine to its end."""
+    if request.param.endswith("old Linux"):
+        monkeypatch.delattr(os, "pidfd_open")
+    needs_loop = request.param == "in a loop"
+    return lambda work: run_cancellable(work, [], needs_loop=needs_loop)
 
 
 def has_ended(pid: int) -> bool:
@@ -60,13 +73,15 @@ async def wait_for_pids(here: Path) -> None:
         (("true",), b"never read", (0, 0, b"", b"")),
     ],
 )
-def test_ends(words: tuple[str, ...], data: bytes, end: tuple[int, int | None, bytes, bytes]) -> None:
-    done = asyncio.run(run_process(words, data, 60))
+def test_ends(
+    run: Run[Any], words: tuple[str, ...], data: bytes, end: tuple[int, int | None, bytes, bytes]
+) -> None:
+    done = run(run_process(words, data, 60))
     assert (done.exit_code, done.killing_signal or 0, done.stdout, done.stderr) == end
 
 
-def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
-    done = asyncio.run(run_process(SH, b"sleep 600 & echo $! > pid; echo $$ >> pid; echo out\n", 60))
+def test_what_is_left_behind_holds_nothing_up(run: Run[Any], here: Path) -> None:
+    done = run(run_process(SH, b"sleep 600 & echo $! > pid; echo $$ >> pid; echo out\n", 60))
     left, shell = read_pids(here)
     try:
         assert (done.exit_code, done.stdout) == (0, b"out\n")
@@ -76,24 +91,24 @@ def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
         os.kill(left, 9)
 
 
-def test_a_time_limit(here: Path) -> None:
+def test_a_time_limit(run: Run[Any], here: Path) -> None:
     with pytest.raises(ScriptTimeoutError, match=r"within 0\.5 s and was ended") as caught:
-        asyncio.run(run_process(SH, HANGS, 0.5))
+        run(run_process(SH, HANGS, 0.5))
     assert caught.value.stderr == b"said\n"
     assert all(map(has_ended, read_pids(here)))
 
 
-def test_what_ignores_a_signal_is_killed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_ignores_a_signal_is_killed(run: Run[Any], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "KILL_GRACE", 0.2)
     with pytest.raises(ScriptTimeoutError):
-        asyncio.run(run_process(SH, b"trap '' TERM\n" + HANGS, 0.5))
+        run(run_process(SH, b"trap '' TERM\n" + HANGS, 0.5))
     assert all(map(has_ended, read_pids(here)))
 
 
-def test_too_much_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_output(run: Run[Any], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 1024 * 1024)
     with pytest.raises(OutputError, match="more than 1 MiB"):
-        asyncio.run(run_process(SH, b"echo $$ > pid; exec yes", 60))
+        run(run_process(SH, b"echo $$ > pid; exec yes", 60))
     assert all(map(has_ended, read_pids(here)))
 
 

@@ -13,7 +13,7 @@ import os
 import shlex
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
@@ -35,8 +35,9 @@ from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import format_energy, tells_energy
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
 from osprofile.jobs.record.store import JobDetails
-from osprofile.jobs.shell.process import end_at_once_on_signal
+from osprofile.jobs.shell.loop import end_at_once_on_signal
 from osprofile.jobs.state import JobState
+from osprofile.late import NamedTuple
 from osprofile.text import escape_unprintable, format_signal_name, format_size, pluralize, quote_name
 
 if TYPE_CHECKING:

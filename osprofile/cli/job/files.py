@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, final
 
 from osprofile.cli import common
 from osprofile.cli.job.program import find_interpreter
@@ -12,6 +12,7 @@ from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable
 from osprofile.errors import OSProfileError, OutcomeUnknownError, TargetError, format_message
 from osprofile.jobs.client import JobReference, gather_results
 from osprofile.jobs.files.trees import measure, read_job_files
+from osprofile.late import NamedTuple
 from osprofile.text import (
     format_size,
     pluralize,

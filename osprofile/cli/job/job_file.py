@@ -10,12 +10,13 @@ import re
 import shlex
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.placeholders import check_columns, check_values, fill_arguments
 from osprofile.cli.job.quantities import parse_amount
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, FIELDS, JobDescription, Kind
+from osprofile.late import NamedTuple
 from osprofile.text import quote_name, quote_path, quote_value, suggest_names
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import shlex
@@ -16,6 +15,7 @@ from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import (
     CommandSession,
     ErrorReporter,
+    brief,
     cancellable,
     find_jobs,
     look_up_jobs,
@@ -30,7 +30,7 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.client import JobReference, gather_results, query_jobs
-from osprofile.jobs.shell.process import end_at_once_on_signal
+from osprofile.jobs.shell.loop import end_at_once_on_signal, gather
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.text import escape_unprintable, pluralize, quote_name
@@ -54,7 +54,7 @@ async def _add_unrecorded_tasks(
         if row.record is None:
             unrecorded[row.target].append(row.status.job_id)
     answers = [targets[name].query_unrecorded_tasks(ids) for name, ids in unrecorded.items()]
-    tasks = dict(zip(unrecorded, await asyncio.gather(*answers), strict=True))
+    tasks = dict(zip(unrecorded, await gather(answers), strict=True))
     unfolded = []
     for row in job_rows:
         found = {} if row.record is not None else tasks[row.target].get(row.status.job_id, {})
@@ -110,7 +110,7 @@ def _add_hint(session: CommandSession, job: JobReference, error: OSProfileError)
         error.hint = session.suggest_other_targets(job)
 
 
-@cancellable
+@brief
 async def list_jobs(
     selection: TargetSelection,
     job_ids: Sequence[str],
@@ -134,7 +134,7 @@ async def list_jobs(
         selected = [name for name in session.store.list_targets() if session.is_selected(name)]
         if are_named and not job_ids:
             selected = []  # no job is known
-        answers = await asyncio.gather(*(_refresh_target(session, name, job_ids) for name in selected))
+        answers = await gather([_refresh_target(session, name, job_ids) for name in selected])
         refreshed = dict(zip(selected, answers, strict=True))
         since = listing.get_begin(include_old=include_old or are_named)
         job_rows = [

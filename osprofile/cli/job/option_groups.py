@@ -2,7 +2,7 @@
 
 # No `from __future__ import annotations`: `read_parameters` needs the evaluated annotations.
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, final
+from typing import Annotated, Any, final
 
 from osprofile.cli import common
 from osprofile.cli.options import (
@@ -14,6 +14,7 @@ from osprofile.cli.options import (
     ProfilesOption,
     read_parameters,
 )
+from osprofile.late import NamedTuple
 
 
 @final

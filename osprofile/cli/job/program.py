@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from osprofile.cli.common import UsageError
 from osprofile.cli.job.session import print_warning
 from osprofile.incarnation.plan import get_plan
-from osprofile.job_scripts.command_line import read_script
 from osprofile.jobs.request import build_job_name
 from osprofile.jobs.shell.scripts import get_shell_command
+from osprofile.late import compile_late
 from osprofile.profile.data_directories import is_bundled
 from osprofile.shim.command import get_submit_directory
 from osprofile.text import escape_unprintable, quote_name
@@ -32,7 +31,7 @@ _PATH_CHANGING_FIELDS: Final = ("CONTAINER", "MODULES", "SETUP", "SITE_SETUP")
 _MISSING_FILE_HINT: Final = (
     "the nodes may have it; if not, the job ends with 125, and the program does not run"
 )
-_SHELL_CHARACTERS: Final = re.compile(r"[\s|&;<>$`(){}*?]")
+_SHELL_CHARACTERS: Final = compile_late(r"[\s|&;<>$`(){}*?]")
 _HEAD_SIZE: Final = 1 << 16
 """Bytes of a file that tell whether it is a script."""
 
@@ -161,9 +160,9 @@ def _find_program(plan: Plan, description: JobDescription, *, warns: bool) -> Jo
 @functools.cache
 def _search_path(name: str, path: str | None) -> str | None:
     """Return the program of a name; many lines of a file have the same."""
-    import shutil  # late: it is slow to import
-
-    return shutil.which(name, path=path)
+    folders = os.defpath if path is None else path
+    files = (os.path.join(folder, name) for folder in folders.split(os.pathsep) if path != "")
+    return next((file for file in files if os.access(file, os.X_OK) and not os.path.isdir(file)), None)
 
 
 def _warn_of_namesake(name: str, found: str) -> None:
@@ -203,6 +202,8 @@ def find_interpreter(name: str, path: str) -> list[str]:
     if os.access(path, os.X_OK):
         return []
     if is_script(name, path):
+        from osprofile.job_scripts.command_line import read_script
+
         return [*read_script(path).interpreter]
     hint = "chmod +x makes it so; a script without #! in its first line needs its interpreter in front: python3 FILE"
     print_warning(f"the program {quote_name(name)} is not executable", hint=hint)

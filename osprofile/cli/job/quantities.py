@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile import text as texts
 from osprofile.cli.common import UsageError
 from osprofile.jobs.fields import Kind
+from osprofile.late import compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
-_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}\Z")
-_INTEGER: Final = re.compile(r"-?[0-9]{1,12}\Z")
-_DECIMAL_NUMBER: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
+_WHOLE_NUMBER: Final = compile_late(r"[0-9]{1,12}\Z")
+_INTEGER: Final = compile_late(r"-?[0-9]{1,12}\Z")
+_DECIMAL_NUMBER: Final = compile_late(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
 
 
 def parse_count(option: str, text: str | None, hint: str = "as in 4") -> int | None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
 from osprofile.jobs.state import EndCause, JobState
+from osprofile.late import NamedTuple
 from osprofile.text import (
     count_columns,
     fit_columns,
@@ -236,7 +237,10 @@ def format_table(
     With `cuts`, for a screen, texts are cut instead, and some columns left out.
     """
     grid = [COLUMNS, *map(_format_cells, rows)]
-    widths = [max(map(count_columns, column)) for column in zip(*grid, strict=True)]
+    widths = [
+        max(map(len if "".join(column).isascii() else count_columns, column))
+        for column in zip(*grid, strict=True)
+    ]
     is_too_wide = columns is not None and not cuts and _count_excess(widths, columns) > 0
     if columns is not None and cuts:
         _reduce_widths(widths, columns)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Self, TypeVar, final
 from osprofile.cli import common
 from osprofile.cli.job.rows import INTERRUPTED, JobRow, build_row, format_target_options, name_jobs
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, format_message
+from osprofile.javaregex.kept import keep_patterns, use_kept_patterns
 from osprofile.jobs.client import JobClient, JobReference, require_id
 from osprofile.jobs.profiles import load_for_jobs
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
-from osprofile.jobs.shell.process import cancel_on_signal
+from osprofile.jobs.shell import loop
 from osprofile.text import quote_name
 
 if TYPE_CHECKING:
@@ -40,15 +41,15 @@ _TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", CLUSTER_FIELD)
 """The fields of the context that are parts of a target system's name."""
 
 
-def run_cancellable(work: Coroutine[Any, Any, int]) -> int:
+def run_cancellable(work: Coroutine[Any, Any, int], *, needs_loop: bool = True) -> int:
     """Run a verb's coroutine and return its exit code, or 128 plus the number of a signal that ended it.
 
-    A signal cancels the coroutine, so that it ends the scripts that it runs.
+    A signal cancels the coroutine, so that it ends the scripts that it runs. `needs_loop`: see `loop.run_cancellable`.
     """
     received: list[int] = []
     with _print_log_warnings():
         try:
-            return asyncio.run(cancel_on_signal(work, received))
+            return loop.run_cancellable(work, received, needs_loop=needs_loop)
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -61,6 +62,16 @@ def cancellable(work: Callable[P, Coroutine[Any, Any, int]]) -> Callable[P, int]
     @functools.wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> int:
         return run_cancellable(work(*args, **kwargs))
+
+    return run
+
+
+def brief(work: Callable[P, Coroutine[Any, Any, int]]) -> Callable[P, int]:
+    """Return what runs a verb's coroutine function as `cancellable` does, without an event loop until it needs one."""
+
+    @functools.wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> int:
+        return run_cancellable(work(*args, **kwargs), needs_loop=False)
 
     return run
 
@@ -133,6 +144,7 @@ class CommandSession:
         self._profile_errors: dict[str, OSProfileError] = {}
         self.client = JobClient(selection.store, record_needed=record_needed or not self._default_profile)
         self.store = self.client.store
+        use_kept_patterns()
 
     @cached_property
     def _default_profile(self) -> str | None:
@@ -151,6 +163,7 @@ class CommandSession:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.client.close()
+        keep_patterns()
 
     def open_selected_target(self) -> TargetSystem:
         """Return the target system that the command line selects; raise `UsageError` if there is none."""

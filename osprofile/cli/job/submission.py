@@ -7,7 +7,7 @@ import os
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
@@ -20,7 +20,7 @@ from osprofile.cli.job.program import (
     require_program,
     runs_scripts_here,
 )
-from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
+from osprofile.cli.job.session import CommandSession, ErrorReporter, brief, print_warning
 from osprofile.errors import (
     IncarnationError,
     MissingValueError,
@@ -32,10 +32,11 @@ from osprofile.errors import (
     UnknownFieldError,
     format_message,
 )
-from osprofile.job_scripts.command_line import make_script
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
 from osprofile.jobs.profiles import list_settable_fields, read_confirmation_limits
+from osprofile.jobs.shell.loop import need_loop
+from osprofile.late import NamedTuple
 from osprofile.text import escape_unprintable, format_amount, quote_value
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def generate_key() -> str:
     return f"auto-{os.urandom(6).hex()}"
 
 
-@cancellable
+@brief
 async def submit_job(
     selection: TargetSelection,
     description: JobDescription,
@@ -126,6 +127,7 @@ async def submit_job(
         if wait:
             from osprofile.cli.job import waiter
 
+            await need_loop()
             codes = await waiter.await_jobs(session, [job], ErrorReporter(), time_limit=None, json=json)
             return codes[job.job_id]
     return 0
@@ -163,6 +165,7 @@ async def confirm_amounts(target: TargetSystem, jobs: Iterable[JobDescription], 
         raise OSProfileError(f"nothing was submitted: {asked}", hint="if that is meant, give --yes")
     sys.stderr.write(f"incarnate: {asked}. Submit? [y/N] ")
     sys.stderr.flush()
+    await need_loop()
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, ready.set)  # so that Ctrl-C ends the waiting
     try:
@@ -318,6 +321,8 @@ async def _read_target_script(
         description, interpreter = _apply_directives(session, target, description, script.path, text)
         if description.directory != directory:  # the path may be relative to that one
             description = replace(description, executable=script.path)
+    from osprofile.job_scripts.command_line import make_script
+
     words = [interpreter] if interpreter else []
     if not words and not script.is_executable:
         words = [*make_script(script.content, name).interpreter]

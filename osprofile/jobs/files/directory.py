@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import IO, TYPE_CHECKING, Final, NamedTuple, final
+from typing import IO, TYPE_CHECKING, Final, final
 
+from osprofile.late import NamedTuple
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:

@@ -7,20 +7,19 @@ when it is complete.
 
 from __future__ import annotations
 
-import asyncio
-import base64
 import io
 import itertools
 import logging
 import os
-import re
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OutputError, ScriptFailedError
 from osprofile.jobs.files.directory import JobFile, locate, write_new_files
+from osprofile.jobs.shell.loop import gather, to_thread
 from osprofile.jobs.shell.output import ENTRY_GROUPS, build_output_error, get_output_pattern, parse_entries
 from osprofile.jobs.shell.scripts import SHELL_TEMPLATE, generate_mark
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
 """Bytes that one script uploads."""
 OUTPUT_PART_SIZE: Final = 16 * 1024 * 1024
 """Bytes of a growing file that one script prints at most."""
-_PART_HEADER: Final = re.compile(rb"([0-9]+) ([0-9]+)")
+_PART_HEADER: Final = compile_late(rb"([0-9]+) ([0-9]+)")
 _CREATE_TEMPORARY: Final = """\
 case $f in */*) mkdir -p -- "${f%/*}" || exit ;; esac
 if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi
@@ -104,11 +103,11 @@ class TargetFiles:
         """Write files to a job's directory, as `upload_file` does; those of this machine without a shell."""
         if self._shell.is_here:
             try:
-                return await asyncio.to_thread(write_new_files, directory, files)
+                return await to_thread(write_new_files, directory, files)
             except OSError as error:
                 log.debug("%s: %s", directory, error)  # the script says what is wrong
-        uploads = (self.upload_file(io.BytesIO(f.content), JobFile(directory, f.name), f.mode) for f in files)
-        await asyncio.gather(*uploads)
+        uploads = [self.upload_file(io.BytesIO(f.content), JobFile(directory, f.name), f.mode) for f in files]
+        await gather(uploads)
         return None
 
     async def download_file(
@@ -313,8 +312,10 @@ def build_upload_scripts(source: IO[bytes], file: str | JobFile, mode: int) -> I
         made += f"mkdir -p -- {quote_shell_word(file.directory)} || exit\n"
     variables = f"f={quote_shell_word(path)} t={quote_shell_word(f'{path}.{os.urandom(6).hex()}.new')}\n"
     yield f"{made}{before}{variables}{_CREATE_TEMPORARY}"
+    from base64 import encodebytes  # late: only those who copy need it
+
     for chunk in itertools.takewhile(len, iter(lambda: source.read(TRANSFER_CHUNK_SIZE), b"")):
-        text = base64.encodebytes(chunk).decode("ascii")
+        text = encodebytes(chunk).decode("ascii")
         yield f"{before}{variables}base64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
     yield (f'{before}{variables}chmod {mode:04o} -- "$t" && mv -f -- "$t" "$f" && exit\n{_REMOVE_TEMPORARY}')
 

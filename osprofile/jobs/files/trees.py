@@ -16,12 +16,13 @@ import os
 import shutil
 import stat
 import tarfile
-from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, final
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, final
 
 from osprofile.errors import OutputError, TargetError, ValueRefusedError
 from osprofile.jobs.files.directory import build_entering_commands
 from osprofile.jobs.record.store import JobFiles
 from osprofile.jobs.request import OWN_FILES
+from osprofile.late import NamedTuple
 from osprofile.text import quote_path, quote_shell_word, quote_value
 
 if TYPE_CHECKING:

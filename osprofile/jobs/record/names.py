@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from typing import TYPE_CHECKING, Final
+
+from osprofile.late import compile_late
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ _RELEASED: Final = "0 released"
 """What stands for a process that has given a submission up. Its host is still needed: the job may be there."""
 CLUSTER_FIELD: Final = "CLUSTER"
 """The field of the context that selects one of several clusters of a batch system."""
-_HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
+_HOST_AND_PORT: Final = compile_late(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def get_current_owner() -> str:
@@ -82,14 +83,16 @@ def _get_start_time(pid: int) -> str:
 
 def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
     """Return a target system's name: the profile's, with the cluster, host and port of the context, or its own."""
-    from urllib.parse import quote
-
     from osprofile.incarnation.context import add_target_fields
 
     context = add_target_fields(profile, context)
     host, port = context.get("SSH:HOST"), context.get("SSH:PORT")
     cluster = context.get(CLUSTER_FIELD)
-    name = f"{profile.name}:{quote(cluster, safe='')}" if cluster else profile.name
+    name = profile.name
+    if cluster:
+        from urllib.parse import quote  # late: it is slow to import
+
+        name = f"{name}:{quote(cluster, safe='')}"
     if not host:
         return name
     host = f"[{host}]" if ":" in host else host  # an IPv6 address

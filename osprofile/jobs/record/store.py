@@ -19,15 +19,39 @@ import os
 import sqlite3
 import time
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple, Required, TypedDict, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs.record import names
-from osprofile.jobs.record.file import COLUMNS, END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
+from osprofile.jobs.record.file import END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
 from osprofile.jobs.state import REUSED_ID_REASON, EndCause, JobState, JobStatus, MissingPeriod
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Required, TypedDict
+
+    class SubmissionValues(TypedDict, total=False):
+        """What is recorded of a job when its submission begins, beside its target and its directory."""
+
+        script: Required[str]
+        """The script that submits it."""
+        key: str | None
+        """The caller's name for the submission."""
+        name: str
+        walltime: float | None
+        array: str
+        """The value of ARRAY."""
+        stdout: str
+        stderr: str
+        request: Mapping[str, str]
+        """The fields as submitted, by name."""
+        application: str | None
+        context: Mapping[str, str]
+        """The special fields of the submission that are no part of the target's name."""
+        files: JobFiles
+        """What is copied for the job."""
+
 
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
 _NO_CONTEXT: Final[Mapping[str, str]] = MappingProxyType({})
@@ -36,8 +60,13 @@ _CAUSES: Final = {cause.value: cause for cause in EndCause}
 # A later version may have others.
 _MAX_JOB_FILES: Final = 100
 """The files of `job submit --from` whose keys are kept: those that were submitted last."""
-_SELECTED_COLUMNS: Final = ", ".join(sorted(COLUMNS.keys() - {"history", "remove_at"}))
-"""What a `JobRecord` is made of."""
+_SELECTED_COLUMNS: Final = (
+    "number, target, directory, key, name, script, owner, walltime, aborted, array_spec, array_id, array_index, stdout,"
+    " stderr, accepted, missing_since, missing_last, missing_boot,"
+    " job_id, state, word, exit_code, signal, cause, hosts, reason, submitted, started, ended, elapsed, cpu_time,"
+    " max_memory, energy, allocated_cpus, allocated_memory, end_reported"
+)
+"""What a `JobRecord` is made of, in the order of `_record_from_row`."""
 _MAX_HISTORY: Final = 8000
 """Characters of a history; the oldest changes are dropped."""
 _UPDATE_STATEMENT: Final = f"""
@@ -149,28 +178,6 @@ class JobRecord(NamedTuple):
     def has_live_owner(self) -> bool:
         """Whether the process that submits or aborts the job still exists."""
         return names.is_owner_alive(self.owner, self.status.submitted or 0.0)
-
-
-class SubmissionValues(TypedDict, total=False):
-    """What is recorded of a job when its submission begins, beside its target and its directory."""
-
-    script: Required[str]
-    """The script that submits it."""
-    key: str | None
-    """The caller's name for the submission."""
-    name: str
-    walltime: float | None
-    array: str
-    """The value of ARRAY."""
-    stdout: str
-    stderr: str
-    request: Mapping[str, str]
-    """The fields as submitted, by name."""
-    application: str | None
-    context: Mapping[str, str]
-    """The special fields of the submission that are no part of the target's name."""
-    files: JobFiles
-    """What is copied for the job."""
 
 
 @final
@@ -712,25 +719,27 @@ def _list_values(target: str | None) -> tuple[str, ...]:
 
 
 def _record_from_row(row: sqlite3.Row) -> JobRecord:
+    # By position: to find a value by its name takes most of the time of a long list.
+    (
+        number, target, directory, key, name, script, owner, walltime, aborted, array, array_id, index, stdout, stderr,
+        accepted, missing_since, missing_last, missing_boot,
+        job_id, state, word, exit_code, signal, cause, hosts, reason, submitted, started, ended, elapsed, cpu_time,
+        max_memory, energy, allocated_cpus, allocated_memory, end_reported,
+    ) = row  # fmt: skip
     status = JobStatus(
-        row["job_id"] or "", _STATES.get(row["state"], JobState.UNKNOWN), row["word"], row["exit_code"], row["signal"],
-        _CAUSES.get(row["cause"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
-        row["started"], row["ended"], elapsed=row["elapsed"], cpu_time=row["cpu_time"], max_memory=row["max_memory"],
-        energy=row["energy"], allocated_cpus=row["allocated_cpus"], allocated_memory=row["allocated_memory"],
-        end_reported=bool(row["end_reported"]),
+        job_id or "", _STATES.get(state, JobState.UNKNOWN), word, exit_code, signal, _CAUSES.get(cause),
+        tuple(hosts.split()), reason, submitted, started, ended, elapsed=elapsed, cpu_time=cpu_time,
+        max_memory=max_memory, energy=energy,
+        allocated_cpus=allocated_cpus, allocated_memory=allocated_memory, end_reported=bool(end_reported),
     )  # fmt: skip
     return JobRecord(
-        row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
-        row["owner"], status, row["walltime"], row["aborted"],
-        _build_missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
-        row["array_spec"], row["array_id"], row["array_index"],
-        row["stdout"], row["stderr"], row["accepted"],
+        number, target, directory, key, name, script, owner, status, walltime, aborted,
+        None if missing_since is None else _build_missing_period(missing_since, missing_last, missing_boot),
+        array, array_id, index, stdout, stderr, accepted,
     )  # fmt: skip
 
 
-def _build_missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:
-    if since is None:
-        return None
+def _build_missing_period(since: float, last: float | None, boot: str) -> MissingPeriod:
     if boot != names.get_host_and_boot():
         return MissingPeriod(math.inf, math.inf)
     return MissingPeriod(since, since if last is None else last)

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, final
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexError, OSProfileError, OutputError, Problem
@@ -34,6 +33,7 @@ from osprofile.jobs.state import (
     QueueState,
     parse_state_tag,
 )
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ STATUS_END_FIELD: Final = "STATUS_END"
 """The last line of GET_JOB_STATUS ALL, which shows that no job is missing."""
 SEVERAL_OPTION_FIELD: Final = "SEVERAL_OPTION"
 """The option by which START's command takes further jobs, with which it does for several what it does for one."""
-_PROGRAM_NAME: Final = re.compile(r"(?<!\S)[A-Za-z0-9][A-Za-z0-9._-]*(?!\S)")
-POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
+_PROGRAM_NAME: Final = compile_late(r"(?<!\S)[A-Za-z0-9][A-Za-z0-9._-]*(?!\S)")
+POLL_INTERVAL_FORM: Final = compile_late(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""
 _STATUS_AFTER_ID: Final = (
     r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
@@ -69,7 +69,7 @@ _STATUS_AFTER_ID: Final = (
     r"(?: reason=(?<reason>[^\n]*))?(?![^\n])"
 )
 """The standard line of a job after its id; it matches within lines, so that only new lines are read."""
-_HOST_SEPARATOR: Final = re.compile(r"[,+\s]+")
+_HOST_SEPARATOR: Final = compile_late(r"[,+\s]+")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
 ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
 _NUMBER_LIMIT: Final = 2**31
@@ -84,7 +84,7 @@ if it read the lines of a hundred thousand jobs."""
 NODES_TEMPLATE: Final = "LIST_NODES"
 QUEUES_TEMPLATE: Final = "LIST_QUEUES"
 T = TypeVar("T")
-_LIMIT: Final = re.compile(r"([A-Z_]+)([<>]?=)(\S+)")
+_LIMIT: Final = compile_late(r"([A-Z_]+)([<>]?=)(\S+)")
 
 
 @final

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import pwd
-import re
+import select
 import signal
 import subprocess
-import threading
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.errors import OSProfileError, OutputError, ScriptError, ScriptTimeoutError
+from osprofile.jobs.shell.loop import has_loop, interruptible, pause, shield
+from osprofile.late import NamedTuple, compile_late
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO
 
 T = TypeVar("T")
@@ -34,20 +35,18 @@ KILL_GRACE: Final = 2.0
 _READ_SIZE: Final = 256 * 1024
 _EXIT_CHECK_INTERVAL: Final = 0.02
 """Seconds between two checks whether a killed process group is gone."""
-_COMMAND_FUNCTION: Final = re.compile(
+_COMMAND_FUNCTION: Final = compile_late(
     rb"BASH_FUNC_(?:\[|awk|basename|cat|cd|chmod|command|cp|cut|date|dirname|echo|env|false|find|flock|getconf|grep|head"
     rb"|hostname|id|kill|ln|ls|mkdir|mktemp|mv|namei|nice|printf|ps|pwd|read|rm|rmdir|sed|seq|setsid|sleep|sort|stat"
     rb"|tail|tee|test|touch|tr|true|umask|uname|uniq|wait|wc|xargs)(?:%%|\(\))\Z"
 )
 """The variables by which bash exports functions with names of commands that profiles use (variables.c, BASHFUNC_PREFIX)."""
-_TERMINATION_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _END_SIZE: Final = 512
 """Bytes of the last block of an archive's output: tar takes one that was cut between two members for complete."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ProcessResult:
+class ProcessResult(NamedTuple):
     """How a process ended: its exit code (128+n for signal n), and its output if captured.
 
     `killing_signal` is the signal that killed the process, 0 if none did.
@@ -66,49 +65,16 @@ def result_from_returncode(returncode: int, stdout: bytes, stderr: bytes) -> Pro
     return ProcessResult(returncode, stdout, stderr)
 
 
-async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
-    """Await `work`, and cancel it if a signal arrives that would end this process.
-
-    The signal's number is appended to `received`.
-    """
-    task = asyncio.ensure_future(work)
-
-    def stop(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    for number in _TERMINATION_SIGNALS if in_main_thread else ():
-        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
-    return await task
-
-
-def end_at_once_on_signal() -> None:
-    """Let a signal end this process at once, after `cancel_on_signal`, whenever it has no child, and so runs no script.
-
-    For what only reads: the event loop, which cancels it, may not run for many seconds while a large record is read.
-    """
-
-    def end(number: int, _frame: object) -> None:
-        try:
-            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
-
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    for number in _TERMINATION_SIGNALS if in_main_thread else ():
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, end)  # the event loop gets it, too
-
-
 def get_environment() -> dict[str, str] | None:
     """Return an environment for scripts: with the user's HOME, and with the system's own commands; None: this process's.
 
     A service may lack HOME. A function that bash exports takes the place of a command where sh is bash.
     """
-    functions = [os.fsdecode(name) for name in os.environb if _COMMAND_FUNCTION.match(name)]
+    functions = [
+        os.fsdecode(name)
+        for name in os.environb
+        if name[:10] == b"BASH_FUNC_" and _COMMAND_FUNCTION.match(name)
+    ]
     has_home = os.path.isabs(os.environ.get("HOME", ""))
     if has_home and not functions:
         return None
@@ -150,40 +116,32 @@ async def run_process(
             )
         except OSError as error:
             raise build_start_error(command, error) from None
-    loop = asyncio.get_running_loop()
-    output_overflow = asyncio.Event()
-    readers = {
-        pipe: _PipeReader(loop, pipe, output_overflow)
-        for pipe in (process.stdout, process.stderr)
-        if pipe is not None
-    }
+    exit_descriptor = _open_exit_descriptor(process)
+    loop = asyncio.get_running_loop() if has_loop() else None
+    readers = {pipe: _PipeReader(pipe, loop) for pipe in (process.stdout, process.stderr) if pipe is not None}
 
     def get_output(pipe: IO[bytes] | None) -> bytes:
         return readers[pipe].get_output() if pipe is not None else b""
 
     try:
-        exit_task = asyncio.ensure_future(_wait_for_exit(loop, process))
-        overflow_task = asyncio.ensure_future(output_overflow.wait())
         try:
-            await asyncio.wait(
-                (exit_task, overflow_task), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
-            )
+            await _wait(loop, process, exit_descriptor, readers.values(), time_limit)
             if process.poll() is None:
-                if output_overflow.is_set():
+                if any(reader.is_overflowing for reader in readers.values()):
                     raise build_size_error()
                 raise build_timeout_error(
                     time_limit or 0, get_output(process.stdout), get_output(process.stderr)
                 )
         finally:
-            # Ask the process, not `exit_task`: the end of the event loop cancels that, too.
+            # Ask the process: the end of the event loop ends the waiting for it, too.
             if process.poll() is None:
-                await asyncio.shield(_kill_group(process))
-            exit_task.cancel()
-            overflow_task.cancel()
+                await shield(_kill_group(process))
     finally:
         # After the kill: close() reads the rest of the output.
         for reader in readers.values():
             reader.close()
+        if exit_descriptor is not None:
+            os.close(exit_descriptor)
     return result_from_returncode(process.returncode, get_output(process.stdout), get_output(process.stderr))
 
 
@@ -225,21 +183,63 @@ def build_timeout_error(time_limit: float, stdout: bytes, stderr: bytes) -> Scri
     return error
 
 
-async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]) -> None:
+def _open_exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
+    """Return a file descriptor that can be read when a process has ended; None if the system has none."""
     try:
-        descriptor = os.pidfd_open(process.pid)
+        return os.pidfd_open(process.pid)
     except (AttributeError, OSError):  # not Linux, or older than 5.3
-        await loop.run_in_executor(None, process.wait)
+        return None
+
+
+async def _wait(
+    loop: asyncio.AbstractEventLoop | None,
+    process: subprocess.Popen[bytes],
+    exit_descriptor: int | None,
+    readers: Iterable[_PipeReader],
+    time_limit: float | None,
+) -> None:
+    """Wait until a process ends, or prints too much, or a time limit (s) is over."""
+    if loop is None:
+        _wait_without_loop(process, exit_descriptor, readers, time_limit)
         return
-    exited = loop.create_future()
-    # Not `set_result`: it fails if the loop calls it again before the reader is removed.
-    loop.add_reader(descriptor, exited.cancel)
+    done = loop.create_future()
+    # Not `set_result`: it fails if it is called again before the reader is removed.
+    for reader in readers:
+        reader.on_overflow = done.cancel
+    exited: asyncio.Future[object] = done
+    if exit_descriptor is not None:
+        loop.add_reader(exit_descriptor, done.cancel)
+    else:
+        exited = loop.run_in_executor(None, process.wait)
     try:
-        await asyncio.wait((exited,))
+        await asyncio.wait((done, exited), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        loop.remove_reader(descriptor)
-        os.close(descriptor)
-    process.wait()
+        if exit_descriptor is not None:
+            loop.remove_reader(exit_descriptor)
+
+
+def _wait_without_loop(
+    process: subprocess.Popen[bytes],
+    exit_descriptor: int | None,
+    readers: Iterable[_PipeReader],
+    time_limit: float | None,
+) -> None:
+    """Wait as `_wait` does. Raises `asyncio.CancelledError` after a signal (see `interruptible`)."""
+    deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+    by_descriptor = {reader.descriptor: reader for reader in readers}
+    poll = select.poll()
+    for descriptor in by_descriptor if exit_descriptor is None else (exit_descriptor, *by_descriptor):
+        poll.register(descriptor, select.POLLIN)
+    longest = math.inf if exit_descriptor is not None else _EXIT_CHECK_INTERVAL
+    with interruptible():
+        while process.poll() is None and (left := deadline - time.monotonic()) > 0:
+            wait = min(left, longest)
+            for descriptor, _ in poll.poll(None if wait == math.inf else wait * 1000):
+                reader = by_descriptor.get(descriptor)
+                if reader is not None and not reader.read_block() and reader.is_at_end:
+                    poll.unregister(descriptor)
+            if any(reader.is_overflowing for reader in readers):
+                return
 
 
 async def _kill_group(process: subprocess.Popen[bytes]) -> None:
@@ -251,8 +251,8 @@ async def _kill_group(process: subprocess.Popen[bytes]) -> None:
             deadline = time.monotonic() + KILL_GRACE
             # The group may outlive its leader; its id is not used again while it exists.
             # There is a deadline for KILL, too: it does not end a process that waits for a dead file server.
-            while _is_group_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110
-                await asyncio.sleep(_EXIT_CHECK_INTERVAL)
+            while _is_group_alive(process) and time.monotonic() < deadline:
+                await pause(_EXIT_CHECK_INTERVAL)
     except asyncio.CancelledError:  # the event loop ends
         if _is_group_alive(process):
             _signal_group(process.pid, signal.SIGKILL)
@@ -279,39 +279,45 @@ def _signal_group(group: int, number: int) -> bool:
 
 @final
 class _PipeReader:
-    """Collects what is written to a pipe."""
+    """Collects what is written to a pipe; with an event loop, as soon as it is written."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes], output_overflow: asyncio.Event
-    ) -> None:
-        self._loop, self._pipe, self._output_overflow = loop, pipe, output_overflow
+    def __init__(self, pipe: IO[bytes], loop: asyncio.AbstractEventLoop | None) -> None:
+        self._loop, self._pipe = loop, pipe
+        self.descriptor = pipe.fileno()
+        self.on_overflow: Callable[[], object] | None = None
+        self.is_at_end = self.is_overflowing = False
         self._blocks: list[bytes] = []
         self._size = 0
-        os.set_blocking(pipe.fileno(), False)
-        loop.add_reader(pipe.fileno(), self._read_block)
+        os.set_blocking(self.descriptor, False)
+        if loop is not None:
+            loop.add_reader(self.descriptor, self.read_block)
 
-    def _read_block(self) -> bool:
+    def read_block(self) -> bool:
         """Read one block; return False if there is none now."""
         try:
-            block = os.read(self._pipe.fileno(), _READ_SIZE)
+            block = os.read(self.descriptor, _READ_SIZE)
         except BlockingIOError:
             return False
-        if not block:
-            self._loop.remove_reader(self._pipe.fileno())
-            return False
         self._size += len(block)
-        if self._size > MAX_OUTPUT_SIZE:
-            self._output_overflow.set()
-            self._loop.remove_reader(self._pipe.fileno())
+        self.is_overflowing = self._size > MAX_OUTPUT_SIZE
+        if self.is_overflowing and self.on_overflow is not None:
+            self.on_overflow()
+        self.is_at_end = not block or self.is_overflowing
+        if self.is_at_end:
+            self._stop()
             return False
         self._blocks.append(block)
         return True
 
+    def _stop(self) -> None:
+        if self._loop is not None:
+            self._loop.remove_reader(self.descriptor)
+
     def close(self) -> None:
         """Read what is there, without waiting for more, and close the pipe."""
-        while self._read_block():
+        while self.read_block():
             pass
-        self._loop.remove_reader(self._pipe.fileno())
+        self._stop()
         self._pipe.close()
 
     def get_output(self) -> bytes:

@@ -11,7 +11,6 @@ import asyncio
 import os
 import re
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem
@@ -19,7 +18,8 @@ from osprofile.files import compute_digest
 from osprofile.incarnation.context import add_target_fields
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs.shell.process import ProcessResult, cancel_on_signal, result_from_returncode, run_process
+from osprofile.jobs.shell.loop import run_cancellable
+from osprofile.jobs.shell.process import ProcessResult, result_from_returncode, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -183,7 +183,7 @@ def extract_exit_status(result: ProcessResult, mark: str) -> tuple[ProcessResult
     if line is None:
         return result, None
     begin, end = line.span()
-    return replace(result, stderr=result.stderr[:begin] + result.stderr[end:]), int(line[1])
+    return result._replace(stderr=result.stderr[:begin] + result.stderr[end:]), int(line[1])
 
 
 def run_script(command: Sequence[str], script: str, *, capture: bool = False) -> ProcessResult:
@@ -198,7 +198,7 @@ def run_script(command: Sequence[str], script: str, *, capture: bool = False) ->
     received_signals: list[int] = []
     work = run_process(command, wrap_script(script), None, stdout=stdout, stderr=stderr)
     try:
-        return asyncio.run(cancel_on_signal(work, received_signals))
+        return run_cancellable(work, received_signals, needs_loop=False)
     except asyncio.CancelledError:
         if not received_signals:
             raise

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import re
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
@@ -26,6 +23,7 @@ from osprofile.incarnation.plan import BIN_TEMPLATE
 from osprofile.incarnation.static_scripts import deployment_script
 from osprofile.jobs.arrays import parse_array
 from osprofile.jobs.record.names import format_target_name
+from osprofile.jobs.shell.loop import Turns, need_loop
 from osprofile.jobs.shell.output import START_TEMPLATE, get_time_limit
 from osprofile.jobs.shell.process import exchange, run_process
 from osprofile.jobs.shell.scripts import (
@@ -42,7 +40,7 @@ from osprofile.jobs.shell.scripts import (
     mark_exit_status,
     wrap_script,
 )
-from osprofile.jobs.shell.session import ShellSessionPool, find_shell
+from osprofile.late import compile_late
 from osprofile.metrics import TargetMetrics
 from osprofile.profile.model import USER_GROUPS
 from osprofile.text import quote_name
@@ -51,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from osprofile.jobs.shell.process import Channel, ProcessResult
+    from osprofile.jobs.shell.session import ShellSessionPool
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
@@ -62,7 +61,7 @@ _MIN_TRANSFER_RATE: Final = 64 * 1024
 _MAX_ERROR_LINES: Final = 20
 """Lines of a script's output that an error message has: the output may be a list of all jobs."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
-_HOST_NOT_FOUND: Final = re.compile(rb"ssh: Could not resolve hostname [^\r\n]*\s*")
+_HOST_NOT_FOUND: Final = compile_late(rb"ssh: Could not resolve hostname [^\r\n]*\s*")
 """All that ssh prints if it has no address of the host: if a connection breaks, it says so in further words."""
 _FAILURE_STATUS_BY_VARIATION: Final[Mapping[str, int | None]] = MappingProxyType(
     {SSH_VARIATION: _SSH_FAILURE_EXIT_STATUS, SUDO_VARIATION: 1, "": None}
@@ -100,22 +99,25 @@ class TargetShell:
     ) -> None:
         self.profile = profile
         self.context = dict(context)
-        self._user_lock = asyncio.Lock()
+        self._user_turn = Turns()
         self.metrics = TargetMetrics(format_target_name(profile, self.context))
         """The numbers of the target system."""
         self._time_limit = time_limit
-        self._free_slots = asyncio.Semaphore(max_parallel_scripts)
+        self._free_slots = Turns(max_parallel_scripts)
         # No more STARTs wait for a slot at a time: any other script is not behind hundreds of them.
-        self._start_turns = asyncio.Semaphore(max_parallel_scripts)
+        self._start_turns = Turns(max_parallel_scripts)
         command = self._build_shell_command()
         self.is_here = command == ["sh", "-s"] and not find_shell_variation(self.context)
         """Whether scripts run on this machine, as the user of this process."""
         self._failure_status = _FAILURE_STATUS_BY_VARIATION[find_shell_variation(self.context)]
-        has_sessions = self._failure_status is not None and find_shell(command) is not None
-        self._sessions = ShellSessionPool(self._build_shell_command) if has_sessions else None
+        self._sessions: ShellSessionPool | None = None
         """The open shells of another host or user; None: each script starts a shell of its own."""
-        if self._sessions is not None:
-            self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
+        if self._failure_status is not None:
+            from osprofile.jobs.shell.session import ShellSessionPool, find_shell  # late: it needs asyncio
+
+            if find_shell(command) is not None:
+                self._sessions = ShellSessionPool(self._build_shell_command)
+                self.metrics.gauges["osprofile_open_sessions"] = self._sessions.count_open
 
     async def close(self) -> None:
         """Close the connections to another host or user."""
@@ -161,7 +163,7 @@ class TargetShell:
         That is the home, if jobs work below it, and the groups, if there are cases for them (`ext:for`). Raises
         `ScriptFailedError` for a home in which no jobs can work, `TargetError` if the connection fails.
         """
-        async with self._user_lock:
+        async with self._user_turn:
             scripts = {}
             if USER_HOME not in self.context and needs_home(self.profile):
                 scripts[USER_HOME] = _HOME_SCRIPT
@@ -264,6 +266,7 @@ class TargetShell:
         """
         script, status_mark = self._mark_exit_status(script)
         data = f"{{ :\n{script}\n}}\n".encode("utf-8", "surrogateescape")
+        await need_loop()
         with self.metrics.count_result("osprofile_scripts_total", template=SHELL_TEMPLATE):
             async with self._free_slots:
                 try:
@@ -298,6 +301,7 @@ class TargetShell:
     async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
         if self._sessions is not None and stdout is None:
+            await need_loop()
             return await self._sessions.run(script, limit)
         return await run_process(self._build_shell_command(), script, limit, stdout=stdout)
 
@@ -312,7 +316,7 @@ def check_result(
     # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
     if status is None and 128 < result.exit_code != _SSH_FAILURE_EXIT_STATUS:
         # of another shell: 128, or in some shells 256 or 384, and the signal
-        result = replace(result, killing_signal=result.exit_code & 0x7F)
+        result = result._replace(killing_signal=result.exit_code & 0x7F)
     if result.killing_signal or (
         result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
     ):

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, ValueRefusedError
 from osprofile.incarnation.context import TARGET_FIELDS
@@ -22,6 +22,7 @@ from osprofile.jobs.fields import DEPENDENCY_FIELD
 from osprofile.jobs.record.store import JobFiles
 from osprofile.jobs.request import build_request, list_dependencies, list_differences, list_named_jobs
 from osprofile.jobs.state import JobState
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import parse_duration, quote_name
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ _SHELL_STATUSES: Final = range(126, 144)
 _UNRECORDED_CONTEXT: Final = frozenset({*TARGET_FIELDS, USER_HOME, "WORKING_DIRECTORY"})
 """Special fields that are not recorded with a request: they are in the target's name or path, or are the job's own."""
 _NO_FILES: Final = JobFiles()
-_CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
+_CONDITION: Final = compile_late(r"after[a-z]*:(.*)", re.DOTALL)
 _HINT: Final = "give the id of a job, or the key that it was submitted with"
 _MAX_NAMED_KEYS: Final = 3
 

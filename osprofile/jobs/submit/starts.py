@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import posixpath
-import re
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
     OSProfileError,
@@ -44,6 +43,7 @@ from osprofile.jobs.shell.scripts import (
 )
 from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, check_result
 from osprofile.jobs.submit.gatherer import StartGatherer
+from osprofile.late import NamedTuple, compile_late
 from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 FIND_TEMPLATE: Final = "FIND_JOB"
 _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
-_START_SCRIPT: Final = re.compile(
+_START_SCRIPT: Final = compile_late(
     rf"(?P<head>[^\0]*)<<'(?P<end>{END_WORD_PREFIX}[0-9a-z]+)'\n(?P<job>[^\0]*\n)(?P=end)\n*"
 )
 _JOB_ID_FILE: Final = ".gpe/id"

@@ -13,7 +13,7 @@ import logging
 import math
 import os
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 from weakref import WeakValueDictionary
 
 from osprofile.errors import (
@@ -30,10 +30,12 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.context import is_generated_name
 from osprofile.jobs.request import list_named_jobs
+from osprofile.jobs.shell.loop import Turns, gather, need_loop
 from osprofile.jobs.shell.target import NOTHING_DONE_STATUS
 from osprofile.jobs.submit.preparer import name_refusal
 from osprofile.jobs.submit.starts import NewStart
 from osprofile.jobs.submit.throttle import AWAY_STATUS
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
@@ -114,7 +116,7 @@ class JobSubmitter:
         self._busy_timeout = busy_timeout
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
-        self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._key_turns: WeakValueDictionary[str, Turns] = WeakValueDictionary()
 
     async def submit_job(
         self,
@@ -131,9 +133,8 @@ class JobSubmitter:
         """
         if key is None:
             return await self._submit_counted(description, key=None, strict=strict)
-        # Calls with the same key, one after the other; the lock goes with the last call that holds it.
-        lock = self._key_locks.setdefault(key, asyncio.Lock())
-        async with lock:
+        # Calls with the same key, one after the other; the turn goes with the last call that holds it.
+        async with self._key_turns.setdefault(key, Turns()):
             job_id, record = await self._submit_once(description, key, strict=strict, take_over=take_over)
         if record is not None and not is_checked:
             self._preparer.warn_of_other_requests([(description, record, job_id)])
@@ -155,6 +156,7 @@ class JobSubmitter:
                     raise
             else:
                 return job_id, record
+            await need_loop()
             await asyncio.sleep(interval)
             interval = min(2 * interval, _MAX_BUSY_INTERVAL)
 
@@ -222,10 +224,10 @@ class JobSubmitter:
 
     async def _hold_new_key(self, key: str, held: contextlib.AsyncExitStack) -> bool:
         """Return whether a key is neither in the record nor in use here; if so, nobody else uses it while it is held."""
-        lock = self._key_locks.setdefault(key, asyncio.Lock())
-        if lock.locked():
+        turn = self._key_turns.setdefault(key, Turns())
+        if turn.are_taken:
             return False
-        await held.enter_async_context(lock)
+        await held.enter_async_context(turn)
         return self._store.find_by_key(self._target, key) is None
 
     async def _submit_new_jobs(
@@ -305,7 +307,7 @@ class JobSubmitter:
                 return RecoveredSubmission(record, None, error)
             return RecoveredSubmission(record, job_id)
 
-        return await asyncio.gather(*map(recover, self._store.list_interrupted_submissions(self._target)))
+        return await gather([*map(recover, self._store.list_interrupted_submissions(self._target))])
 
     async def _complete_submission(self, record: JobRecord, *, take_over: bool = False) -> str:
         if record.number in self._unrecorded_ids:
@@ -378,6 +380,7 @@ class JobSubmitter:
                 await self._files.stage_inputs(record.directory, files)
             except OutcomeUnknownError as error:
                 log.warning("a copy was cut off; it is repeated: %s", error)
+                await need_loop()
                 await asyncio.sleep(_RETRY_TIME)
                 await self._files.stage_inputs(record.directory, files)
         except ScriptError as error:

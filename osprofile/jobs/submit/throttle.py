@@ -9,15 +9,16 @@ import asyncio
 import contextlib
 import itertools
 import logging
-import re
 import sys
 import time
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import ScriptFailedError, TargetError, ValueRefusedError
 from osprofile.jobs.arrays import ARRAY_FIELD, count_indices
+from osprofile.jobs.shell.loop import Turns, need_loop
 from osprofile.jobs.shell.output import START_TEMPLATE, get_batch_system_name
+from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ SUBMIT_RATE_FIELD: Final = "SUBMIT_RATE"
 MAX_QUEUED_FIELD: Final = "MAX_QUEUED"
 QUEUE_FULL_FIELD: Final = "QUEUE_FULL_PATTERN"
 _WAITS: Final = "this waits, and submits the job when it can; if it is interrupted, nothing is submitted"
-SUBMIT_RATE_FORM: Final = re.compile(r"([1-9][0-9]{0,5})/min(?:, ([1-9][0-9]{0,5}) at once)?")
-MAX_QUEUED_FORM: Final = re.compile(r"[1-9][0-9]{0,8}")
+SUBMIT_RATE_FORM: Final = compile_late(r"([1-9][0-9]{0,5})/min(?:, ([1-9][0-9]{0,5}) at once)?")
+MAX_QUEUED_FORM: Final = compile_late(r"[1-9][0-9]{0,8}")
 AWAY_STATUS: Final = 69
 """START's exit status (EX_UNAVAILABLE) if it could not reach the batch system, which has taken nothing."""
 _MIN_PAUSE: Final = 5.0
@@ -95,8 +96,8 @@ class SubmissionThrottle:
         """The limits of the profile."""
         self.max_at_once = self.limits.burst if self.limits.interval else sys.maxsize
         """How many jobs may be submitted by one script."""
-        self._turn_lock = asyncio.Lock()
-        self._queue_lock: asyncio.Lock | None = None
+        self._turn = Turns()
+        self._queue_turn: Turns | None = None
         """Held for each submission, once the batch system was full or away."""
         self._pause, self._paused_until = 0.0, 0.0
         self._told: set[str] = set()
@@ -105,7 +106,7 @@ class SubmissionThrottle:
     @property
     def was_full(self) -> bool:
         """Whether the batch system was full or away: then jobs are submitted one at a time."""
-        return self._queue_lock is not None
+        return self._queue_turn is not None
 
     def check_array(self, value: str) -> None:
         """Raise `ValueRefusedError` for an array that has more tasks than MAX_QUEUED: it would wait for ever."""
@@ -116,9 +117,9 @@ class SubmissionThrottle:
             raise ValueRefusedError(message, field=ARRAY_FIELD, hint="submit several smaller arrays")
 
     def get_deadline(self) -> float | None:
-        """Return until when a submission that is asked for now may wait, by the clock of the event loop; None: always."""
+        """Return until when a submission that is asked for now may wait, by the clock of event loops; None: always."""
         timeout = self._timing.queue_timeout
-        return None if timeout is None else asyncio.get_running_loop().time() + timeout
+        return None if timeout is None else time.monotonic() + timeout
 
     async def begin_submissions(
         self, submissions: Sequence[tuple[str, SubmissionValues]], deadline: float | None
@@ -132,7 +133,7 @@ class SubmissionThrottle:
             return self._store.begin_submissions(self._target, submissions)
         sizes = [count_indices(values.get("array", "")) for _, values in submissions]
         begun: list[JobRecord | StoreError] = []
-        async with self._limit_wait(deadline), self._turn_lock:  # a turn is of no use without a place
+        async with self._limit_wait(deadline), self._turn:  # a turn is of no use without a place
             while not begun:
                 count = await self._wait_for_places(sizes)
                 if interval:
@@ -163,12 +164,12 @@ class SubmissionThrottle:
     @contextlib.asynccontextmanager
     async def wait_for_queue(self, deadline: float | None) -> AsyncIterator[None]:
         """Once a job was refused for now, let one submission at a time into the context, and none in the pause after a refusal."""
-        if self._queue_lock is None:
+        if self._queue_turn is None:
             yield
             return
         async with contextlib.AsyncExitStack() as held:
             async with self._limit_wait(deadline):
-                await held.enter_async_context(self._queue_lock)
+                await held.enter_async_context(self._queue_turn)
                 await asyncio.sleep(self._paused_until - time.monotonic())
             yield
 
@@ -180,7 +181,7 @@ class SubmissionThrottle:
         match = None if is_away or not pattern else pattern.find(error.output)
         if match is None and not is_away:
             return False
-        self._queue_lock = self._queue_lock or asyncio.Lock()
+        self._queue_turn = self._queue_turn or Turns()
         now = time.monotonic()
         if now >= self._paused_until:  # else it began before the refusal that the pause is for
             self._pause = min(max(2 * self._pause, _MIN_PAUSE), _MAX_PAUSE)
@@ -200,6 +201,7 @@ class SubmissionThrottle:
 
     @contextlib.asynccontextmanager
     async def _limit_wait(self, deadline: float | None) -> AsyncIterator[None]:
+        await need_loop()
         try:
             async with asyncio.timeout_at(deadline):
                 yield

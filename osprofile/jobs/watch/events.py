@@ -35,6 +35,7 @@ from osprofile.jobs.record.names import format_target_name
 from osprofile.jobs.shell.output import get_output_pattern
 from osprofile.jobs.shell.scripts import find_shell_variation, get_template_command
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
+from osprofile.late import compile_late
 from osprofile.text import quote_value
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ _SHUTDOWN_GRACE: Final = 2.0
 """Seconds that a generator has to end after its standard input was closed."""
 _SIGNAL_CODE: Final = 256
 _MAX_SIGNAL: Final = 64
-_EVENT_LINE: Final = re.compile(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]{1,10})\n\Z")
+_EVENT_LINE: Final = compile_late(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]{1,10})\n\Z")
 EVENTS_TEMPLATE: Final = "EVENTS"
 EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
 _EXPIRY_INTERVAL: Final = 60.0

@@ -39,7 +39,7 @@ _STATE_RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
 
 
 @final
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class StatusHistory:
     """The last known status of a job, and what has been told of it. Timestamps are in seconds since 1970."""
 
@@ -138,7 +138,7 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float, now: floa
 
 
 @final
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LoggedEnd:
     """The end of a job according to the log, which the batch system has yet to confirm.
 
@@ -173,7 +173,7 @@ class LoggedEnd:
 
 
 @final
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LiveArray:
     """The tasks of an array, and how many of them are alike. A task that changes costs the same whatever their number.
 
@@ -208,7 +208,7 @@ class LiveArray:
 
 
 @final
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LiveJob:
     """A job that somebody follows. Times are monotonic (s), unless they are called timestamps."""
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 import math
-import re
 from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
@@ -20,6 +18,7 @@ from osprofile.errors import (
     ScriptFailedError,
 )
 from osprofile.jobs.arrays import summarize_tasks
+from osprofile.jobs.shell.loop import gather
 from osprofile.jobs.shell.output import (
     STATUS_TEMPLATE,
     USAGE_TEMPLATE,
@@ -29,6 +28,7 @@ from osprofile.jobs.shell.output import (
 )
 from osprofile.jobs.shell.scripts import generate_mark, join_scripts, split_results
 from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, build_failure_error
+from osprofile.late import compile_late
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,8 +47,8 @@ _MAX_SEVERAL_JOBS: Final = 500
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
 _NO_ARRAYS: Final[Mapping[str, str]] = MappingProxyType({})
-_NUMBER: Final = re.compile("[0-9]+")
-_ID_START: Final = re.compile(r"\w+")
+_NUMBER: Final = compile_late("[0-9]+")
+_ID_START: Final = compile_late(r"\w+")
 
 
 @final
@@ -149,7 +149,7 @@ class JobQueries:
             query, size = self._query_several, _MAX_SEVERAL_JOBS
         batches = [queries[i : i + size] for i in range(0, len(queries), size)]
         answers: dict[str, JobStatus | OSProfileError] = {}
-        for batch_answers in await asyncio.gather(*(query(b, array_ids) for b in batches)):
+        for batch_answers in await gather([query(b, array_ids) for b in batches]):
             answers.update(batch_answers)
         return answers
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import NotRegisteredError, OSProfileError
 from osprofile.jobs.arrays import get_outcome
@@ -30,6 +30,7 @@ from osprofile.jobs.watch.live_job import (
     apply_removal,
 )
 from osprofile.jobs.watch.schedule import PollSchedule
+from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, StoreError
+from osprofile.jobs.shell.loop import Turns, call_soon, has_loop, need_loop
 from osprofile.jobs.shell.output import get_end_files
 from osprofile.jobs.shell.scripts import find_shell_variation
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
@@ -70,8 +71,9 @@ class JobWatcher:
         self._end_files = EndFileWatcher(end_files, self._notice_end)
         self._running_aborts: Counter[str] = Counter()
         """By job id, how many calls run ABORT for the job now."""
-        self._wakeup = asyncio.Event()
-        self._poll_lock = asyncio.Lock()
+        self._wakeup: asyncio.Event | None = None
+        """Ends the wait until the next poll."""
+        self._poll_turn = Turns()
         self._tasks: list[asyncio.Task[None]] = []
         self._searches: set[asyncio.Task[None]] = set()
         self._sought_directories: set[str] = set()
@@ -83,7 +85,8 @@ class JobWatcher:
     def start(self) -> None:
         """Query the jobs, and read the log if there is one, from now on."""
         if not self._tasks:
-            coroutines = [self._run()]
+            self._wakeup = asyncio.Event()
+            coroutines = [self._run(self._wakeup)]
             if self._event_log is not None:
                 coroutines.append(self._event_log.run())
             self._tasks = [asyncio.get_running_loop().create_task(coroutine) for coroutine in coroutines]
@@ -99,7 +102,8 @@ class JobWatcher:
         tasks = [*self._tasks, *self._searches]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.clear()
         self._tell_changes()
         self.recorder.flush()
@@ -167,13 +171,13 @@ class JobWatcher:
         if tasks:
             self.tracker.follow_array(record, tasks, now)
             # Later: an earlier process may have recorded the ends of all tasks, and the caller does not listen yet.
-            asyncio.get_running_loop().call_soon(self._tell_changes)
+            call_soon(self._tell_changes)
         else:
             self.tracker.follow(record, now)
-            if not record.array_id:
+            if not record.array_id and has_loop():
                 self._end_files.watch(record.status.job_id, record.directory)
             self._tell_changes()
-        self._wakeup.set()
+        self._wake_up()
 
     def _list_tasks(self, array: JobRecord) -> list[JobRecord]:
         """Return the tasks of a recorded array.
@@ -217,7 +221,11 @@ class JobWatcher:
 
     # Queries
 
-    async def _run(self) -> None:
+    def _wake_up(self) -> None:
+        if self._wakeup is not None:
+            self._wakeup.set()
+
+    async def _run(self, wakeup: asyncio.Event) -> None:
         """Query forever, whenever there are jobs to query."""
         schedule = self.tracker.schedule
         while True:
@@ -225,10 +233,10 @@ class JobWatcher:
                 until_end = self.tracker.seconds_until_end_query(self._clock.monotonic())
                 if (wait := min(until_end, self._seconds_until_poll())) <= 0:
                     break
-                self._wakeup.clear()
+                wakeup.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait if wait < float("inf") else None):
-                        await self._wakeup.wait()
+                        await wakeup.wait()
             is_poll = False
             try:
                 if ended_ids := self.tracker.list_logged_ends(self._clock.monotonic()):
@@ -266,7 +274,7 @@ class JobWatcher:
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
         earliest = self._clock.monotonic() - max_age
-        async with self._poll_lock:
+        async with self._poll_turn:
             statuses = self.tracker.reuse_answer(earliest, self._clock.now())
             if statuses is None:
                 statuses = await self._query_all_jobs()
@@ -291,6 +299,7 @@ class JobWatcher:
         missing_ids = self.tracker.receive_answer(statuses, asked, answered)
         self._tell_changes()
         if missing_ids:
+            await need_loop()
             await self._query_missing_jobs(missing_ids)
         self.tracker.end_poll(answered.monotonic - asked.monotonic)
         return statuses
@@ -331,11 +340,11 @@ class JobWatcher:
     def poll_immediately(self) -> None:
         """Query all jobs at once, because something has changed."""
         self.tracker.poll_immediately(self._clock.monotonic())
-        self._wakeup.set()
+        self._wake_up()
 
     def _notice_end(self) -> None:
         self.tracker.schedule.notice_end()
-        self._wakeup.set()
+        self._wake_up()
 
     # Removals
 
@@ -389,7 +398,7 @@ class JobWatcher:
     def _handle_log_event(self, event: JobEvent) -> None:
         self.tracker.receive_event(event, self._clock.now())
         if event.state.is_terminal or self.jobs.is_array(event.job_id):
-            self._wakeup.set()
+            self._wake_up()
         self._tell_changes()
 
     def find_record(self, job_id: str) -> JobRecord | None:
@@ -425,7 +434,7 @@ class JobWatcher:
             self._end_files.unwatch(event.job_id)
             self._notify_waiters(event.status)
             if self.on_end is not None and self.jobs.find_array(event.job_id) is None:
-                asyncio.get_running_loop().call_soon(self._finish_job, event.job_id)
+                call_soon(self._finish_job, event.job_id)
 
     def _finish_job(self, job_id: str) -> None:
         if self.on_end is not None:
@@ -455,17 +464,18 @@ class StatusRecorder:
     def __init__(self, target: str, store: Store) -> None:
         self._target, self._store = target, store
         self._unwritten: dict[str, JobStatus] = {}
-        self._flush_handle: asyncio.Handle | None = None
+        self._is_flush_due = False
 
     def record_soon(self, statuses: Sequence[JobStatus]) -> None:
         """Record states in one transaction with all others of this turn of the event loop."""
-        if statuses and self._flush_handle is None:
-            self._flush_handle = asyncio.get_running_loop().call_soon(self.flush)
+        if statuses and not self._is_flush_due:
+            self._is_flush_due = True
+            call_soon(self.flush)
         self._unwritten.update((status.job_id, status) for status in statuses)
 
     def flush(self) -> None:
         """Record what is waiting. If that fails, the ends of jobs are kept for the next time."""
-        unwritten, self._unwritten, self._flush_handle = self._unwritten, {}, None
+        unwritten, self._unwritten, self._is_flush_due = self._unwritten, {}, False
         try:
             if unwritten:
                 self._store.update_statuses(self._target, unwritten.values())

@@ -276,7 +276,7 @@ def load(code: str) -> set[str]:
     return set(done.stdout.split("MODULES ")[1].split())
 
 
-HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.jobs.target_system"}
+HEAVY = {"asyncio.events", "sqlite3", "rich", "osprofile.jobs.target_system"}
 
 
 @pytest.mark.parametrize(
