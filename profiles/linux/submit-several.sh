@@ -24,8 +24,9 @@ submit_several() { # COMMAND...
   gpe_variables_dropped=y
   for_each begin "$@"
   while [ -n "$gpe_started" ]; do wait_for_first; done
+  trap '' PIPE # nobody may read what is printed
   for_each finish
-  run_with "$gpe_settled" rm -f -- "$gpe_lock" || :
+  run_with "$gpe_settled$gpe_nl$gpe_lock" rm -f --
 }
 for_each() { # FUNCTION [WORD...]: calls it for each directory
   gpe_ifs=$IFS
@@ -63,7 +64,7 @@ begin() { # COMMAND...; four at a time
   gpe_last_line=${gpe_lines%%"$gpe_nl"*}
   gpe_lines=${gpe_lines#*"$gpe_nl"}
   if enter && check_script; then
-    (run_submission "$@" && link_id > /dev/null) &
+    (run_submission "$@" && link_id) &
     gpe_started="$gpe_started $!"
   else
     gpe_started="$gpe_started -"
@@ -91,11 +92,11 @@ finish() {
   enter && case $1 in
   0)
     [ ! -s .gpe/error ] || cat .gpe/error >&2
-    read -r gpe_id < .gpe/id && printf '%s\n' "$gpe_id" && gpe_rc=0
+    read -r gpe_id < .gpe/id && gpe_rc=0 && printf '%s\n' "$gpe_id"
     ;;
   73) rm -f .gpe/submitting "$gpe_mark" && gpe_rc=73 ;;
   *)
-    (settle "$1" && link_id)
+    (settle "$1" && link_id && printf '%s\n' "$gpe_id")
     gpe_rc=$?
     ;;
   esac
@@ -105,7 +106,8 @@ finish() {
       gpe_settled=$gpe_settled$gpe_nl$gpe_directory/.gpe/$gpe_file
     done
   fi
-  printf '\n%s %s\n' "$gpe_word" "$gpe_rc" && printf '\n%s %s\n' "$gpe_word" "$gpe_rc" >&2 || exit
+  printf '\n%s %s\n' "$gpe_word" "$gpe_rc"
+  printf '\n%s %s\n' "$gpe_word" "$gpe_rc" >&2
   shift
   gpe_ended=$*
 }

@@ -238,11 +238,12 @@ check_start_time() {
 print_id() {
   link_id || fail 1 "$gpe_directory has the job $gpe_id, but the link to it cannot be created: \
 START can be repeated"
-  # a job needs nothing of these
+  # a job needs nothing of these; nobody may read what is printed
   ! is_marked || rm -f "$gpe_mark" .gpe/answer .gpe/error .gpe/id.told
+  printf '%s\n' "$gpe_id"
 }
-link_id() { # prints the id, and makes the link by which the other programs find the directory
+link_id() { # makes the link by which the other programs find the directory
   read -r gpe_id < .gpe/id
   case $gpe_id in '' | */* | .*) return 1 ;; esac
-  ln -sfn -- "$gpe_directory" "$gpe_jobs/$gpe_id" && printf '%s\n' "$gpe_id"
+  ln -sfn -- "$gpe_directory" "$gpe_jobs/$gpe_id"
 }

@@ -100,7 +100,6 @@ def settle(slurm: Target, cluster: Path, directories: Sequence[Path]) -> None:
         shutil.rmtree(directory)
 
 
-@DASH
 def test_each_has_its_own_result(slurm: Target, cluster: Path) -> None:
     """One of them is refused; what each would have left by itself is there."""
     directories = [slurm.directory() for _ in range(6)]
@@ -183,7 +182,6 @@ def test_it_is_cut_off_before_each_command(slurm: Target, cluster: Path, tmp_pat
     assert 60 < step < 400 - EVERY
 
 
-@DASH
 def test_find_job_waits_for_a_submission_of_several(slurm: Target, cluster: Path) -> None:
     """Also if its client is killed: the program is in a session of its own, and goes on."""
     directories = [slurm.directory() for _ in range(3)]
@@ -194,9 +192,14 @@ def test_find_job_waits_for_a_submission_of_several(slurm: Target, cluster: Path
     )
     wait_until((cluster / "came").exists)
     client.kill()
-    client.communicate()
-    found = [slurm.find(directory) for directory in directories]
-    assert sorted(found) == sorted(get_jobs(cluster).values())
+    client.wait()
+    for stream in (client.stdout, client.stderr):  # nobody reads what the program prints
+        assert stream is not None
+        stream.close()
+    assert slurm.find(directories[2]) in get_jobs(cluster).values()
+    wait_until(lambda: not (directories[0] / ".gpe/several").exists())
+    assert [*(slurm.home / ".gpe/submitting").iterdir()] == []
+    assert {path.name for path in (slurm.home / ".gpe/jobs/slurm").iterdir()} == {"11", "12", "13"}
     (cluster / "wait").unlink()
     settle(slurm, cluster, directories)
 
