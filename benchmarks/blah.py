@@ -33,7 +33,7 @@ DAEMON = (sys.executable, "-m", "osprofile.executors.blah.main")
 PARTITION = "bench-blah"
 WATCHED, ARRAY, WINDOW = 5000, 1000, 50
 FLIGHTS = {1: 6, 8: 4.5, 32: 4}
-"""Submissions in flight, and how many times as long as bare sbatch they may take; 4.2, 3 and 2.7 on a quiet machine.
+"""Submissions in flight, and how many times as long as bare sbatch they may take; 4.3, 3.6 and 2.7 on a quiet machine.
 
 The aims are 2, 1.25 and 1.25. sbatch itself takes 2.7 ms of processor time, and the daemon 1.1: the ad, START's text
 and the record. START alone needs nine programs more, 10 ms: two shells, mkdir, namei, flock, awk, setsid, ln and rm,
