@@ -1,9 +1,10 @@
-"""What the tests of several plugins share: hostile values, and a profile with a shell of its own."""
+"""What the tests of several plugins share: hostile values, a profile with a shell of its own, and what START would run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import osprofile
 from tests.strategies import document, template
 
 ROOT = Path(__file__).parents[2]
@@ -23,3 +24,13 @@ def write_profile(directory: Path, shell: str) -> str:
     content = template("SHELL", shell)
     profile.write_text(document(content, name="other", extends="linux", root="/var/tmp"))
     return "other"
+
+
+def render(profile: str, description: osprofile.JobDescription) -> str:
+    """Return the script that would submit a job."""
+
+    async def render(target: osprofile.TargetSystem) -> str:
+        return await target.render_start_script(description)
+
+    with osprofile.JobSession(profile, store=":memory:") as session:
+        return session.run(render)

@@ -22,7 +22,7 @@ from osprofile.plugins import dask as plugin
 from osprofile.plugins.dask import OSProfileCluster, OSProfileJob
 from tests.plugins import site
 from tests.plugins.processes import find_processes, list_processes
-from tests.plugins.site import write_profile
+from tests.plugins.site import render, write_profile
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -59,14 +59,6 @@ def make_job(profile: Any = "linux", **settings: Any) -> OSProfileJob:  # noqa: 
     return OSProfileJob(
         scheduler, **{"profile": profile, "name": "w", "cores": 1, "memory": "1 GiB", **settings}
     )
-
-
-def render(profile: str, description: osprofile.JobDescription) -> str:
-    async def render(target: osprofile.TargetSystem) -> str:
-        return await target.render_start_script(description)
-
-    with osprofile.JobSession(profile, store=":memory:") as session:
-        return session.run(render)
 
 
 def write_waiting_profile(work: Path) -> str:

@@ -25,7 +25,7 @@ from tests.docs.pages import ROOT, read
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 PAGE = "docs/plugins/psij.md"
 EXECUTOR = "osprofile-linux"
@@ -70,6 +70,8 @@ def run_python(text: str, *arguments: str) -> str:
 
 # States
 
+HALF_A_SECOND = JobAttributes(timedelta(milliseconds=500))
+
 
 def test_the_states_are_told_once_and_in_order(executor: JobExecutor) -> None:
     for exit_code, end in ((0, JobState.COMPLETED), (7, JobState.FAILED)):
@@ -85,10 +87,24 @@ def test_the_states_are_told_once_and_in_order(executor: JobExecutor) -> None:
             assert [s.time for s in told] == sorted(s.time for s in told)
 
 
-def test_a_job_that_a_signal_ends_has_failed(executor: JobExecutor) -> None:
-    status = run(executor, make_job("-c", 'kill -s KILL "$$"'))
-    assert (status.state, status.exit_code) == (JobState.FAILED, 128 + signal.SIGKILL)
-    assert "signal 9" in status.message
+@pytest.mark.parametrize(
+    ("job", "exit_code", "message"),
+    [
+        (lambda: make_job("-c", 'kill -s KILL "$$"'), 128 + signal.SIGKILL, "signal 9"),
+        (lambda: make_job("60", executable="/bin/sleep", attributes=HALF_A_SECOND), ..., "wall time of 1 s"),
+        (lambda: make_job("-c", ":", directory=Path("/no/missing")), 125, "missing"),
+        (lambda: make_job(executable="/no/such program"), 127, ""),
+        (lambda: make_job("-c", ":", pre_launch=Path("/no/missing.sh")), ..., "missing.sh: No such file"),
+    ],
+    ids=["a signal", "over its duration", "no directory", "no program", "no file of the launcher"],
+)
+def test_a_job_that_has_failed(
+    executor: JobExecutor, job: Callable[[], Job], exit_code: object, message: str
+) -> None:
+    status = run(executor, job())
+    assert status.state == JobState.FAILED
+    assert exit_code in {status.exit_code, ...}
+    assert message in (status.message or "")
 
 
 def test_a_cancelled_job_is_canceled(executor: JobExecutor) -> None:
@@ -109,24 +125,6 @@ def test_to_cancel_a_job_that_has_ended_is_no_error(executor: JobExecutor) -> No
     executor.cancel(other)
     with pytest.raises(psij.SubmitException, match="native id"):
         executor.cancel(Job())
-
-
-def test_a_job_over_its_duration_has_failed(executor: JobExecutor) -> None:
-    job = make_job("60", executable="/bin/sleep", attributes=JobAttributes(timedelta(milliseconds=500)))
-    status = run(executor, job)
-    assert status.state == JobState.FAILED
-    assert "wall time of 1 s" in status.message
-
-
-def test_a_directory_that_is_missing_is_a_failure(executor: JobExecutor, tmp_path: Path) -> None:
-    status = run(executor, make_job("-c", ":", directory=tmp_path / "missing"))
-    assert (status.state, status.exit_code) == (JobState.FAILED, 125)
-    assert "missing" in status.message
-
-
-def test_a_program_that_is_missing_has_failed(executor: JobExecutor) -> None:
-    status = run(executor, make_job(executable="/no/such program"))
-    assert (status.state, status.exit_code) == (JobState.FAILED, 127)
 
 
 def test_callbacks_may_submit_jobs_while_a_lock_is_held(executor: JobExecutor) -> None:
@@ -246,13 +244,6 @@ def test_one_process_that_fails_fails_the_job(executor: JobExecutor) -> None:
     job.spec.resources = ResourceSpecV1(process_count=3)
     status = run(executor, job)
     assert (status.state, status.exit_code) == (JobState.FAILED, 5)
-
-
-def test_what_a_launcher_says_of_its_own_failure(executor: JobExecutor, tmp_path: Path) -> None:
-    job = make_job("-c", ":", pre_launch=tmp_path / "missing.sh")
-    status = run(executor, job)
-    assert status.state == JobState.FAILED
-    assert "missing.sh: No such file" in status.message
 
 
 def test_fields_of_the_profile(executor: JobExecutor, tmp_path: Path) -> None:
@@ -396,11 +387,16 @@ print(run(5), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_attach_in_another_process(executor: JobExecutor) -> None:
+@pytest.mark.parametrize("has_the_record", [True, False])
+def test_attach_in_another_process(
+    executor: JobExecutor, monkeypatch: pytest.MonkeyPatch, *, has_the_record: bool
+) -> None:
     job = make_job("-c", "sleep 2; exit 6")
     executor.submit(job)
-    assert run_python(ATTACH, job.native_id) == "FAILED 6\n"
-    assert run_python(ATTACH, job.native_id) == "FAILED 6\n"  # it has ended
+    if not has_the_record:
+        monkeypatch.setenv("OSPROFILE_STORE", ":memory:")
+    for _ in ("it runs", "it has ended"):
+        assert run_python(ATTACH, job.native_id) == "FAILED 6\n"
 
 
 def test_attach_to_the_job_of_a_process_that_has_ended(executor: JobExecutor) -> None:
@@ -418,13 +414,6 @@ def test_a_second_session_finds_a_job_again(executor: JobExecutor) -> None:
     executor.submit(job)
     with osprofile.JobSession("linux") as session:
         assert session.get_job(job.native_id).wait().exit_code == 6
-
-
-def test_attach_with_another_record(executor: JobExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = make_job("-c", "sleep 2; exit 6")
-    executor.submit(job)
-    monkeypatch.setenv("OSPROFILE_STORE", ":memory:")
-    assert run_python(ATTACH, job.native_id) == "FAILED 6\n"
 
 
 def test_a_submission_that_is_repeated_is_the_same_job(executor: JobExecutor) -> None:

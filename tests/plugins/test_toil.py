@@ -27,7 +27,7 @@ from osprofile.plugins.toil import OSProfileBatchSystem
 from tests.docs import pages
 from tests.plugins.console import check_commands
 from tests.plugins.processes import find_processes, list_processes
-from tests.plugins.site import HOSTILE, ROOT, write_profile
+from tests.plugins.site import HOSTILE, ROOT, render, write_profile
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -293,12 +293,7 @@ def test_every_profile_takes_a_job_of_toil(make: Make, profile: str) -> None:
     description = describe(cores=2.5, memory="3G", walltime=3600, accelerators=gpus, unitName="it's")
     fields = batch_system._choose_fields(1, description)
     script = osprofile.JobDescription(executable="/bin/sh", arguments=["-c", "true"], fields=fields)
-
-    async def render(target: osprofile.TargetSystem) -> str:
-        return await target.render_start_script(script)
-
-    with osprofile.JobSession(profile) as session:
-        assert "toil_job_1_it_s" in session.run(render)
+    assert "toil_job_1_it_s" in render(profile, script)
 
 
 @pytest.mark.parametrize(

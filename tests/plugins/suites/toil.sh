@@ -13,27 +13,9 @@ python=${PYTHON:-python3}
 # The workers are the command _toil_worker, which is beside the interpreter.
 PATH=$("$python" -c 'import sysconfig; print(sysconfig.get_path("scripts"))'):$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/osprofile-toil.XXXXXX")
-# The user's profiles, but neither the user's record of jobs nor the user's configuration of Toil.
-export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work" TMPDIR="$work" OSPROFILE_STORE="$work/jobs.db"
-export PATH PYTHONPATH="$work:$root/plugins${PYTHONPATH:+:$PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1
-export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
-
-# remove_jobs: removes the jobs that are still there, and prints their ids
-remove_jobs() {
-  OSPROFILE_SUITE_PROFILE=$profile "$python" - << 'END'
-import os
-
-import osprofile
-
-with osprofile.JobSession(os.environ["OSPROFILE_SUITE_PROFILE"]) as session:
-    session.statuses()
-    for job in session.list_jobs():
-        print(job.id)
-        job.cancel()
-END
-}
-trap 'rm -rf -- "$work"' EXIT
-trap 'remove_jobs; exit 129' HUP INT TERM
+export PATH PYTHONPATH="$work:$root/plugins${PYTHONPATH:+:$PYTHONPATH}" TMPDIR="$work"
+# shellcheck source=/dev/null
+. "$root/tests/plugins/suites/common.sh"
 
 # Toil's tests ask for the version of rsync when they are imported; none of these here use it.
 if ! command -v rsync > /dev/null; then
@@ -75,27 +57,10 @@ class TestBatchSystemJob(AbstractBatchSystemJobTest):
         return options
 END
 
-# run_suite NAME: runs the tests in a directory of their own; $passed is how many passed
-run_suite() {
-  status=0
-  mkdir "$work/$1"
-  cd "$work/$1"
-  SUITE_BATCH_SYSTEM=$1 TOIL_OSPROFILE_PROFILE=$profile timeout -k 60 "${SUITE_TIMEOUT:-900}" "$python" -m pytest -q -ra \
-    -c "$work/pytest.ini" --rootdir "$work" --tb=short "$work/test_batch_system.py" > out 2>&1 < /dev/null || status=$?
-  passed=$(grep -o '[0-9][0-9]* passed' out | tail -n 1) passed=${passed%% *}
-  printf '%s: %s (exit status %s)\n' "$1" "$(tail -n 1 out)" "$status"
-  return "$status"
+# run NAME: runs the tests with a batch system
+run() {
+  export SUITE_BATCH_SYSTEM="$1" TOIL_OSPROFILE_PROFILE="$profile"
+  run_tests "$1" --rootdir "$work" --tb=short "$work/test_batch_system.py"
 }
 echo "Toil $("$python" -c 'from importlib.metadata import version; print(version("toil"))'), profile $profile:"
-expected=1
-if [ -z "${SUITE_QUICK:-}" ]; then
-  run_suite single_machine || grep '^\(FAILED\|ERROR\)' out || :
-  expected=${passed:-0}
-fi
-failed=0
-run_suite osprofile || { tail -n 200 out; failed=1; }
-[ "${passed:-0}" -ge "$expected" ] && [ "$expected" -gt 0 ] ||
-  { echo "osprofile passed ${passed:-0} tests, single_machine $expected" >&2; failed=1; }
-left=$(remove_jobs)
-[ -z "$left" ] || { echo "jobs that were left behind, now removed: $left" >&2; failed=1; }
-exit "$failed"
+compare run single_machine osprofile 1
