@@ -58,11 +58,94 @@ QUEUE = "<idb:Template>" + format_field("QUEUE", "", ' ext:pattern="[a-z]*"') + 
 OPEN_QUEUE = "<idb:Template>\n" + format_field("QUEUE") + "</idb:Template>"
 
 
-def test_a_parents_problems_are_the_parents(site: ProfileDirectory) -> None:
-    site.write("parent", format_template("x <NOPE>", format_field("N")))
-    site.write("child", "", "parent")
-    assert site.lint("parent") == ["OSP301 parent:2", "OSP302 parent:3"]
-    assert site.lint("child") == []
+IDS = "<idb:Template>" + format_fixed_field("JOB_ID_PATTERN", "[0-9]+") + "</idb:Template>"
+OWN = IDS.replace("</idb:Template>", format_fixed_field("COMMANDS", "hold() { h; }") + "</idb:Template>")
+NO_NODES = '<idb:Template name="LIST_NODES" ext:absent="true"/>'
+COPIED = format_template("{\n", name="JOB_PROLOGUE")
+PBS, Q = (format_fixed_field("DIRECTIVE_PREFIX", text) for text in ("#PBS", "#Q"))
+CHAINS = {
+    # Profiles: the name, and the parent's; the content; and what is found.
+    "a parent's problems are the parent's": [
+        ("parent", format_template("x <NOPE>", format_field("N")), ["OSP301 parent:2", "OSP302 parent:3"]),
+        ("child parent", "", []),
+    ],
+    "a child that corrects its parent": [
+        ("parent", OPEN_QUEUE + format_template("x -q<QUEUE>"), ["OSP601 parent:3"]),
+        ("child parent", QUEUE, []),
+    ],
+    "unused is only what the own document declares": [
+        ("parent", QUEUE + format_template("x <QUEUE>"), []),
+        ("child parent", format_template("x"), []),
+    ],
+    "static scripts in one file, of two documents": [
+        ("parent", format_bin_template("<TARGET> <ARGUMENTS>") + format_static_script("T", "x", "ls"), []),
+        ("child parent", format_static_script("U", "x", "ls -l"), ["OSP504 child:2"]),
+    ],
+    "problems of several documents are in order": [
+        ("parent", QUEUE + format_template("x -q<QUEUE>"), []),
+        (
+            "child parent",
+            format_template("y <NOPE>", name="T") + "\n" + OPEN_QUEUE,
+            ["OSP301 child:2", "OSP601 parent:2"],
+        ),
+    ],
+    "scripts of another batch system": [
+        (
+            "linux",
+            IDS + format_template("nodes", name="LIST_NODES") + format_template("sig", name="SIGNAL"),
+            [],
+        ),
+        ("pbs linux", IDS + format_template("qsig", name="SIGNAL"), ["OSP211 pbs:1"]),  # LIST_NODES
+        ("torque pbs", format_template("pbsnodes", name="LIST_QUEUES"), []),  # told of pbs
+        ("site torque", NO_NODES, []),
+        ("other torque", IDS + NO_NODES, ["OSP211 other:1"] * 2),  # SIGNAL and LIST_QUEUES
+    ],
+    # A base for several batch systems: its scripts run shell code that the profile itself defines.
+    "a script whose lines are the profile's own": [
+        ("base", OWN + format_template("<COMMANDS>\nhold", name="HOLD"), []),
+        ("mine base", OWN, []),
+        ("site mine", "", []),
+        ("other base", IDS, ["OSP211 other:1"]),
+        ("more mine", format_template("<COMMANDS>\nsig", name="SIGNAL"), []),
+        ("ids more", IDS, ["OSP211 ids:1"] * 2),  # HOLD and SIGNAL run the commands of mine
+    ],
+    "a copied prologue": [
+        ("linux", format_template("#!/bin/sh\n", name="JOB_DIRECTIVES") + COPIED, []),
+        ("pbs linux", format_template("#!/bin/sh\n#PBS -V\n", name="JOB_DIRECTIVES"), []),
+        ("site pbs", COPIED, ["OSP627 site:1"]),
+        ("user site", "", []),
+        ("old pbs", '<idb:Template name="JOB_DIRECTIVES" ext:absent="true"/>', []),
+        ("copy old", COPIED, []),
+    ],
+    "directives have their prefix, that of JOB_DIRECTIVES": [
+        (
+            "both",
+            format_template("#!/bin/sh\nx\n#PBS -V\n", PBS, name="JOB_DIRECTIVES")
+            + format_template("{\n#Q a\n", Q, name="JOB_PROLOGUE"),
+            ["OSP623 both:4", "OSP304 both:11"],
+        ),
+        (
+            "late",
+            format_template("#!/bin/sh\nx\n", name="JOB_DIRECTIVES")
+            + format_template("#Q a\n", Q, name="JOB_PROLOGUE"),
+            ["OSP623 late:6"],
+        ),
+        (
+            "shebang",
+            "".join(format_template("\n#!/bin/sh\n", name=f"JOB_{n}") for n in ("DIRECTIVES", "PROLOGUE")),
+            ["OSP625 shebang:3"],
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", CHAINS)
+def test_what_each_profile_is_told(site: ProfileDirectory, case: str) -> None:
+    for names, content, _ in CHAINS[case]:
+        name, _, parent = names.partition(" ")
+        site.write(name, content, parent or None)
+    for names, _, expected in CHAINS[case]:
+        assert site.lint(names.partition(" ")[0]) == expected, names
 
 
 def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(site: ProfileDirectory) -> None:
@@ -75,19 +158,6 @@ def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(site: Pr
     [hint] = [p.hint for p in site.find("child") if p.code == "OSP601"]
     place = f"{site.directory}/child.xml:8:1"
     assert hint == f"write '<QUEUE/'/'\\\\''>', single quotes included; field QUEUE is declared at {place}"
-
-
-def test_a_child_that_corrects_its_parent_has_no_problem(site: ProfileDirectory) -> None:
-    site.write("parent", OPEN_QUEUE + format_template("x -q<QUEUE>"))
-    site.write("child", QUEUE, "parent")
-    assert site.lint("parent") == ["OSP601 parent:3"]
-    assert site.lint("child") == []
-
-
-def test_unused_is_only_what_the_own_document_declares(site: ProfileDirectory) -> None:
-    site.write("parent", QUEUE + format_template("x <QUEUE>"))
-    site.write("child", format_template("x"), "parent")
-    assert site.lint("child") == []
 
 
 def test_parts_of_a_job_script_from_several_documents(site: ProfileDirectory) -> None:
@@ -103,12 +173,6 @@ def test_parts_of_a_job_script_from_several_documents(site: ProfileDirectory) ->
     assert site.lint("child") == ["OSP623 child:3"]
 
 
-def test_static_scripts_in_one_file_of_two_documents(site: ProfileDirectory) -> None:
-    site.write("parent", format_bin_template("<TARGET> <ARGUMENTS>") + format_static_script("T", "x", "ls"))
-    site.write("child", format_static_script("U", "x", "ls -l"), "parent")
-    assert site.lint("child") == ["OSP504 child:2"]
-
-
 def test_missing_templates_are_reported_at_the_child(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x"))
     site.write("child", "", "parent")
@@ -118,80 +182,11 @@ def test_missing_templates_are_reported_at_the_child(site: ProfileDirectory) -> 
     ]
 
 
-def test_problems_of_several_documents_are_in_order(site: ProfileDirectory) -> None:
-    site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
-    site.write("child", format_template("y <NOPE>", name="T") + "\n" + OPEN_QUEUE, "parent")
-    assert site.lint("child") == ["OSP301 child:2", "OSP601 parent:2"]
-
-
 def test_a_resolved_profile_in_memory(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x <NOPE>"))
     repository = Repository([site.directory], use_standard_path=False)
     resolved = repository.load("parent")
     assert [p.code for p in lint_profile(resolved)] == ["OSP204", "OSP207", "OSP301"]
-
-
-def test_scripts_of_another_batch_system(site: ProfileDirectory) -> None:
-    ids = "<idb:Template>" + format_fixed_field("JOB_ID_PATTERN", "[0-9]+") + "</idb:Template>"
-    site.write(
-        "linux", ids + format_template("nodes", name="LIST_NODES") + format_template("sig", name="SIGNAL")
-    )
-    site.write("pbs", ids + format_template("qsig", name="SIGNAL"), "linux")
-    site.write("torque", format_template("pbsnodes", name="LIST_QUEUES"), "pbs")
-    site.write("site", '<idb:Template name="LIST_NODES" ext:absent="true"/>', "torque")
-    site.write("other", ids + '<idb:Template name="LIST_NODES" ext:absent="true"/>', "torque")
-    assert site.lint("linux") == []
-    assert site.lint("pbs") == ["OSP211 pbs:1"]  # LIST_NODES
-    assert site.lint("torque") == []  # told of pbs
-    assert site.lint("site") == []
-    assert site.lint("other") == ["OSP211 other:1", "OSP211 other:1"]  # SIGNAL and LIST_QUEUES
-
-
-def test_a_script_whose_lines_are_the_profiles_own(site: ProfileDirectory) -> None:
-    """A base for several batch systems: its scripts run shell code that the profile itself defines."""
-    ids = format_fixed_field("JOB_ID_PATTERN", "[0-9]+")
-    code = format_fixed_field("COMMANDS", "hold() { h; }")
-    hold = format_template("<COMMANDS>\nhold", name="HOLD")
-    site.write("base", f"<idb:Template>{ids}{code}</idb:Template>{hold}")
-    site.write("mine", f"<idb:Template>{ids}{code}</idb:Template>", "base")
-    site.write("site", "", "mine")
-    site.write("other", f"<idb:Template>{ids}</idb:Template>", "base")
-    assert [site.lint(name) for name in ("base", "mine", "site")] == [[], [], []]
-    assert site.lint("other") == ["OSP211 other:1"]
-    site.write("more", format_template("<COMMANDS>\nsig", name="SIGNAL"), "mine")
-    site.write("ids", f"<idb:Template>{ids}</idb:Template>", "more")
-    assert site.lint("ids") == ["OSP211 ids:1", "OSP211 ids:1"]  # HOLD and SIGNAL run the commands of mine
-
-
-def test_a_copied_prologue(site: ProfileDirectory) -> None:
-    prologue = format_template("{\n", name="JOB_PROLOGUE")
-    site.write("linux", format_template("#!/bin/sh\n", name="JOB_DIRECTIVES") + prologue)
-    site.write("pbs", format_template("#!/bin/sh\n#PBS -V\n", name="JOB_DIRECTIVES"), "linux")
-    site.write("site", prologue, "pbs")
-    site.write("user", "", "site")
-    site.write("old", '<idb:Template name="JOB_DIRECTIVES" ext:absent="true"/>', "pbs")
-    site.write("copy", prologue, "old")
-    assert [site.lint(name) for name in ("linux", "pbs", "user", "old", "copy")] == [[], [], [], [], []]
-    assert site.lint("site") == ["OSP627 site:1"]
-
-
-def test_directives_have_their_prefix(site: ProfileDirectory) -> None:
-    prefix, other = (format_fixed_field("DIRECTIVE_PREFIX", text) for text in ("#PBS", "#Q"))
-    directives = format_template("#!/bin/sh\nx\n#PBS -V\n", prefix, name="JOB_DIRECTIVES")
-    site.write("both", directives + format_template("{\n#Q a\n", other, name="JOB_PROLOGUE"))
-    site.write(
-        "late",
-        format_template("#!/bin/sh\nx\n", name="JOB_DIRECTIVES")
-        + format_template("#Q a\n", other, name="JOB_PROLOGUE"),
-    )
-    site.write(
-        "shebang",
-        format_template("\n#!/bin/sh\n", name="JOB_DIRECTIVES")
-        + format_template("\n#!/bin/sh\n", name="JOB_PROLOGUE"),
-    )
-    assert site.lint("both") == ["OSP623 both:4", "OSP304 both:11"]  # one prefix, that of JOB_DIRECTIVES
-    assert site.lint("late") == ["OSP623 late:6"]
-    assert site.lint("shebang") == ["OSP625 shebang:3"]
 
 
 def test_a_limit_that_allows_more_than_the_inherited_one(site: ProfileDirectory) -> None:
