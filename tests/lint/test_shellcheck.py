@@ -21,7 +21,6 @@ from osprofile.lint.rules.rule import (
     format_template,
     format_variations,
 )
-from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 from tests.lint.conftest import PARENTS
 
@@ -115,16 +114,6 @@ def test_inherited_problems_are_not_reported_again(tmp_path: Path) -> None:
     parent = format_profile(format_template("cd /x", name="T"), 'name="parent" extends="base"')
     (tmp_path / "parent.xml").write_text(parent)
     assert examined(tmp_path, format_profile("", 'name="example" extends="parent"')).problems == []
-
-
-def test_a_bundled_profile_is_clean() -> None:
-    """One of them: `make lint` does it for all."""
-    repository = Repository([get_bundled_directory()], use_standard_path=False)
-    view = ProfileView(repository.load("slurm"))
-    scripts = [*shellcheck.render_scripts(view)]
-    assert len(scripts) >= 10
-    assert any("hostname" in script.text for script in scripts)
-    assert shellcheck.create_shellcheck_rule(PROGRAM)(view) == []
 
 
 VALUES = {
