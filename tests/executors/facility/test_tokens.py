@@ -95,7 +95,7 @@ UNUSABLE: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_what_is_no_secret_file_is_refused(path: Path, case: str) -> None:
+def test_a_file_that_is_no_secret_is_refused(path: Path, case: str) -> None:
     path.parent.mkdir()
     UNUSABLE[case](path)
     with pytest.raises(SettingError, match="facility-token") as error:
