@@ -109,18 +109,6 @@ def test_a_signal_ends_nothing_before_the_next_wait(needs_loop: bool) -> None:
     assert done == ["written", "cleaned up"]
 
 
-@pytest.mark.parametrize("first", ["from asyncio.events import get_running_loop", "import asyncio.events"])
-def test_a_module_of_a_late_package_is_the_package_s_own(first: str) -> None:
-    code = (
-        f"import sys; from osprofile.late import import_late; import_late('asyncio', 'json'); {first}\n"
-        "import asyncio, json.decoder; print(asyncio.events is sys.modules['asyncio.events'],"
-        " asyncio.get_running_loop is asyncio.events.get_running_loop, json.JSONDecodeError is json.decoder.JSONDecodeError,"
-        " asyncio.run(asyncio.sleep(0, 3)), asyncio.events.__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("True True True 3 asyncio.events\n", "")
-
-
 @pytest.mark.parametrize("needs_loop", ["", "await need_loop()"])
 def test_what_only_reads_ends_at_once(needs_loop: str) -> None:
     code = (
@@ -130,13 +118,3 @@ def test_what_only_reads_ends_at_once(needs_loop: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGTERM, "", "")
-
-
-def test_a_command_imports_late_what_it_does_not_need() -> None:
-    code = (
-        "import sys; from osprofile.late import import_late; import_late('asyncio', 'shlex', 'no_such_module');"
-        "import asyncio, shlex; print('asyncio.events' in sys.modules, 'deque' in vars(shlex)); print(shlex.quote('a b'));"
-        "print(asyncio.run(asyncio.sleep(0, 3)), 'asyncio.events' in sys.modules, type(asyncio).__name__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("False False\n'a b'\n3 True module\n", "")
