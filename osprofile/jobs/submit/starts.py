@@ -24,6 +24,7 @@ from osprofile.jobs.arrays import ARRAY_FIELD, parse_array
 from osprofile.jobs.files.directory import build_entering_commands
 from osprofile.jobs.record.names import format_link_directory
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
+from osprofile.jobs.shell.loop import has_loop
 from osprofile.jobs.shell.output import (
     SEVERAL_OPTION_FIELD,
     START_TEMPLATE,
@@ -165,7 +166,7 @@ class StartScripts:
 
     async def run_new_start(self, start: NewStart) -> str:
         """Run START's script for the first time and return the job's id, perhaps together with others that wait."""
-        if not self._several_option:
+        if not self._several_option or not has_loop():  # without an event loop, there are no others
             return await self.run_start_script(start.script)
         return await self._gatherer.submit(start)
 

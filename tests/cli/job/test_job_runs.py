@@ -824,3 +824,11 @@ def test_jobs_are_named_by_their_keys(machine: Machine) -> None:
     assert "job nothing is not in the record" in unknown.err
     assert machine.run("job", "forget", "fit").code == 0
     assert machine.run("job", "list", "fit").code == 2
+
+
+def test_a_batch_system_whose_jobs_are_submitted_together_takes_a_single_one(machine: Machine) -> None:
+    sbatch = machine.root / "bin" / "sbatch"
+    sbatch.write_text("#!/bin/sh\ncat > /dev/null\necho 42\n")
+    sbatch.chmod(0o755)
+    submitted = machine.run("job", "submit", "-p", "slurm", "true")
+    assert (submitted.code, submitted.out, submitted.err) == (0, "42\n", "")
