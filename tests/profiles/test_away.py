@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -245,11 +246,12 @@ def test_a_query_does_not_wait_for_a_kept_cancel(make: Callable[[str], System], 
     assert system.target.run("ABORT", JOB_ID=job.id).returncode == 2
     system.away.unlink()
     (tmp_path / "hanging").mkdir()
-    (tmp_path / "hanging/qdel").write_text(f"#!/bin/sh\ntouch '{tmp_path}/called'\nexec sleep 1000\n")
+    (tmp_path / "hanging/qdel").write_text(f"#!/bin/sh\necho $$ > '{tmp_path}/called'\nexec sleep 1000\n")
     (tmp_path / "hanging/qdel").chmod(0o755)
     system.target.path.insert(0, tmp_path / "hanging")
     assert job.status().state == "QUEUED"
-    wait_until((tmp_path / "called").exists)
+    called = wait_until(lambda: (tmp_path / "called").exists() and (tmp_path / "called").read_text())
+    os.kill(int(called), signal.SIGTERM)
 
 
 def test_a_cancel_by_a_part_of_an_id_is_kept(make: Callable[[str], System]) -> None:
