@@ -25,4 +25,6 @@ def test_psij(seed: int) -> None:
         assert truth["kills"]
         for user, plan in plans.items():
             told = read_ends(site.root / "homes" / user)
-            assert list_faults(truth, list_keys(plan), told, convert_end, answers=2) == []
+            assert not (faults := list_faults(truth, list_keys(plan), told, convert_end, answers=2)), (
+                "\n".join(faults)
+            )

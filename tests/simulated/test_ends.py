@@ -59,8 +59,10 @@ def test_target_system(seed: int) -> None:
             store = Store(str(site.root / "homes" / user / "jobs.db"))
             # Two answers: a process that was just started begins to watch its jobs while its first query runs. One that
             # it watches later is told by the next query, which is hours later here.
-            assert list_faults(truth, list_keys(plan), read_ends(store, "simulated"), answers=2) == []
-            assert list_array_faults(store, "simulated") == []
+            assert not (
+                faults := list_faults(truth, list_keys(plan), read_ends(store, "simulated"), answers=2)
+            ), "\n".join(faults)
+            assert not (faults := list_array_faults(store, "simulated")), "\n".join(faults)
             store.close()
 
 
@@ -81,4 +83,6 @@ def test_blah(seed: int) -> None:
             # Two answers: a daemon that was just started begins to watch a job when its client asks for it, and
             # an earlier answer is not read again.
             keys = [job["key"] for job in plan]
-            assert list_faults(truth, keys, client.ends, convert_end, answers=2) == []
+            assert not (faults := list_faults(truth, keys, client.ends, convert_end, answers=2)), "\n".join(
+                faults
+            )
