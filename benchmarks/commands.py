@@ -50,11 +50,11 @@ def compare_commands(root: Path, count: int) -> bool:
     run(*submit, *quiet, "--wait", "true")
     job_id = run(*submit, *live, "sleep", "100000")
     cases = [
-        ("job list, no job lives", [*job, "list", *quiet], 3.2),  # the aim is 3
-        ("job list, one job lives", [*job, "list", *live], 9),  # 5
-        ("job submit", [*submit, *many, "true"], 8.5),  # 6
+        ("job list, no job lives", [*job, "list", *quiet], 3.4),  # the aim is 3
+        ("job list, one job lives", [*job, "list", *live], 10),  # 5
+        ("job submit", [*submit, *many, "true"], 9.5),  # 6
         ("squeue of a stand-in, no job", [f"{shim}/squeue"], 3.3),  # 3
-        ("sbatch of a stand-in", [f"{shim}/sbatch", str(script)], 8.8),  # 6
+        ("sbatch of a stand-in", [f"{shim}/sbatch", str(script)], 9.5),  # 6
     ]
     bare = process([sys.executable, "-I", "-c", ""])
     try:
