@@ -426,7 +426,10 @@ class Cluster:
         return 0, "\n".join(lines), ""
 
     def _list(self, jobs: Any, form: Callable[[Job], str], session: str, *, cuts: bool = False) -> str:  # noqa: ANN401
-        """Return the lines of jobs, and note whose ends were shown."""
+        """Return the lines of jobs, and note whose ends were shown; an outage `cuts` the list of all.
+
+        Who asks for one task gets all tasks of its array, and may look at that one only.
+        """
         if cuts and self.outage == "cut":
             jobs = list(jobs)[: self.random.randint(0, len(jobs))]
         text = "\n".join(map(form, jobs))
@@ -439,6 +442,7 @@ class Cluster:
                 and not job.is_hidden
                 and job.word not in {"PENDING", "RUNNING"}
                 and self.names.get(session) == job.owner
+                and (cuts or job.index is None)
             ):
                 moments = job.shown_to.setdefault(session, [])
                 if self.time.now not in moments[-1:]:
