@@ -756,3 +756,12 @@ def test_without_inodes_a_job_is_not_started_or_told_and_a_repeated_start_starts
     if int(code):  # it was not started, and then it was
         assert (code in {"1", "73"}, ran) == (True, "1"), (told, words)
     assert "exit=7" in state if ran == "1" else "exit=7" not in state, state
+
+
+def test_a_program_that_writes_to_what_the_removal_ended_is_removed(linux: Target) -> None:
+    """PIPE may end it before TERM does."""
+    job = linux.start(**script("trap 'kill -s PIPE $$' TERM; : > ready; while sleep 0.02; do :; done"))
+    wait_for_file(job.directory / "ready")
+    assert linux.run("ABORT", JOB_ID=job.id).returncode == 0
+    assert (job.directory / ".gpe_exit_status").read_text() == "141\n"
+    assert job.status().state == "REMOVED"

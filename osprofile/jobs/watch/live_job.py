@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
-_REMOVAL_SIGNALS: Final = frozenset({None, signal.SIGTERM, signal.SIGKILL})
+_REMOVAL_SIGNALS: Final = frozenset({None, signal.SIGTERM, signal.SIGKILL, signal.SIGPIPE})
 WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
 _END_QUERY_INTERVAL: Final = 1.0
 """Seconds between two queries for a job that ended according to the log, but not to the batch system."""
@@ -275,7 +275,7 @@ def apply_removal(status: JobStatus) -> JobStatus:
     """Return the status of a job whose removal was accepted.
 
     LOST becomes REMOVED, and so does FAILED, unless the batch system names another cause, or the program ended by a
-    signal of its own: a removal ends it by TERM or KILL.
+    signal of its own: a removal ends it by TERM or KILL, or first what it writes to (PIPE).
     """
     if (
         status.state is JobState.FAILED
