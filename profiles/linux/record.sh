@@ -36,8 +36,8 @@ gpe_read_removal() {
   gpe_why=
   { read -r gpe_why < "$1/.gpe/removed"; } 2> /dev/null || [ -e "$1/.gpe/removed" ]
 }
-# ID: has it left an exit status that is not of the signals of a removal: TERM and KILL, PIPE of what
-# wrote to a process that these ended first, or the one that the batch system sends first?
+# ID: has it left an exit status that is not of the signals of a removal: TERM and KILL, PIPE of
+# what wrote to a process that these ended first, or the one that the batch system sends first?
 gpe_ended_itself() {
   gpe_job_dir "$1" && [ -s "$gpe_dir/.gpe_exit_status" ] &&
     read -r gpe_code < "$gpe_dir/.gpe_exit_status" || return
