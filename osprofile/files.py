@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import stat
 import sys
@@ -9,11 +10,15 @@ from os import path as paths
 
 TYPE_CHECKING = False  # to import this module takes no time
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from collections.abc import Iterable
+    from typing import Any, TypeAlias
 
     Stamp: TypeAlias = tuple[int, ...] | None
 
 MAX_CACHED_FILES = 256
+SETTLING_TIME = 2.0
+"""Seconds after a change in which a file may change again without another time of its change."""
+_DIGEST_SIZE = 64
 _OTHERS = 0o077
 
 
@@ -85,6 +90,21 @@ def write_cached(name: str, data: bytes) -> None:
         raise
 
 
+def read_cached_data(name: str) -> Any:  # noqa: ANN401  # as `marshal.loads`
+    """Return what `write_cached_data` has written; raise what `read_cached` raises, and `ValueError` for a damaged file."""
+    data = read_cached(name)
+    digest, content = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
+    if digest != compute_digest(content).encode():
+        raise ValueError(name)
+    return marshal.loads(content)  # noqa: S302  # nobody else can write it
+
+
+def write_cached_data(name: str, value: Any) -> None:  # noqa: ANN401  # as `marshal.dumps`
+    """Write plain data into a file of the user's cache, with a digest; raise what `write_cached` raises."""
+    content = marshal.dumps(value)
+    write_cached(name, compute_digest(content).encode() + content)
+
+
 def make_cache_folder() -> str:
     """Return the folder of the user's cache, which is made if need be; raise `OSError` unless it is the user's alone."""
     folder = _get_cache_folder()
@@ -118,6 +138,12 @@ def make_stamp(path: str) -> Stamp:
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def have_settled(stamps: Iterable[Stamp], begin: float) -> bool:
+    """Return whether files had not just changed at a time (s since 1970); True for none."""
+    latest = max((change for stamp in stamps for change in (stamp or ())[3:]), default=0)
+    return latest < (begin - SETTLING_TIME) * 1e9
 
 
 def compute_digest(data: bytes) -> str:

@@ -6,12 +6,18 @@ Whatever is wrong with a file of the cache, it is as if there were none.
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
 from os import path as paths
 
-from osprofile.files import compute_digest, make_cache_folder, make_stamp, read_cached, write_cached
+from osprofile.files import (
+    compute_digest,
+    have_settled,
+    make_cache_folder,
+    make_stamp,
+    read_cached_data,
+    write_cached_data,
+)
 from osprofile.incarnation.plain_plan import FORMAT, PlainPlan
 
 TYPE_CHECKING = False  # to import this module takes no time
@@ -26,10 +32,6 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = tuple[Any, ...]
 
-SETTLING_TIME = 2.0
-"""Seconds after a change in which a file may change again without another time of its change."""
-_DIGEST_SIZE = 64
-
 
 def find_plan(
     profile: str, directories: Sequence[str], template: str, variation: str = ""
@@ -40,11 +42,7 @@ def find_plan(
     """
     try:
         key = _make_key(profile, directories, template, variation)
-        data = read_cached(_make_name(key))
-        digest, content = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-        if digest != compute_digest(content).encode():
-            return None
-        kept_key, stamps, plan = marshal.loads(content)  # noqa: S302  # nobody else can write it
+        kept_key, stamps, plan = read_cached_data(_make_name(key))
         is_current = kept_key == key and all(make_stamp(path) == stamp for path, stamp in stamps)
         return PlainPlan(plan) if is_current else None
     except Exception:  # noqa: BLE001  # whatever it is, the engine does without
@@ -73,8 +71,7 @@ def keep_plan(
         stamps = _make_stamps(_list_paths(repository, resolved, directories), repository.created)
         if stamps:
             key = _make_key(profile, directories, template, variation)
-            content = marshal.dumps((key, stamps, encode_plan(resolved, plan)))
-            write_cached(_make_name(key), compute_digest(content).encode() + content)
+            write_cached_data(_make_name(key), (key, stamps, encode_plan(resolved, plan)))
     except Exception:  # noqa: BLE001  # a full disk, or what `find_plan` will not miss
         return
 
@@ -122,5 +119,4 @@ def _list_paths(repository: Repository, resolved: Profile, directories: Sequence
 def _make_stamps(files: Iterable[str], begin: float) -> list[tuple[str, Stamp]]:
     """Return the stamps of files that were read after a time (s since 1970); none if one of them had just changed."""
     stamps = [(path, make_stamp(path)) for path in sorted(set(map(paths.abspath, files)))]
-    latest = max(change for _, stamp in stamps for change in (stamp or ())[3:])
-    return stamps if latest < (begin - SETTLING_TIME) * 1e9 else []
+    return stamps if have_settled((stamp for _, stamp in stamps), begin) else []

@@ -5,12 +5,11 @@ Whatever is wrong with the file, it is as if there were none. Only a program tha
 
 from __future__ import annotations
 
-import marshal
 import os
 import sys
 import time
 
-from osprofile.files import compute_digest, make_stamp, read_cached, write_cached
+from osprofile.files import compute_digest, have_settled, make_stamp, read_cached_data, write_cached_data
 
 TYPE_CHECKING = False  # to import this module takes no time
 if TYPE_CHECKING:
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
 
     Facts: TypeAlias = tuple[Any, ...]
 
-SETTLING_TIME = 2.0
-"""Seconds after a change in which a file of this package may change again without another time of its change."""
-_DIGEST_SIZE = 64
 _MAX_PATTERNS = 500
 _MAX_LENGTH = 4000
 """Characters of a pattern that is kept."""
@@ -37,10 +33,7 @@ def use_kept_patterns() -> None:
         return
     _is_used, _begin = True, time.time()
     try:
-        data = read_cached(_make_name())
-        digest, content = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-        if digest == compute_digest(content).encode():
-            _kept.update(marshal.loads(content))  # noqa: S302  # nobody else can write it
+        _kept.update(read_cached_data(_make_name()))
     except Exception:  # noqa: BLE001  # whatever it is, patterns are parsed
         return
 
@@ -61,15 +54,11 @@ def keep_patterns() -> None:
     if not _noted:
         return
     try:
-        if (
-            max(change for _, stamp in _list_stamps() for change in stamp[3:])
-            > (_begin - SETTLING_TIME) * 1e9
-        ):
+        if not have_settled((stamp for _, stamp in _list_stamps()), _begin):
             return
         _kept.update(_noted)
         _noted.clear()
-        content = marshal.dumps(dict(list(_kept.items())[-_MAX_PATTERNS:]))
-        write_cached(_make_name(), compute_digest(content).encode() + content)
+        write_cached_data(_make_name(), dict(list(_kept.items())[-_MAX_PATTERNS:]))
     except Exception:  # noqa: BLE001  # a full disk, for instance
         return
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile import files
 from osprofile.cli import quick
 from osprofile.incarnation import kept_plans
 from tests.cli.conftest import Ended, on_terminal, run_process
@@ -53,7 +54,7 @@ UNUSUAL = [
 def place(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of the cache, which is empty; the profile `site.xml` is in the current directory."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(kept_plans, "SETTLING_TIME", -1e9)
+    monkeypatch.setattr(files, "SETTLING_TIME", -1e9)
     monkeypatch.chdir(site.parent)
     return tmp_path / "osprofile"
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile import files
 from osprofile.errors import OSProfileError
-from osprofile.incarnation import kept_plans, plain_plan
+from osprofile.incarnation import plain_plan
 from osprofile.incarnation.evaluate import UnusualError, add_check
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.kept_plans import find_plan, keep_plan
@@ -56,7 +57,7 @@ CONTEXT = {  # with the part of the requests that have it
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of the cache, which is empty; files are kept that have just changed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept_plans, "SETTLING_TIME", -1e9)
+    monkeypatch.setattr(files, "SETTLING_TIME", -1e9)
     return tmp_path / "cache" / "osprofile"
 
 
@@ -212,10 +213,10 @@ def test_another_build_or_interpreter_has_plans_of_its_own(monkeypatch: pytest.M
 
 @pytest.mark.usefixtures("site")
 def test_a_file_that_has_just_changed_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_plans, "SETTLING_TIME", 3600.0)
+    monkeypatch.setattr(files, "SETTLING_TIME", 3600.0)
     keep("site", "T")
     assert not list(cache.iterdir())
-    monkeypatch.setattr(kept_plans, "SETTLING_TIME", 0.1)
+    monkeypatch.setattr(files, "SETTLING_TIME", 0.1)
 
     def is_kept() -> bool:
         keep("site", "T")
@@ -249,7 +250,7 @@ def damage(data: bytes) -> list[bytes]:
     flips = [
         data[:n] + bytes([data[n] ^ 1]) + data[n + 1 :] for n in range(0, len(data), max(1, len(data) // 40))
     ]
-    digest = kept_plans.compute_digest(b"").encode()
+    digest = files.compute_digest(b"").encode()
     return [*cuts, *flips, data + b"x", b"\0" * len(data), digest, bytes(reversed(data))]
 
 

@@ -23,8 +23,8 @@ CODE = f"""
 import sys
 from osprofile import javaregex
 from osprofile.javaregex.kept import keep_patterns, use_kept_patterns
-from osprofile.javaregex import kept
-kept.SETTLING_TIME = -1e9
+from osprofile import files
+files.SETTLING_TIME = -1e9
 patterns, values = {PATTERNS!r}, {VALUES!r}[:int(sys.argv[2])]
 if sys.argv[1] == "use":
     use_kept_patterns()
@@ -102,7 +102,7 @@ def test_a_full_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str, data: bytes) -> None:
         raise OSError(name, data)
 
-    monkeypatch.setattr(kept, "write_cached", fail)
+    monkeypatch.setattr(kept, "write_cached_data", fail)
     monkeypatch.setattr(kept, "_noted", {"a": (None, -1, -1, 1, 0, {})})
     monkeypatch.setattr(kept, "_begin", 1e12)
     kept.keep_patterns()
