@@ -150,7 +150,7 @@ def read_forked(
     process = Forked(words, env=environment, stdin=stdin, stdout=pipe, stderr=pipe, cwd=cwd)
     assert process.stdout
     assert process.stderr
-    answers = {process.stdout: b"", process.stderr: b""}
+    answers = {process.stdout: bytearray(), process.stderr: bytearray()}
     deadline = time.monotonic() + timeout
     with selectors.DefaultSelector() as selector, process.stdout, process.stderr:
         for file in answers:
@@ -160,11 +160,11 @@ def read_forked(
                 raise subprocess.TimeoutExpired(words, timeout)
             for key, _ in ready:
                 data = os.read(key.fd, 65536)
-                answers[key.fileobj] += data  # type: ignore[index]
+                answers[key.fileobj].extend(data)  # type: ignore[index]
                 if not data:
                     selector.unregister(key.fileobj)
         code = process.wait(deadline - time.monotonic())
-    return subprocess.CompletedProcess(words, code, *answers.values())
+    return subprocess.CompletedProcess(words, code, *map(bytes, answers.values()))
 
 
 @cache

@@ -49,14 +49,18 @@ def cases(tmp_path: Path) -> Path:
 
 
 def run(cases: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": ROOT, "FAILED_TESTS": str(cases / "failed")}
+    environment = os.environ | {
+        "PYTHONPATH": ROOT,
+        "FAILED_TESTS": str(cases / "failed"),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # of some ten plugins, only xdist's is needed
+    }
     command = [sys.executable, "-m", *words]
     return subprocess.run(command, cwd=cases, env=environment, capture_output=True, text=True, check=False)
 
 
 def run_stage(cases: Path, *names: str, workers: int = 0) -> int:
     """Run tests as a stage of the gate, and return its exit status."""
-    words = ["-q", "-p", "tests.again", "-n", str(workers), *(f"test_cases.py::{name}" for name in names)]
+    words = ["-q", "-p", "xdist", "-p", "tests.again", "-n", str(workers), *(f"test_cases.py::{name}" for name in names)]
     return run(cases, "pytest", *words).returncode
 
 
