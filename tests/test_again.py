@@ -60,7 +60,16 @@ def run(cases: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def run_stage(cases: Path, *names: str, workers: int = 0) -> int:
     """Run tests as a stage of the gate, and return its exit status."""
-    words = ["-q", "-p", "xdist", "-p", "tests.again", "-n", str(workers), *(f"test_cases.py::{name}" for name in names)]
+    words = [
+        "-q",
+        "-p",
+        "xdist",
+        "-p",
+        "tests.again",
+        "-n",
+        str(workers),
+        *(f"test_cases.py::{name}" for name in names),
+    ]
     return run(cases, "pytest", *words).returncode
 
 

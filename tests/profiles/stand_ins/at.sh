@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as at 3.2.5 did. A file for each job, job.ID, and its queue in queue.ID
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { echo 'Cannot open /var/spool/cron/atjobs' >&2; exit 1; }
 case ${0##*/} in
 at)

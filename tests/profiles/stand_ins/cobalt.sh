@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as Cobalt's commands do by their source. The file jobs beside it has a job on each line: ID|STATE|ARGS
-here=$(cd "$(dirname "$0")" && pwd) && PATH=${PATH#"$here":}
+here=${0%/*} && PATH=${PATH#"$here":}
 [ ! -e "$here/away" ] || { echo 'component error: Failed to connect to queue-manager: lookup' >&2; exit 1; }
 change() { # STATES NEW ID: the commands fail by words only
   grep -qE "^$3[|]($1)[|]" "$here/jobs" || { echo "      job $3 not found"; return; }

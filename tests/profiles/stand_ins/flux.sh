@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as Flux 0.88 did. The file jobs beside it has a job on each line: ID STATUS URGENCY CODE
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { echo "flux-$1: ERROR: Unable to connect to Flux" >&2; exit 1; }
 set_words() { # ID STATUS URGENCY CODE
   awk -v id="$1" '$1 == id { found = 1 } END { exit !found }' jobs || { echo "flux-job: unknown job id" >&2; exit 1; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Answers as HTCondor's manual and recorded sessions of 25.14 show. The file jobs beside it has a job on each line, with
 # "|" between: CLUSTER PROC INDEX JobStatus RemoteHost HoldReason Iwd ExitBySignal ExitCode ExitSignal RemoveReason
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { echo 'Error: Failed to connect to schedd' >&2; exit 1; }
 select_jobs() { # COMMAND: sets, of the words, cluster, or cluster and index of a constraint
   case $1 in

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as the manual of HyperQueue shows. The file jobs beside it has a job on each line: ID STATE
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { printf '{\n  "error": "No online server found"\n}\n' | tee /dev/stderr; exit 1; }
 case "$1 $2 $3" in
 '--output-mode=quiet submit '*)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as IBM's manual and recorded outputs show. The file jobs beside it has a job on each line: ID|STATE|DIRECTORY
-here=$(cd "$(dirname "$0")" && pwd)
+here=${0%/*}
 [ ! -e "$here/away" ] || { echo "${0##*/}: 2512-301 An error occurred while receiving data from the LoadL_negotiator daemon on host \"node1\"." >&2; exit 1; }
 change() { # STATES NEW ID: it does not say that a job is unknown
   sed -E "s/^$3[|]($1)[|]/$3|$2|/" "$here/jobs" > "$here/new" && mv "$here/new" "$here/jobs"

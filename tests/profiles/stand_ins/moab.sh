@@ -1,7 +1,7 @@
 #!/bin/sh
 # Answers as the manual of Moab and recorded outputs of `showq --xml` show. The file jobs beside it has a job on each line:
 # ID|STATE|CODE|SECONDS; session.ID has the process group of a job that runs.
-here=$(cd "$(dirname "$0")" && pwd)
+here=${0%/*}
 [ ! -e "$here/away" ] || { echo 'ERROR:    client timed out after 30 seconds (hostname:port=mg1:42559)' >&2; exit 1; }
 change() { # STATES NEW ID WORD
   grep -qE "^$3[|]" "$here/jobs" || { echo "ERROR:  invalid job specified ($3)" >&2; exit 1; }

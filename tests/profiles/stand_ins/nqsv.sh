@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as others have recorded of NQSV. The file jobs beside it has a job on each line: ID STATE
-here=$(cd "$(dirname "$0")" && pwd)
+here=${0%/*}
 [ ! -e "$here/away" ] || { echo "${0##*/}: Cannot connect to the batch server." >&2; exit 1; }
 change() { # STATES NEW ID
   grep -qE "^$3 ($1)\$" "$here/jobs" || { echo "${0##*/}: Request $3.nqsv cannot be changed." >&2; exit 1; }

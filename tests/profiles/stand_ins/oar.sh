@@ -1,7 +1,7 @@
 #!/bin/sh
 # Answers as OAR 2.5.9 did. The file jobs beside it has a job on each line: ID ARRAY INDEX STATE CODE EVENT REQUEST, with
 # "," for a blank in REQUEST's options, and "|" before its command; "-" is nothing.
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { echo "DBI connect('database=oar') failed" >&2; exit 1; }
 show() { # CONDITION of awk
   awk "$1"' {

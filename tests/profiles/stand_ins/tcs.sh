@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as the user's guide of Fugaku and readers of `pjstat --data` show. The file jobs beside it has a job on each line: ID,STATE,EC,PC,SN
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { echo "[ERR.] PJM 0040 ${0##*/} cannot connect." >&2; exit 1; }
 change() { # STATES NEW ID
   grep -qE "^$3,($1)," jobs || { echo "[ERR.] PJM 0000 Job $3 cannot be changed." >&2; exit 1; }

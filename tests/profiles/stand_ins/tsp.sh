@@ -1,6 +1,6 @@
 #!/bin/sh
 # Answers as task-spooler 1.0.1 did. The file jobs beside it has a job on each line: ID|STATE|CODE|COMMAND
-cd "$(dirname "$0")" || exit
+cd "${0%/*}" || exit
 [ ! -e away ] || { echo "c: cannot connect to the server" >&2; exit 1; }
 case $1 in
 -S) echo 2 ;;
