@@ -42,6 +42,7 @@ class TextFileReader:
         self.sources: list[Source] = []
         self._folder = folder
         self._real_folders: dict[str, str] = {}
+        self._read: dict[str, tuple[bytes, str]] = {}  # half of the names are of files that were named before
         self._remaining_size = tree.MAX_BYTES
 
     def load_text(self, element: Element) -> None:
@@ -66,16 +67,31 @@ class TextFileReader:
             _raise_problem(element, "this document is in memory: it has no folder with files", hint)
         text = ""
         for part in names:
-            path = paths.join(self._folder, part)
-            folder = (
-                paths.join(self._folder, *part.split("/")[:2]) if part.startswith("../") else self._folder
-            )
-            source = Source(path, self._read_file(element, path, folder), element.location)
+            source, part_text = self._read_text(element, self._folder, part)
             element.text_files.append((len(text), source))
-            text += tree.decode_text(source, _CODE).replace("\r\n", "\n").replace("\r", "\n")
-            _refuse_characters(source)
+            text += part_text
             self.sources.append(source)
         element.text = text.removesuffix("\n") if element.name == "Value" else text
+
+    def _read_text(self, element: Element, own_folder: str, name: str) -> tuple[Source, str]:
+        """Return a file as a source of the element, and its text with the line ends of XML."""
+        path = paths.join(own_folder, name)
+        if path in self._read:
+            data, text = self._read[path]
+            self._count_bytes(element, path, len(data))
+            return Source(path, data, element.location), text
+        folder = paths.join(own_folder, *name.split("/")[:2]) if name.startswith("../") else own_folder
+        source = Source(path, self._read_file(element, path, folder), element.location)
+        text = tree.decode_text(source, _CODE).replace("\r\n", "\n").replace("\r", "\n")
+        _refuse_characters(source)
+        self._read[path] = source.data, text
+        return source, text
+
+    def _count_bytes(self, element: Element, path: str, size: int) -> None:
+        if size > self._remaining_size:
+            message = f"with {path}, the files of this document have more than {tree.MAX_BYTES} bytes"
+            _raise_problem(element, message, "a script has some thousand: is this the right file?")
+        self._remaining_size -= size
 
     def _read_file(self, element: Element, path: str, folder: str) -> bytes:
         """Return a file's bytes, without a byte order mark."""
@@ -85,15 +101,12 @@ class TextFileReader:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
                     _raise_problem(element, f"{path} is not a regular file", "name a file with the text")
-                if status.st_size > self._remaining_size:
-                    message = f"with {path}, the files of this document have more than {tree.MAX_BYTES} bytes"
-                    _raise_problem(element, message, "a script has some thousand: is this the right file?")
+                self._count_bytes(element, path, status.st_size)
                 data = os.read(descriptor, status.st_size)
             finally:
                 os.close(descriptor)
         except OSError as error:
             _raise_problem(element, f"{path} cannot be read: {error.strerror}", _suggest_file(path, error))
-        self._remaining_size -= len(data)
         return data.removeprefix(tree.BYTE_ORDER_MARK)
 
     def _resolve_path(self, element: Element, path: str, folder: str) -> str:
