@@ -63,6 +63,7 @@ class TaskResult(NamedTuple):
     """The content of a result file."""
 
     outcomes: Sequence[Outcome]
+    """Of the calls; empty if one of them left by `os._exit(0)`."""
     run: int
     """How often the job has begun."""
 

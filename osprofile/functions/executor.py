@@ -19,8 +19,9 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar, final
+from copy import copy
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 import osprofile
 from osprofile import JobSession
@@ -30,10 +31,9 @@ from osprofile.functions.runner import Batch, FunctionRunner
 from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-P = ParamSpec("P")
 T = TypeVar("T")
 MAX_ARRAY_SIZE: Final = 1000
 """Tasks of an array: Slurm allows 1001 by default."""
@@ -67,6 +67,9 @@ class Executor(concurrent.futures.Executor):
     without it, `TypeError` or `ValueError` for other arguments, and the errors of `JobSession`, also for what the profile
     refuses. At the end of `with`, all functions are waited for.
     """
+
+    _whole: Executor | None = None
+    """The executor whose other values this one has; see `with_resources`."""
 
     def __init__(
         self,
@@ -104,13 +107,13 @@ class Executor(concurrent.futures.Executor):
         self._max_workers = max_workers or workers  # dask reads it
         self._workers = workers
         is_local = "@" not in session.name
-        template = osprofile.JobDescription(
+        self._template = osprofile.JobDescription(
             executable=python or (is_local and sys.executable) or "python3",
             arguments=["-c", ""],
             **resources,
         )
         try:
-            session.run(lambda target: _check(target, template))
+            self._check_template()
         except BaseException:
             if session is not profile:
                 session.close()
@@ -121,7 +124,7 @@ class Executor(concurrent.futures.Executor):
         self._lock = threading.Lock()
         self._runner = FunctionRunner(
             session,
-            template,
+            self._template,
             is_local=is_local,
             max_workers=max_workers,
             workers=workers or 0,
@@ -139,12 +142,52 @@ class Executor(concurrent.futures.Executor):
         """Wait for all functions, but not after an interruption: the jobs go on."""
         self.shutdown(wait=kind is None or issubclass(kind, Exception))
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> FunctionFuture[T]:
-        """Run a function in a job of its own. Raises what pickling does."""
+    def with_resources(self, **resources: Any) -> Executor:  # noqa: ANN401  # as in __init__
+        """Return this executor with other values of what each job asks for, as in `with_resources(memory="8G").submit(f, x)`.
+
+        Both are one: they share the session, `max_workers` and the key, and `shutdown` of either ends both. Raises what
+        `Executor` does for the values, and `ValueError` with `workers`, whose functions have no jobs of their own.
+        """
+        _check_resources(resources)
+        if self._workers is not None:
+            message = "with_resources: functions in workers have no jobs of their own; give the resources to Executor"
+            raise ValueError(message)
+        other = copy(self)
+        other._whole = self  # noqa: SLF001  # the runner ends with the first executor
+        other._template = replace(self._template, **resources)  # noqa: SLF001
+        other._check_template()  # noqa: SLF001
+        return other
+
+    def _check_template(self) -> None:
+        """Raise the error that each submission would raise for the values of its job."""
+
+        async def render(target: osprofile.TargetSystem) -> None:
+            await target.render_start_script(self._template)
+
+        self.session.run(render)
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> FunctionFuture[T]:  # noqa: ANN401
+        """Run a function in a job of its own. Raises what pickling does.
+
+        A future as an argument, or in a list or tuple that is one, stands for its result: the function is submitted when
+        that is there, and has the same exception where the future has one.
+        """
         name = _get_name(fn)
-        task = self._make_task(name, self._pickle(fn, name), [(args, kwargs)])
-        task.key = self._make_key(name, (args, kwargs))
-        self._runner.submit(Batch([task], osprofile.build_job_name(name, "f."), task.key))
+        task = self._make_task(name, self._pickle(fn, name), b"", 1)
+
+        def prepare() -> Batch:
+            call = args, kwargs
+            if futures:
+                call = tuple(map(_resolve, args)), {key: _resolve(value) for key, value in kwargs.items()}
+            task.calls = self._pickle([call], name)
+            task.key = self._make_key(name, call)
+            return Batch([task], osprofile.build_job_name(name, "f."), task.key)
+
+        futures = [*_list_futures((*args, *kwargs.values()))]
+        if futures:
+            self._runner.submit_after(task, futures, prepare)
+        else:
+            self._runner.submit(prepare())
         return task.futures[0]
 
     def submit_many(
@@ -170,7 +213,10 @@ class Executor(concurrent.futures.Executor):
         size = MAX_ARRAY_SIZE if self._workers or self._can_have_arrays else 1
         futures: list[FunctionFuture[T]] = []
         for i in range(0, len(chunks), size):
-            tasks = [self._make_task(name, function, chunk) for chunk in chunks[i : i + size]]
+            tasks = [
+                self._make_task(name, function, self._pickle(chunk, name), len(chunk))
+                for chunk in chunks[i : i + size]
+            ]
             key = self._make_key(name, (chunksize, chunks[i : i + size]))
             for index, task in enumerate(tasks, 1):
                 task.key = key and f"{key}-{index}"
@@ -225,10 +271,8 @@ class Executor(concurrent.futures.Executor):
             )
             raise
 
-    def _make_task(
-        self, name: str, function: bytes, calls: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]]
-    ) -> Task:
-        return Task(name, function, self._pickle(calls, name), len(calls), self._runner.remove)
+    def _make_task(self, name: str, function: bytes, calls: bytes, count: int) -> Task:
+        return Task(name, function, calls, count, template=self._template, on_cancelled=self._runner.remove)
 
     def _make_key(self, name: str, arguments: object) -> str | None:
         """Return the key of the job of a function, by its name and arguments; equal ones are counted."""
@@ -259,6 +303,23 @@ def _get_result(future: FunctionFuture[T], timeout: float | None) -> T:
         return future.result(timeout)
     finally:
         future.cancel()  # after the time is over
+
+
+def _list_futures(arguments: Iterable[Any]) -> Iterator[concurrent.futures.Future[Any]]:
+    """Yield the futures among arguments, and in those that are lists or tuples."""
+    for argument in arguments:
+        for value in argument if type(argument) in {list, tuple} else (argument,):
+            if isinstance(value, concurrent.futures.Future):
+                yield value
+
+
+def _resolve(argument: Any) -> Any:  # noqa: ANN401  # any argument of a function
+    """Return an argument with results in place of its futures."""
+    if isinstance(argument, concurrent.futures.Future):
+        return argument.result()
+    if any(_list_futures([argument])):
+        return type(argument)([_resolve(value) for value in argument])
+    return argument
 
 
 def _import_dumps() -> Callable[[object], bytes]:
@@ -296,11 +357,6 @@ def _read_retries(retries: object) -> dict[str, int]:
             message = f"retries: {number!r} is not a number of retries"
             raise ValueError(message)
     return {str(cause): number for cause, number in numbers.items()}
-
-
-async def _check(target: osprofile.TargetSystem, template: osprofile.JobDescription) -> None:
-    """Raise the error that each submission would raise for its values."""
-    await target.render_start_script(template)
 
 
 def _get_name(fn: object) -> str:

@@ -73,10 +73,19 @@ class Task:
     """A job, or a task of an array, that runs one or more calls of a function."""
 
     def __init__(
-        self, name: str, function: bytes, calls: bytes, count: int, on_cancelled: Callable[[Task], object]
+        self,
+        name: str,
+        function: bytes,
+        calls: bytes,
+        count: int,
+        *,
+        template: osprofile.JobDescription,
+        on_cancelled: Callable[[Task], object],
     ) -> None:
         self.name = name
         """The name of the function."""
+        self.template = template
+        """What its job asks for."""
         self.function, self.calls = function, calls
         """They are pickled."""
         self.futures: Sequence[FunctionFuture[Any]] = [FunctionFuture(self) for _ in range(count)]

@@ -15,7 +15,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 import osprofile
 from osprofile.functions.calls import (
@@ -34,7 +34,8 @@ from osprofile.functions.workers import WorkerJob
 from osprofile.text import pluralize, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    import concurrent.futures
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _T = TypeVar("_T")
 log: Final = logging.getLogger("osprofile.functions")
@@ -43,6 +44,8 @@ CHECK_INTERVAL: Final = 5.0
 _MIN_PAUSE: Final = 0.02
 _MAX_PAUSES: Final = {True: 1.0, False: 5.0}
 """Seconds between two readings of the log of workers, which double while nothing happens: on this machine, and on another one."""
+_LATE_PAUSE: Final = 0.2
+"""Seconds between two looks for results that may come late."""
 _LATE_RESULT_TIME: Final = 75.0
 """Seconds to wait for the result of a job that ended well: a network file system may show it a minute late."""
 
@@ -99,24 +102,60 @@ class FunctionRunner:
         """The tasks that have not ended."""
         self._unsubmitted = 0
         """The number of batches that are not submitted yet."""
+        self._dependents = 0
+        """The number of tasks that wait for futures, to be submitted then."""
         self._tasks: dict[str, Task] = {}
         """Live tasks by the ids of their jobs."""
         self._arrays: dict[str, list[Task]] = {}
         self._early_ends: dict[str, osprofile.JobStatus] = {}
         """During a submission: ends of jobs whose ids are not known yet."""
         self._worker_job: WorkerJob | None = None
+        self._late: dict[Task, tuple[osprofile.JobStatus, float]] = {}
+        """Tasks whose result may come late, and until when it is looked for. Only the thread that reads results uses it."""
 
     # Called by the executor and by futures
 
     def submit(self, batch: Batch) -> None:
         """Submit tasks soon. Raises `RuntimeError` after `close`."""
         with self._changed:
-            if self._is_closed:
-                message = "cannot schedule new functions after shutdown"
-                raise RuntimeError(message)
-            if not self._threads:
-                self._start_threads()
+            self._open()
             self._add(batch)
+
+    def submit_after(
+        self, task: Task, futures: Sequence[concurrent.futures.Future[Any]], prepare: Callable[[], Batch]
+    ) -> None:
+        """Submit a task when all futures have results: `prepare` gives its batch. Otherwise it has the first one's error.
+
+        Raises `RuntimeError` after `close`.
+        """
+        left = set(futures)
+
+        def note_end(future: concurrent.futures.Future[Any]) -> None:
+            with self._changed:
+                left.discard(future)
+                if left or task not in self._live:
+                    return
+                self._dependents -= 1
+            try:
+                for each in futures:
+                    each.result()
+                self._add(prepare())
+            except BaseException as error:  # noqa: BLE001  # that of a function, or of a pickle
+                self._fail([task], error)
+
+        with self._changed:
+            self._open()
+            self._live.add(task)
+            self._dependents += 1
+        for future in dict.fromkeys(futures):
+            future.add_done_callback(note_end)
+
+    def _open(self) -> None:
+        if self._is_closed:
+            message = "cannot schedule new functions after shutdown"
+            raise RuntimeError(message)
+        if not self._threads:
+            self._start_threads()
 
     def _add(self, batch: Batch) -> None:
         with self._changed:
@@ -151,10 +190,9 @@ class FunctionRunner:
         with self._changed:
             if self._max_workers is None:
                 self._changed.wait_for(lambda: not self._unsubmitted)
-            if self._unsubmitted:
+            if count := self._unsubmitted + self._dependents:
                 log.warning(
-                    "%s of functions were not submitted: the program ended before",
-                    pluralize(self._unsubmitted, "job"),
+                    "%s of functions were not submitted: the program ended before", pluralize(count, "job")
                 )
 
     def _start_threads(self) -> None:
@@ -287,7 +325,8 @@ class FunctionRunner:
     async def _describe(self, target: osprofile.TargetSystem, batch: Batch) -> osprofile.JobDescription:
         """Return the job of a batch; calls that are too large for its environment are in its directory then."""
         calls = pack_calls(batch.tasks[0].function, [task.calls for task in batch.tasks])
-        directory = self._template.working_directory
+        template = batch.tasks[0].template
+        directory = template.working_directory
         if len(calls) > MAX_INLINE_SIZE:
             directory = await target.new_job_directory()
             file = osprofile.JobFile(directory, f"{DIRECTORY}/calls")
@@ -296,15 +335,8 @@ class FunctionRunner:
         count = len(batch.tasks)
         at_once = "" if self._max_workers is None else f"%{self._max_workers}"
         array = None if count == 1 else f"1-{count}{at_once}"
-        return replace(self._build_job(batch.name, program), array=array, working_directory=directory)
-
-    def _build_job(self, name: str, program: str) -> osprofile.JobDescription:
-        return replace(
-            self._template,
-            name=self._template.name or name,
-            environment={**self._template.environment, VARIABLE: program},
-            arguments=["-c", COMMAND],
-        )
+        job = _build_job(template, batch.name, program)
+        return replace(job, array=array, working_directory=directory)
 
     async def _follow(self, target: osprofile.TargetSystem, batch: Batch, job_id: str) -> None:
         """Have the ends of a job noted, or of an array and its tasks."""
@@ -384,8 +416,9 @@ class FunctionRunner:
 
     def _collect_all(self) -> None:
         while not self._is_done:
-            ends = [end for end in _drain(self._ends, CHECK_INTERVAL) if end is not None]
-            if not ends:
+            timeout = _LATE_PAUSE if self._late else CHECK_INTERVAL
+            ends = [end for end in _drain(self._ends, timeout) if end is not None]
+            if not ends and not self._late:
                 self._check_session()
                 continue
             tasks = {end.task: end.status for end in ends if end.task is not None}
@@ -397,7 +430,8 @@ class FunctionRunner:
                     tasks = {task: status for task, status in tasks.items() if task in self._live}
                 self._collect(tasks)
             except BaseException as error:  # noqa: BLE001  # such as a session that was closed: nobody waits in vain
-                self._fail(tasks, error)
+                self._fail([*tasks, *self._late], error)
+                self._late = {}
 
     def _check_session(self) -> None:
         """End all tasks if the session was closed: it reports no ends any more."""
@@ -423,25 +457,27 @@ class FunctionRunner:
         return {task: statuses.get(task.index, end) for task in tasks}
 
     def _collect(self, ends: Mapping[Task, osprofile.JobStatus]) -> None:
-        waited = [task for task in ends if task.is_open]
-        results = read_results(self.session, waited, is_local=self._is_local)
-        deadline = time.monotonic() + _LATE_RESULT_TIME
-        while late := [task for task in waited if task not in results and ends[task].exit_code == 0]:
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.2)
-            results.update(read_results(self.session, late, is_local=self._is_local))
-        for task, status in ends.items():
+        """End the tasks that have ended, but for those whose results may come late: they are looked at by the next call."""
+        now = time.monotonic()
+        waiting = {task: (status, now + _LATE_RESULT_TIME) for task, status in ends.items()} | self._late
+        results = read_results(
+            self.session, [task for task in waiting if task.is_open], is_local=self._is_local
+        )
+        late = {}
+        for task, (status, deadline) in waiting.items():
             result = results.get(task)
-            if isinstance(result, TaskResult):
+            if isinstance(result, TaskResult) and result.outcomes:
                 task.runs += result.run
                 first = result.outcomes[0]
                 message = f"function {task.name}: {first.text}"
                 if first.kind != "ended" or not self._retry(task, first.data.decode(), message):
                     end_futures(task, result.outcomes, status.job_id)
                     self._finish(task)
+            elif result is None and task.is_open and status.exit_code == 0 and now < deadline:
+                late[task] = status, deadline
             else:
-                self._end_without_result(task, status, result)
+                self._end_without_result(task, status, result if isinstance(result, Exception) else None)
+        self._late = late
 
     def _end_without_result(
         self, task: Task, status: osprofile.JobStatus, problem: Exception | None = None
@@ -449,7 +485,7 @@ class FunctionRunner:
         if not task.is_open:
             self._finish(task)
             return
-        error = explain_end(self.session, task, status, problem, python=self._template.executable)
+        error = explain_end(self.session, task, status, problem, python=task.template.executable)
         if not self._retry(task, error.cause or "", error.message):
             self._fail([task], error)
 
@@ -493,7 +529,7 @@ class FunctionRunner:
         """Send tasks to a job of workers, and read what it has done with them."""
         pause = _MIN_PAUSE
         while not self._is_done:
-            is_idle = self._worker_job is None or not self._worker_job.tasks
+            is_idle = (self._worker_job is None or not self._worker_job.tasks) and not self._late
             requests = list(_drain(self._requests, None if is_idle else pause))
             try:
                 for task in requests:
@@ -502,7 +538,7 @@ class FunctionRunner:
                 self._send([batch for batch in requests if isinstance(batch, Batch)])
                 has_news = self._read_log() or bool(requests)
             except BaseException as error:  # noqa: BLE001  # such as a session that was closed: nobody waits in vain
-                self._worker_job, has_news = None, False
+                self._worker_job, has_news, self._late = None, False, {}
                 self._fail(self.list_live_tasks(), error)
             pause = _MIN_PAUSE if has_news else min(pause * 2, _MAX_PAUSES[self._is_local])
         if self._worker_job is not None and self._worker_job.status is None:
@@ -527,9 +563,8 @@ class FunctionRunner:
                 self._finish(task)
 
     def _start_workers(self) -> WorkerJob:
-        description = self._build_job(
-            "workers", build_program(None, is_local=self._is_local, workers=self._workers)
-        )
+        program = build_program(None, is_local=self._is_local, workers=self._workers)
+        description = _build_job(self._template, "workers", program)
         description = replace(description, cpus=self._template.cpus or self._workers)
         worker_job = WorkerJob(self.session.submit(description))
         with self._changed:
@@ -543,14 +578,15 @@ class FunctionRunner:
         """End the tasks that have a result, and those of a job that has ended; return whether anything has happened."""
         worker_job = self._worker_job
         if worker_job is None:
+            self._collect({})
             return False
         status = worker_job.status  # read before the log, which is whole then
         done = worker_job.read_log()
-        if done is not None:
+        if done is not None or self._late:
             written = osprofile.JobStatus(
                 worker_job.job.id, osprofile.JobState.RUNNING, exit_code=0, reason="it is not there"
             )
-            self._collect(dict.fromkeys(done, written))
+            self._collect(dict.fromkeys(done or (), written))
         elif status is not None:
             self._end_workers(worker_job, status)
         return done is not None
@@ -567,6 +603,15 @@ class FunctionRunner:
                 self._finish(task)
             else:
                 self._end_without_result(task, status)
+
+
+def _build_job(template: osprofile.JobDescription, name: str, program: str) -> osprofile.JobDescription:
+    return replace(
+        template,
+        name=template.name or name,
+        environment={**template.environment, VARIABLE: program},
+        arguments=["-c", COMMAND],
+    )
 
 
 async def _do_nothing(_target: osprofile.TargetSystem) -> None:

@@ -311,7 +311,99 @@ def test_one_in_a_hundred_fails(executor: Executor, machine: Machine) -> None:
     assert len(machine.directories) == 1
 
 
+# Values of one function
+
+
+def test_resources_of_one_function(machine: Machine) -> None:
+    with open_executor(cpus=2, walltime=60) as executor:
+        other = executor.with_resources(cpus=3)
+        cpus = [each.submit(lambda: os.environ["GPE_CPUS"]) for each in (executor, other)]
+        cpus += other.submit_many(lambda name: os.environ[name], ["GPE_CPUS"])
+        assert [future.result() for future in cpus] == ["2", "3", "3"]
+        with pytest.raises(osprofile.OSProfileError, match="field CPUS"):
+            executor.with_resources(cpus=0)
+        with pytest.raises(TypeError, match="did you mean 'memory'"):
+            executor.with_resources(memroy="1G")
+        del executor
+        gc.collect()
+        assert other.submit(abs, -1).result() == 1
+        other.shutdown()
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            other.submit(abs, -1)
+    with open_executor(workers=1) as executor, pytest.raises(ValueError, match="in workers"):
+        executor.with_resources(cpus=1)
+    assert len(machine.directories) == 4
+
+
+# Futures as arguments
+
+
+@pytest.mark.parametrize("options", [{}, {"workers": 1}, {"key": "study", "max_workers": 1}])
+def test_a_future_as_an_argument(machine: Machine, options: dict[str, Any]) -> None:
+    def fail() -> int:
+        message = "no number"
+        raise ValueError(message)
+
+    go = machine.root / "go"
+    with open_executor(**options) as executor:
+        failed = executor.submit(fail)
+        first = executor.submit(lambda wait: int(wait()), wait_for(go))
+        total = executor.submit(lambda numbers, more: sum(numbers) + more, [first, 2, first], more=first)
+        chain = executor.submit(abs, executor.submit(operator.neg, total))
+        after = executor.submit(operator.add, failed, first)
+        cancelled = executor.submit(abs, first)
+        assert cancelled.cancel()
+        unreadable = executor.submit(operator.add, 1, executor.submit(threading.Lock))
+        assert not total.done()
+        go.write_text("5")
+        assert (total.result(), chain.result()) == (17, 17)
+        with pytest.raises(ValueError, match="no number"):
+            after.result()
+        assert cancelled.cancelled()
+        assert isinstance(unreadable.exception(), TypeError)
+        outer: concurrent.futures.Future[int] = concurrent.futures.Future()
+        late = executor.submit(abs, outer)
+        outer.cancel()
+        outer.set_running_or_notify_cancel()
+        with pytest.raises(CancelledError):
+            late.result()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(abs, first)
+    assert machine.directories
+
+
 # Jobs that end without a result
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_exit_without_a_result_is_told_at_once(machine: Machine, count: int) -> None:
+    def leave(number: int) -> None:
+        if not os.fork():
+            os._exit(0)  # of a child: nothing ends
+        os.wait()
+        os.write(2, b"the last words\n")
+        os._exit(number)
+
+    with open_executor() as executor:
+        left = executor.submit_many(leave, [0] * count)
+        error = get_failure(left[0])
+        assert "has no result: it ended with exit code 0; the end of its stderr:\nthe last words" in str(error)
+        assert get_failure(executor.submit(os._exit, 0)).cause is None
+    assert machine.directories
+
+
+def test_a_result_that_comes_late_keeps_no_other(machine: Machine) -> None:
+    def replace_process() -> None:
+        os.execvp("true", ["true"])  # as if the result were not shown yet
+
+    with open_executor() as executor:
+        late = executor.submit(replace_process)
+        assert late.job.wait().exit_code == 0
+        assert executor.submit(abs, -1).result() == 1
+        assert not late.done()
+        (result,) = machine.root.glob("**/.functions/result.1")
+        shutil.copy(result, Path(late.job.directory()) / DIRECTORY / "result.1")
+        assert late.result() == 1
 
 
 def test_no_result(machine: Machine) -> None:
