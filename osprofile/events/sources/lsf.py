@@ -66,12 +66,12 @@ hostfail (0x20) is not one: the job may run again, and its JOB_STATUS shows the 
 USAGE_FIELD_COUNT: Final = 19
 """Numbers of resource usage before the exit status, if there is any usage."""
 _EXIT_PATTERN: Final = (  # repeated by Python: a repeated group in the pattern takes twice the time
-    rf"(?:{'[0-9.]++ ' * 4}(?:0(?: \"\")?+|1(?: \"\"|{' [-0-9.]++' * USAGE_FIELD_COUNT})) "
+    rf"(?:{'[0-9.]++ ' * 4}(?:0(?> \"\"|)|1(?: \"\"|{' [-0-9.]++' * USAGE_FIELD_COUNT})) "
     r"([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
 )
 _LINE_PATTERN: Final = re.compile(
     r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]{1,18}+)[ \t]++([^ \t\n]++)'
-    rf"(?:[ \t]++(64)(?=[ \t\n])|[ \t]++32[ \t]{_EXIT_PATTERN})?+"
+    rf"(?>[ \t]++(64)(?=[ \t\n])|[ \t]++32[ \t]{_EXIT_PATTERN}|)"
 )
 _EXTENDED_PATTERN: Final = re.compile(
     r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]{1,18}+)[ \t]++([^ \t\n]++)[ \t]*+([^\n]*+)'

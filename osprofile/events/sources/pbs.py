@@ -55,8 +55,8 @@ EVENT_SUFFIXES: Final = {"Job Queued": PENDING_SUFFIX, "Job Run": ACTIVE_SUFFIX,
 """The messages (their beginnings) whose suffix is fixed."""
 _MESSAGE_PATTERN: Final = r"Job (?:Queued|Run|deleted)|Exit_status[^ ;\n]*+|job_id:[^;\n]*+"
 _EXTENDED_PATTERN: Final = (
-    r"Job (?:Queued|Run|deleted(?: at request)?+|to be deleted|Rerun|requeued|sent signal)|Exit_status[^ ;\n]*+"
-    r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|job signaled with (?:admin-)?+(?:suspend|resume)"
+    r"Job (?:Queued|Run|deleted(?> at request|)|to be deleted|Rerun|requeued|sent signal)|Exit_status[^ ;\n]*+"
+    r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|job signaled with (?>admin-|)(?:suspend|resume)"
     r"|Delete forced|deleting instead|MOM rejected signal|enqueuing into [^,;\n]*+, state Q"
     r"|dequeuing from|Dependency request for job rejected|Finished job did not satisfy dependency"
 )
@@ -70,7 +70,7 @@ _REFUSED_DEPENDENCY: Final = ("Dependency", "Finished")
 """The messages that are events by the type of a line, and those that are with any other type."""
 NODE_LOST: Final = -20
 """Exit status (JOB_EXEC_RERUN_MS_FAIL) of a job whose node is lost; the next line tells what becomes of it."""
-_LINE_TEMPLATE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
+_LINE_TEMPLATE: Final = r"\n(.{{19}})(?>\.[^;\n]*+|);{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
 
 def open_source(options: SourceOptions) -> Source:

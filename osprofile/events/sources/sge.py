@@ -71,7 +71,7 @@ _ANY_FIELD: Final = ":[^:\\n]*+"
 _LINE_TEMPLATE: Final = (
     r"\n([0-9]{10}|[0-9]{1,9}(?=:))[^:\n]*+:(?:"
     rf"job_log{_ANY_FIELD}:(EVENTS)(?=:):([^:\n]*+):([^:\n]*+){_ANY_FIELD * 2}INITIATOR{_ANY_FIELD * 5}"
-    rf"|acct{_ANY_FIELD * 5}:([^:\n]*+){_ANY_FIELD * 5}:([^:\n]*+{_ANY_FIELD})(?:{_ANY_FIELD * 22}:([^:\n]*+))?+)"
+    rf"|acct{_ANY_FIELD * 5}:([^:\n]*+){_ANY_FIELD * 5}:([^:\n]*+{_ANY_FIELD})(?>{_ANY_FIELD * 22}:([^:\n]*+)|))"
 )
 _FIRST_TIME: Final = re.compile(rb"^([0-9]{1,10})[^:\n]*:(?:[^:\n]*:){12}", re.MULTILINE)
 _SETTING_PATTERN: Final = re.compile(

@@ -71,9 +71,9 @@ EXTENDED_SUFFIXES: Final = {
 _TIME_PATTERN: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})"
 _LINE_TEMPLATE: Final = (
     rf"\n(?:JobId=([0-9]++) [^\n]*? JobState=([A-Z_]++) Partition=[^ \n]*+ TimeLimit=[^ \n]*+ "
-    rf"StartTime=[^ \n]*+ EndTime={_TIME_PATTERN} (?:[^\n]* ExitCode=([0-9]{{1,9}}):([0-9]{{1,9}}) *+(?=\n))?+"
-    rf"|\[{_TIME_PATTERN}(?:\.[0-9]++)?+\] (MESSAGES)(?:JobId=)?+([0-9_+]++)(?:\(([0-9]++)\))?+"
-    rf"(?=[ \n](?!Access|Invalid|Job ))( NodeList=\(null\))?+)"
+    rf"StartTime=[^ \n]*+ EndTime={_TIME_PATTERN} (?>[^\n]* ExitCode=([0-9]{{1,9}}):([0-9]{{1,9}}) *+(?=\n)|)"
+    rf"|\[{_TIME_PATTERN}(?>\.[0-9]++|)\] (MESSAGES)(?>JobId=|)([0-9_+]++)(?>\(([0-9]++)\)|)"
+    rf"(?=[ \n](?!Access|Invalid|Job ))(?>( NodeList=\(null\))|))"
 )
 _FIRST_TIME: Final = re.compile(rb"EndTime=(\S{19})|^\[(\S{19})", re.MULTILINE)
 

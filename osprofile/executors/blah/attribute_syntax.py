@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _BLANKS: Final = " \t\r\n"
 _UNQUOTED_RUN: Final = re.compile(r"[^ \t\r\n']+")
 _QUOTED_RUN: Final = re.compile(r"[^']*")
-_SHELL_WORD: Final = re.compile(
-    r"""[ \t\r\n]++|(?P<word>(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\(?:.|\Z))++)(?=[ \t\r\n]|\Z)""",
+_SHELL_WORD: Final = re.compile(  # (?!): see tests/test_patterns.py
+    r"""[ \t\r\n]++|(?P<word>(?:[^ \t\r\n'"\\]++|'[^']*+'|"(?:[^"\\]|\\.)*+"|\\(?:.|\Z)|(?!))++)(?=[ \t\r\n]|\Z)""",
     re.DOTALL,
 )
 _SHELL_QUOTED: Final = re.compile(

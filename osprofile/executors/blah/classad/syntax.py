@@ -180,7 +180,7 @@ _KEYWORDS: Final = frozenset({*_NAMED_CONSTANTS, "is", "isnt"})
 # The parser
 
 _TOKEN: Final = re.compile(
-    r"""(?:[ \t\r\n\f\v]++|//[^\n]*+|/\*(?s:.*?)\*/)*+
+    r"""(?:[ \t\r\n\f\v]++|//[^\n]*+|/\*(?s:.*?)\*/|(?!))*+
     (?:([A-Za-z_][A-Za-z0-9_]*)
     |("(?:[^"\\]++|\\(?s:.))*+")
     |('(?:[^'\\]++|\\(?s:.))*+')
