@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.watch.events import EventListener
-from osprofile.jobs.watch.live_job import StatusHistory
+from osprofile.jobs.watch.live_job import LiveJob
 from osprofile.jobs.watch.tracker import EARLY_EVENT_LIFETIME, EarlyEvents
 from osprofile.late import NamedTuple
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @final
 class _Registration(NamedTuple):
     key: Hashable
-    history: StatusHistory
+    job: LiveJob
 
 
 @final
@@ -66,8 +66,8 @@ class JobMonitor:
         if job_id in self._registrations:
             message = f"job {job_id} is registered already"
             raise AlreadyRegisteredError(message, hint="unregister it first")
-        history = StatusHistory(initial_status or JobStatus(job_id, JobState.UNKNOWN), initial_timestamp)
-        self._registrations[job_id] = _Registration(key, history)
+        job = LiveJob(initial_status or JobStatus(job_id, JobState.UNKNOWN), initial_timestamp)
+        self._registrations[job_id] = _Registration(key, job)
         for event in self._early_events.pop(job_id, self._clock()):
             self.feed_event(event)
 
@@ -78,7 +78,7 @@ class JobMonitor:
 
     def get_status(self, job_id: str) -> JobStatus:
         """Return the last known status of a registered job. Raises `NotRegisteredError`."""
-        return self._find(job_id).history.status
+        return self._find(job_id).job.status
 
     def _find(self, job_id: str) -> _Registration:
         registration = self._registrations.get(job_id)
@@ -92,7 +92,7 @@ class JobMonitor:
         registration = self._registrations.get(event.job_id)
         if registration is None:
             self._early_events.keep(event, self._clock())
-        elif (change := registration.history.apply_event(event, self._clock())) is not None:
+        elif (change := registration.job.apply_event(event, self._clock())) is not None:
             self._publish(change, registration.key)
 
     def open_listener(self, command: Sequence[str], *, checkpoint_path: str | None = None) -> EventListener:

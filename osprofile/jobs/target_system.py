@@ -380,7 +380,9 @@ class TargetSystem:
 
     def find_record(self, job_id: str) -> JobRecord | None:
         """Return what is recorded of a job; None if it has no record."""
-        return self.store.find_job(self.name, self.jobs.get_full_id(job_id) if self._is_watching else job_id)
+        return self.store.find_job(
+            self.name, self.jobs.full_ids.get(job_id, job_id) if self._is_watching else job_id
+        )
 
     def find_by_key(self, key: str) -> JobRecord | None:
         """Return the record of the submission with a key; None if there is none."""
@@ -399,7 +401,7 @@ class TargetSystem:
         That of an array is made of its tasks' statuses; `reason` has their numbers. Raises
         `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
-        job_id = self.jobs.get_full_id(job_id)
+        job_id = self.jobs.full_ids.get(job_id, job_id)
         if (recorded_end := self._find_recorded_end(job_id)) is not None:
             return recorded_end
         if (array_status := await self._query_array(job_id)) is not None:
@@ -410,7 +412,7 @@ class TargetSystem:
         if reported_status is not None and record is not None:
             reported_status = reported_status._replace(job_id=job_id)
         elif reported_status is not None and reported_status.job_id != job_id:
-            self.jobs.note_full_id(job_id, reported_status.job_id)
+            self.jobs.full_ids[job_id] = reported_status.job_id
             job_id = reported_status.job_id
             if (recorded_end := self._find_recorded_end(job_id)) is not None:
                 return recorded_end
@@ -484,7 +486,7 @@ class TargetSystem:
 
         Those of an array that is not recorded are queried in any case. Raises `JobNotFoundError` for a job that is no array.
         """
-        job_id = self.jobs.get_full_id(job_id)
+        job_id = self.jobs.full_ids.get(job_id, job_id)
         is_recorded = self.find_record(job_id) is not None
         if not is_recorded and (found := await self.query_unrecorded_tasks([job_id])):
             return found[job_id]
@@ -556,7 +558,7 @@ class TargetSystem:
         """Return the same as `statuses`, with the error in place of a status if a job's query failed."""
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.list_live_jobs(self.name))
-        full_ids = {job_id: self.jobs.get_full_id(job_id) for job_id in job_ids}
+        full_ids = {job_id: self.jobs.full_ids.get(job_id, job_id) for job_id in job_ids}
         recorded = {job_id: self._watcher.follow(job_id) for job_id in full_ids.values()}
         result: dict[str, JobStatus | OSProfileError | None] = {**recorded}
         if any(status is None or not status.state.is_terminal for status in recorded.values()):
@@ -566,12 +568,12 @@ class TargetSystem:
             for job_id in unrecorded:
                 answer = result[job_id] = listed.get(job_id) or answers.get(job_id)
                 if isinstance(answer, JobStatus) and answer.job_id != job_id:
-                    self.jobs.note_full_id(job_id, answer.job_id)
+                    self.jobs.full_ids[job_id] = answer.job_id
                     result[job_id] = self._find_recorded_end(answer.job_id) or answer
             for job_id in result:
-                if self.jobs.awaits_first_answer(job_id):
+                if job_id in self.jobs.untold:
                     result[job_id] = self.get_cached_status(job_id)
-                elif job_id in self.jobs:
+                elif job_id in self.jobs.by_id:
                     result[job_id] = self.jobs.describe_status(job_id, listed.get(job_id))
                 elif (end := self._find_recorded_end(job_id)) is not None:
                     # Another caller was told it meanwhile, and watches the job no longer.
@@ -599,9 +601,7 @@ class TargetSystem:
     async def wait(self, job_id: str) -> JobStatus:
         """Wait until a job ends, and return its last status."""
         status = await self.watch(job_id)
-        if status.state.is_terminal:
-            return status
-        return await self._watcher.wait_for_end(status.job_id)
+        return status if status.state.is_terminal else await self._watcher.wait_for_end(status.job_id)
 
     # Watching
 
@@ -616,7 +616,7 @@ class TargetSystem:
         job has no more events. Raises `JobNotFoundError` for a job that nobody knows.
         """
         self._watcher.start()
-        status = self._watcher.follow(self.jobs.get_full_id(job_id))
+        status = self._watcher.follow(self.jobs.full_ids.get(job_id, job_id))
         if status is None:
             status = await self.status(job_id)
             self.adopt_job(status)
@@ -624,11 +624,11 @@ class TargetSystem:
 
     def get_cached_status(self, job_id: str) -> JobStatus | None:
         """Return the last known status of a watched job, or the recorded end of a job; None for any other."""
-        job_id = self.jobs.get_full_id(job_id)
+        job_id = self.jobs.full_ids.get(job_id, job_id)
         job = self.jobs.by_id.get(job_id)
         if job is None:
             return self._find_recorded_end(job_id)
-        return job.history.status if job.array is None else self.jobs.describe_status(job_id, None)
+        return job.status if job.array is None else self.jobs.describe_status(job_id, None)
 
     def find_array(self, job_id: str) -> str | None:
         """Return the id of the array of the record that a job is a task of; None for any other job."""
@@ -644,12 +644,12 @@ class TargetSystem:
 
     def unwatch(self, job_id: str) -> None:
         """Report no more events of a job."""
-        self._watcher.unwatch(self.jobs.get_full_id(job_id))
+        self._watcher.unwatch(self.jobs.full_ids.get(job_id, job_id))
 
     def unwatch_ended(self, job_id: str) -> None:
         """Keep a job whose end is recorded no longer in memory: from now on, its status is that of the record."""
         self._record_states()
-        record = self._watcher.find_record(self.jobs.get_full_id(job_id))
+        record = self._watcher.find_record(self.jobs.full_ids.get(job_id, job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
 
@@ -703,7 +703,7 @@ class TargetSystem:
 
     async def _resolve_job_id(self, job_id: str) -> str:
         """Return a job's full id; a job that is not recorded is queried for it."""
-        job_id = self.jobs.get_full_id(job_id)
+        job_id = self.jobs.full_ids.get(job_id, job_id)
         if self.find_record(job_id) is None:
             with contextlib.suppress(OSProfileError):  # the action itself will fail
                 return (await self.status(job_id)).job_id

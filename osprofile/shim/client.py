@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.record.store import JobRecord
-    from osprofile.jobs.session import JobSession
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.submit.submitter import RecoveredSubmission
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
 
@@ -118,14 +116,11 @@ class Submission(NamedTuple):
 class Client:
     """The jobs of one target system that have numbers.
 
-    `system` is the batch system to look like. A session is opened only when the batch system is to be asked: that takes
-    most of a command's time.
+    `system` is the batch system to look like.
     """
 
     def __init__(self, settings: Settings, system: str = "slurm") -> None:
         self.settings, self.system = settings, system
-        self._store: Store | None = None
-        self._session: JobSession | None = None
         self._requests: dict[int, Mapping[str, str]] = {}
 
     @property
@@ -141,18 +136,14 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            self._session.close()
-        if self._store is not None:
-            self._store.close()
+        if "store" in self.__dict__:
+            self.store.close()
         keep_patterns()
 
-    @property
+    @cached_property
     def store(self) -> Store:
         """The record."""
-        if self._store is None:
-            self._store = Store(self.settings.get_store_path())
-        return self._store
+        return Store(self.settings.get_store_path())
 
     @cached_property
     def profile(self) -> Profile:
@@ -163,28 +154,8 @@ class Client:
         name, record = parse_target_name(self.settings.target)[0], self.settings.get_store_path()
         return load_for_jobs(self.settings.load_profile, name, record)
 
-    @property
-    def session(self) -> JobSession:
-        """The session; it raises the errors of the profile."""
-        if self._session is None:
-            from osprofile.jobs.session import JobSession
-            from osprofile.shim.job_wrapper import leave_path
-
-            leave_path()
-            record = self.settings.get_store_path()
-            self._session = JobSession(self.profile, self.settings.context, store=record)
-            self._check_name(self._session.name)
-        return self._session
-
-    def _check_name(self, name: str) -> None:
-        if name != self.settings.target:
-            message = f"the profile {self.settings.profile} is called {self.profile.name} now, and its jobs are not found"
-            raise StoreError(message, hint="write the stand-ins again with incarnate shim")
-
     def run(self, operation: Callable[[TargetSystem], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of an operation on the target system: in the session if it is open, which takes longer to open."""
-        if self._session is not None:
-            return self._session.run(operation)
+        """Return the result of an operation on the target system; raises the errors of the profile."""
         import asyncio
 
         from osprofile.jobs.shell.loop import run_cancellable
@@ -195,7 +166,9 @@ class Client:
 
         async def work() -> T:
             async with TargetSystem(self.profile, self.settings.context, store=self.store) as target:
-                self._check_name(target.name)
+                if target.name != self.settings.target:
+                    message = f"the profile {self.settings.profile} is called {self.profile.name} now, and its jobs are not found"
+                    raise StoreError(message, hint="write the stand-ins again with incarnate shim")
                 return await operation(target)
 
         received: list[int] = []
@@ -223,13 +196,6 @@ class Client:
             self._requests[record.number] = self.store.read_details(record.number).request or {}
         return self._requests[record.number].get(field, "")
 
-    def waits_for_job(self, record: JobRecord) -> bool:
-        """Return whether a job that it depends on has not ended."""
-        conditions = self.get_requested(record, "DEPENDENCY").split(",")
-        ids = [job_id for condition in conditions for job_id in condition.split(":")[1:]]
-        found = [self.store.find_job(self.settings.target, job_id) for job_id in ids]
-        return any(other is not None and not other.status.state.is_terminal for other in found)
-
     def choose_queue(self, name: str | None) -> str | None:
         """Return the queue to request: none for `default_queue`, where the target has no queues."""
         if name != self.default_queue:
@@ -238,19 +204,10 @@ class Client:
 
         return name if "QUEUE" in list_settable_fields(self.profile) else None
 
-    def get_queue(self, entry: Entry) -> str:
-        """Return the queue of a job: as told by the batch system, else as requested, else `default_queue`."""
-        return entry.status.queue or self.get_requested(entry.record, "QUEUE") or self.default_queue
-
     def may_be_in_queue(self, entry: Entry, queues: Sequence[str]) -> bool:
         """Return whether a job is in one of these queues, or its queue is not known: it may be meant."""
         queue = entry.status.queue or self.get_requested(entry.record, "QUEUE")
         return not queue or queue in queues
-
-    def count_requested(self, record: JobRecord, *fields: str) -> int:
-        """Return the product of the values of fields that are whole numbers, such as NODES; 1 for each without one."""
-        values = (self.get_requested(record, field) for field in fields)
-        return math.prod(int(value) if value.isdecimal() else 1 for value in values)
 
     # Submitting
 
@@ -297,7 +254,8 @@ class Client:
                 last = int(text) if text.isdecimal() and len(text) <= _MAX_COUNTER_SIZE else 0
                 if last == 0 or self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{last + 1}"):
                     # The file is new, or older than the record: a copy that was put back, for instance.
-                    last = max([last, *self._list_numbers()])
+                    keys = (_KEY.fullmatch(record.key or "") for record in self.store.list_all_jobs())
+                    last = max([last, *(int(key[1]) for key in keys if key)])
                 os.pwrite(descriptor, f"{last + 1:>{_MAX_COUNTER_SIZE}}\n".encode(), 0)
             finally:
                 os.close(descriptor)
@@ -306,55 +264,33 @@ class Client:
             raise StoreError(message, hint="free space on its disk, or give another --store") from error
         return last + 1
 
-    def _list_numbers(self) -> Iterable[int]:
-        return (
-            int(match[1])
-            for record in self.store.list_all_jobs()
-            if (match := _KEY.fullmatch(record.key or ""))
-        )
-
     # Queries
 
     def find_job(self, number: int) -> JobRecord | None:
         """Return the record of the job with a number; None if there is none."""
         record = self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{number}")
         if record is not None and not record.is_submitted and not record.has_live_owner:
-            for recovered in self._recover_submissions():
+            # None is submitted again: nobody knows its number.
+            for recovered in self.run(lambda target: target.recover_submissions(resubmit=False)):
                 if recovered.record.number == record.number and recovered.error is not None:
                     raise recovered.error  # whether there is a job is not known
             record = self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{number}")
         return record if record is not None and record.is_submitted else None
 
-    def require_job(self, number: int) -> JobRecord:
-        """Return the record of the job with a number; raise `JobNotFoundError`."""
-        record = self.find_job(number)
-        if record is None:
-            message = f"there is no job {number} in the record {self.settings.get_store_path()}"
-            raise JobNotFoundError(message, hint="give the number of a job that was submitted with it")
-        return record
-
     def list_recent(self, period: float) -> list[Entry]:
         """Return the jobs that have not ended, or ended in the last `period` seconds, as queried now; oldest first."""
         if self.store.list_interrupted_submissions(self.settings.target):
-            self._recover_submissions()
-        return self._query(list(self._list_records(time.time() - period)))
+            self.run(lambda target: target.recover_submissions(resubmit=False))
+        if period == math.inf:  # those of unknown times, too
+            listed = self.store.list_all_jobs(self.settings.target)
+        else:
+            listed = self.store.list_recent_jobs(self.settings.target, time.time() - period)
+        return self._query([r for r in listed if r.is_submitted and _KEY.fullmatch(r.key or "")])
 
     def query_jobs(self, numbers: Iterable[int]) -> list[Entry]:
         """Return the jobs with these numbers, as queried now, without those that nobody knows."""
         records = (self.find_job(number) for number in dict.fromkeys(numbers))
         return self._query([record for record in records if record is not None])
-
-    def _list_records(self, since: float) -> Iterable[JobRecord]:
-        target = self.settings.target
-        all_records = since == -math.inf  # those of unknown times, too
-        records = (
-            self.store.list_all_jobs(target) if all_records else self.store.list_recent_jobs(target, since)
-        )
-        return (record for record in records if record.is_submitted and _KEY.fullmatch(record.key or ""))
-
-    def _recover_submissions(self) -> Sequence[RecoveredSubmission]:
-        """Find the jobs of submissions that were interrupted; submit none again: nobody knows their numbers."""
-        return self.run(lambda target: target.recover_submissions(resubmit=False))
 
     def _query(self, records: Sequence[JobRecord]) -> list[Entry]:
         """Return the jobs, and each task of the arrays, with one query for those that have not ended."""
@@ -388,9 +324,24 @@ class Client:
 
     # Actions
 
+    def wait_for_job(self, number: int) -> JobStatus:
+        """Wait until a job ends, and return its last status. Raises `JobNotFoundError`."""
+        from osprofile.jobs.shell.loop import need_loop
+
+        job_id = self.find_id(number)
+
+        async def wait(target: TargetSystem) -> JobStatus:
+            await need_loop()
+            return await target.wait(job_id)
+
+        return self.run(wait)
+
     def find_id(self, number: int, index: int | None = None) -> str:
         """Return the id of a job, or of a task of an array. Raises `JobNotFoundError`."""
-        record = self.require_job(number)
+        record = self.find_job(number)
+        if record is None:
+            message = f"there is no job {number} in the record {self.settings.get_store_path()}"
+            raise JobNotFoundError(message, hint="give the number of a job that was submitted with it")
         if index is None:
             return record.status.job_id
         for task in self.store.list_tasks(self.settings.target, record.status.job_id):
@@ -414,22 +365,30 @@ class Client:
 
         Raises `JobNotFoundError`, and the error of the batch system.
         """
-        job = self.session.get_job(self.find_id(number, index))
-        status = job.status()
-        if status.state is JobState.QUEUED:
-            job.hold()
-        return status.state in {JobState.QUEUED, JobState.HELD} and not has_started(status)
+        job_id = self.find_id(number, index)
+
+        async def hold(target: TargetSystem) -> bool:
+            status = await target.status(job_id)
+            if status.state is JobState.QUEUED:
+                await target.hold(job_id)
+            return status.state in {JobState.QUEUED, JobState.HELD} and not has_started(status)
+
+        return self.run(hold)
 
     def release_job(self, number: int, index: int | None = None) -> bool:
         """Release a job that was held before it began; return False if it has ended.
 
         Raises `JobNotFoundError`, and the error of the batch system.
         """
-        job = self.session.get_job(self.find_id(number, index))
-        status = job.status()
-        if status.state is JobState.HELD and not has_started(status):
-            job.resume()
-        return not status.state.is_terminal
+        job_id = self.find_id(number, index)
+
+        async def resume(target: TargetSystem) -> bool:
+            status = await target.status(job_id)
+            if status.state is JobState.HELD and not has_started(status):
+                await target.resume(job_id)
+            return not status.state.is_terminal
+
+        return self.run(resume)
 
 
 def _format_unknown_outcome(number: int) -> str:

@@ -5,6 +5,7 @@ squeue, sacct, scontrol, their JSON, and qstat are formats of it. Sources: the m
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -151,7 +152,9 @@ class Facts:
         return self.client.get_requested(self._record, field) or None
 
     def _count(self, *fields: str) -> int:
-        return self.client.count_requested(self._record, *fields)
+        """Return the product of the values of fields that are whole numbers, such as NODES; 1 for each without one."""
+        values = (self._ask(field) or "" for field in fields)
+        return math.prod(int(value) if value.isdecimal() else 1 for value in values)
 
     # What was requested
 
@@ -164,7 +167,7 @@ class Facts:
     tasks = property(lambda self: self._count("PROCESSES"))
     cpus_per_task = property(lambda self: self._count("CPUS"))
     sharing = property(lambda self: "NO" if self._ask("EXCLUSIVE") else "OK")
-    queue = property(lambda self: self.client.get_queue(self.entry))
+    queue = property(lambda self: self.status.queue or self._ask("QUEUE") or self.client.default_queue)
     user = property(lambda self: self.client.user_name)
     user_id = property(lambda _self: os.geteuid())
     group_id = property(lambda _self: os.getegid())
@@ -216,8 +219,12 @@ class Facts:
         """Why it waits or failed."""
         if self._is_held:
             return "JobHeldUser"
-        waits = self.state_of_slurm is PENDING and self.client.waits_for_job(self._record)
-        return "Dependency" if waits else self.state_of_slurm.reason
+        for condition in (self._ask("DEPENDENCY") or "").split(",") if self.state_of_slurm is PENDING else ():
+            for job_id in condition.split(":")[1:]:
+                other = self.client.store.find_job(self.client.settings.target, job_id)
+                if other is not None and not other.status.state.is_terminal:
+                    return "Dependency"
+        return self.state_of_slurm.reason
 
     comment = property(lambda self: self.status.reason or None)
     used = property(lambda self: self.elapsed if self.has_started else None)

@@ -113,12 +113,12 @@ _caller_path: list[str] = []
 
 def leave_path() -> None:
     """Take the folders with stand-ins out of PATH: a profile's script means the real programs. Jobs keep them."""
-    path = os.environ.get("PATH", "")
-    _caller_path[:] = [path]
-    folders = path.split(os.pathsep)
-    os.environ["PATH"] = os.pathsep.join(
-        f for f in folders if not any(_is_stand_in(os.path.join(f, p)) for p in ("sbatch", "qsub"))
-    )
+    if not _caller_path:
+        _caller_path.append(os.environ.get("PATH", ""))
+        folders = _caller_path[0].split(os.pathsep)
+        os.environ["PATH"] = os.pathsep.join(
+            f for f in folders if not any(_is_stand_in(os.path.join(f, p)) for p in ("sbatch", "qsub"))
+        )
 
 
 def get_caller_path() -> str:

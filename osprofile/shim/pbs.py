@@ -256,7 +256,7 @@ def _run_qalter(client: Client, words: Sequence[str]) -> int:
 
 def _run_pbsnodes(client: Client, words: Sequence[str]) -> int:
     line = parse_words(select_options(_PBSNODES_TABLE, client.system), words, ends_at_operand=False)
-    nodes = client.session.run(lambda target: target.list_nodes())
+    nodes = client.run(lambda target: target.list_nodes())
     unknown = [name for name in line.operands if name not in {node.name for node in nodes}]
     for name in unknown:
         print_error("pbsnodes", f"{name}: Unknown node")

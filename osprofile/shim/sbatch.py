@@ -58,7 +58,7 @@ def _run_sbatch(client: Client, words: Sequence[str]) -> int:
         print_submitted_job(number, f"Submitted batch job {number}")
     if "wait" not in options:
         return 0
-    status = client.session.get_job(client.find_id(number)).wait()
+    status = client.wait_for_job(number)
     if status.state is JobState.DONE and status.exit_code is not None:
         return status.exit_code
     return 128 + status.signal if status.signal else 1

@@ -94,7 +94,8 @@ def _cancel_job(client: Client, number: int, index: int | None, signal: int | No
     """Remove a job or send it a signal; return the error, empty for none, and the exit code."""
     try:
         if signal is not None:
-            client.session.get_job(client.find_id(number, index)).signal(signal)
+            job_id = client.find_id(number, index)
+            client.run(lambda target: target.signal(job_id, signal))
         elif not client.remove_job(number, index):
             return "Job/step already completing or completed", 0
     except JobNotFoundError:

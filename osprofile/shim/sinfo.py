@@ -109,7 +109,7 @@ def list_partitions(client: Client) -> list[Partition]:
     if "QUEUE" not in list_settable_fields(client.profile):
         return [only]
     try:
-        queues = client.session.run(lambda target: target.list_queues())
+        queues = client.run(lambda target: target.list_queues())
     except TemplateNotFoundError:
         return [only]
     return [
@@ -133,7 +133,7 @@ def list_partitions(client: Client) -> list[Partition]:
 def list_nodes(client: Client) -> Sequence[NodeStatus]:
     """Return the nodes of the target system; none if its profile does not tell them."""
     try:
-        return client.session.run(lambda target: target.list_nodes())
+        return client.run(lambda target: target.list_nodes())
     except TemplateNotFoundError:
         return []
 

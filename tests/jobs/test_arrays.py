@@ -26,7 +26,7 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.shell.target import TargetShell
 from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.jobs.watch.live_job import LiveArray, LiveJob, StatusHistory
+from osprofile.jobs.watch.live_job import LiveArray, LiveJob
 from osprofile.metrics import METRICS
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
@@ -201,12 +201,12 @@ def statuses_of(index: int) -> st.SearchStrategy[JobStatus]:
 def test_the_summary_of_changes_is_that_of_the_whole(changes: list[JobStatus], data: st.DataObject) -> None:
     """Whatever the order and the grouping of changes, nothing of an earlier status remains."""
     tasks = {f"9_{index}": JobStatus(f"9_{index}", JobState.UNKNOWN) for index in range(5)}
-    lives = {task.job_id: LiveJob(StatusHistory(task)) for task in tasks.values()}
+    lives = {task.job_id: LiveJob(task) for task in tasks.values()}
     array = LiveArray(lives, Counter(map(get_outcome, tasks.values())), changed_at=1.0)
     timestamps = [array.take_event("9").timestamp]
     for number, status in enumerate(changes):
         before, tasks[status.job_id] = tasks[status.job_id], status
-        lives[status.job_id].history.status = status
+        lives[status.job_id].status = status
         array.note_change(before, JobEvent(float(number % 3), status))
         if data.draw(st.booleans()):
             event = array.take_event("9")

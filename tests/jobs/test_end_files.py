@@ -83,4 +83,3 @@ def test_polls_stay_frequent_while_somebody_waits() -> None:
     assert backoff.next_delay(10000.0, None, is_awaited=True) == 1
     backoff.record_success(changed=False, duration=2.0)
     assert backoff.next_delay(10000.0, None, is_awaited=True) == 18
-    assert backoff.delay_after_end() == 2.0

@@ -396,10 +396,10 @@ def test_an_answer_is_used_again_until_something_changes() -> None:
     assert tracker.take_changes().events == []
     tracker.follow(record_job("2", accepted_at=BEGIN + 9), moment(11))
     tracker.follow(record_job("1", accepted_at=BEGIN + 10.5), moment(11))  # it was submitted after the query
-    assert tracker.jobs.awaits_first_answer("2")
+    assert "2" in tracker.jobs.untold
     assert tracker.reuse_answer(10.0, moment(11)) is not None
     assert [event.job_id for event in tracker.take_changes().events] == ["2"]
-    assert not tracker.jobs.awaits_first_answer("2")
+    assert "2" not in tracker.jobs.untold
     tracker.poll_immediately(12)
     assert tracker.reuse_answer(10.0, moment(13)) is None
 

@@ -200,7 +200,7 @@ class BatchSystem:
             log.warning("the last known status of job %s is used: %s", native_id, error)
             return known
         is_live = status is not None and not status.state.is_terminal
-        if status is not None and is_live and native_id not in self.target.jobs:
+        if status is not None and is_live and native_id not in self.target.jobs.by_id:
             self.target.adopt_job(status)  # from now on it is polled together with the others
         if status is not None and status.state.is_terminal and status.cpu_time is None:
             return await self._add_usage(status)

@@ -455,27 +455,27 @@ class Store:
         jobs_by_status: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
         for status in statuses:
             jobs_by_status.setdefault(status[1:], (status, []))[1].append(status.job_id)
+        now = time.time()
         with self._file.write():
             for status, job_ids in jobs_by_status.values():
-                self._update_jobs(target, status, job_ids)
-
-    def _update_jobs(self, target: str, status: JobStatus, job_ids: Sequence[str]) -> None:
-        # One statement for many jobs takes a quarter of the time.
-        now = time.time()
-        is_running = status.state is JobState.RUNNING
-        began = (status.started if is_running else status.ended if status.state.is_terminal else None) or now
-        values = (
-            status.state.value, f"{status.state.value} {began:.3f}\n",
-            # it has run before: it was held, and goes on now
-            f"{status.state.value} {now if is_running else began:.3f}\n",
-            status.state.value, status.native_state, status.exit_code, status.signal,
-            " ".join(status.hosts), status.reason, status.submitted, status.ended,
-            status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
-            status.energy, status.allocated_cpus, status.allocated_memory, status.end_reported, target,
-        )  # fmt: skip
-        for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
-            batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
-            self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(batch))})", (*values, *batch))
+                is_running = status.state is JobState.RUNNING
+                began = status.started if is_running else status.ended if status.state.is_terminal else None
+                began = began or now
+                values = (
+                    status.state.value, f"{status.state.value} {began:.3f}\n",
+                    # it has run before: it was held, and goes on now
+                    f"{status.state.value} {now if is_running else began:.3f}\n",
+                    status.state.value, status.native_state, status.exit_code, status.signal,
+                    " ".join(status.hosts), status.reason, status.submitted, status.ended,
+                    status.state.value, status.started, status.cause, status.elapsed, status.cpu_time,
+                    status.max_memory, status.energy, status.allocated_cpus, status.allocated_memory,
+                    status.end_reported, target,
+                )  # fmt: skip
+                # One statement for many jobs takes a quarter of the time.
+                for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
+                    batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
+                    places = ", ".join("?" * len(batch))
+                    self._db.execute(f"{_UPDATE_STATEMENT} ({places})", (*values, *batch))
 
     def record_usage(self, target: str, status: JobStatus) -> None:
         """Record what an ended job took, as far as its status tells."""
@@ -545,7 +545,7 @@ class Store:
 
     def find_job(self, target: str, job_id: str) -> JobRecord | None:
         """Return a job by its id on the target; None if it is not recorded."""
-        return self._select_one("target = ? AND job_id = ?", (target, job_id))
+        return next(iter(self._select_records("target = ? AND job_id = ?", (target, job_id))), None)
 
     def find_whole_job(self, record: JobRecord) -> JobRecord | None:
         """Return the record of a task's array; of any other job, the same record."""
@@ -553,11 +553,11 @@ class Store:
 
     def find_by_key(self, target: str, key: str) -> JobRecord | None:
         """Return the job of a caller's key."""
-        return self._select_one("target = ? AND key = ?", (target, key))
+        return next(iter(self._select_records("target = ? AND key = ?", (target, key))), None)
 
     def find_by_directory(self, target: str, directory: str) -> JobRecord | None:
         """Return the job of a working directory."""
-        return self._select_one("target = ? AND directory = ?", (target, directory))
+        return next(iter(self._select_records("target = ? AND directory = ?", (target, directory))), None)
 
     def find_key_on_all_targets(self, key: str) -> list[JobRecord]:
         """Return the jobs with this key, on any target."""
@@ -688,9 +688,6 @@ class Store:
         return self._db.execute(
             "DELETE FROM job WHERE target = ? AND array_id = ?", (target, array_id)
         ).rowcount
-
-    def _select_one(self, where: str, values: tuple[object, ...]) -> JobRecord | None:
-        return next(iter(self._select_records(where, values)), None)
 
     def _select_records(self, where: str, values: tuple[object, ...]) -> list[JobRecord]:
         """Return the jobs that meet a condition, oldest first."""

@@ -1,7 +1,7 @@
 """What is known of one job that somebody follows, and the rules for one that is missing or was removed.
 
 Each answer of the batch system and each event of its log, in any order, is merged with what was known before, and each
-change is told once (`StatusHistory`).
+change is told once (`LiveJob.apply_event`).
 
 A job is missing if the batch system does not know it, and it left no exit status. It may turn up again: the batch
 system may be slow, or may have restarted. So it is LOST only when it has been missing for the grace period, and it is
@@ -36,66 +36,6 @@ LOG_TIME_RESOLUTION: Final = 1.0
 """Seconds to which a log truncates its timestamps: an event may look that much older than it is."""
 # QUEUED and HELD are equal: a job changes from either to the other.
 _STATE_RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
-
-
-@final
-@dataclass(slots=True, eq=False, repr=False)
-class StatusHistory:
-    """The last known status of a job, and what has been told of it. Timestamps are in seconds since 1970."""
-
-    status: JobStatus
-    last_timestamp: float = 0.0
-    """That of the last event, or of the status with which the history began."""
-    told_at: dict[JobState, float] = field(default_factory=dict)
-    """When the job changed to each state that was told."""
-
-    def apply_event(self, event: JobEvent, now: float) -> JobEvent | None:
-        """Merge an event; return the change of the state that it brings, with all that is known, or None.
-
-        An event that is older than the last one is ignored, and so is any event after the end. A word that the
-        profile does not know changes only `native_state` and `reason`, unless the state of the tag `*` is a later one:
-        nobody has said that a job which runs waits again. `now` is the current time.
-        """
-        timestamp, new, last = event.timestamp, event.status, self.status
-        if last.state.is_terminal or self._is_stale(timestamp, new.state):
-            return None
-        if new.state is JobState.UNKNOWN or (new.unknown_word and not self._advances_state(new.state)):
-            self.status = last._replace(
-                native_state=new.native_state, reason=new.reason, unknown_word=new.unknown_word
-            )
-            return None
-        self.status = _merge_statuses(last, new, timestamp, max(timestamp, now))
-        # An accepted event may be older: a terminal one, or one with a truncated timestamp.
-        self.last_timestamp = max(self.last_timestamp, timestamp)
-        if new.state is last.state:
-            return None
-        self.told_at[new.state] = timestamp
-        return JobEvent(timestamp, self.status, event.code)
-
-    def _is_stale(self, timestamp: float, state: JobState) -> bool:
-        """Return whether an event is older than the last one, or was told before.
-
-        A terminal state is never stale. Nor is an event of a log, with a timestamp in whole seconds, that
-        looks up to LOG_TIME_RESOLUTION older than the last one but has the next state, or that brings a
-        job back to a state which it has left in the same second.
-        """
-        if state.is_terminal:
-            return False
-        current = self.status.state
-        has_left_it = state is not current and self.told_at.get(current) == timestamp == self.last_timestamp
-        if timestamp < (told := self.told_at.get(state, -math.inf)) or (
-            timestamp == told and not has_left_it
-        ):
-            return True
-        if timestamp >= self.last_timestamp:
-            return False
-        is_from_log = timestamp == int(timestamp)
-        is_truncated = timestamp + LOG_TIME_RESOLUTION > self.last_timestamp
-        return not (self._advances_state(state) and is_from_log and is_truncated)
-
-    def _advances_state(self, state: JobState) -> bool:
-        """Return whether a state comes after that of the job. Nothing has been told of one that is UNKNOWN yet."""
-        return _STATE_RANK.get(state, 0) > _STATE_RANK.get(self.status.state, -1)
 
 
 def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float, now: float) -> JobStatus:
@@ -198,7 +138,7 @@ class LiveArray:
 
     def summarize(self, array_id: str) -> JobStatus:
         """Return the status of the array."""
-        return summarize_outcomes(array_id, self.outcomes, (t.history.status for t in self.tasks.values()))
+        return summarize_outcomes(array_id, self.outcomes, (t.status for t in self.tasks.values()))
 
     def take_event(self, array_id: str) -> JobEvent:
         """Return the array's status as an event. Its timestamp is later than the last one, so that it does not look older."""
@@ -210,15 +150,20 @@ class LiveArray:
 @final
 @dataclass(slots=True, eq=False, repr=False)
 class LiveJob:
-    """A job that somebody follows. Times are monotonic (s), unless they are called timestamps."""
+    """A job that somebody follows. Times are monotonic (s), unless they are called timestamps (s since 1970)."""
 
-    history: StatusHistory
-    polled_since: float = math.inf
-    """Since when it is queried: older answers may be about another job with its id."""
+    status: JobStatus
+    """Its last known status."""
+    last_timestamp: float = 0.0
+    """That of the last event, or of the status with which it began."""
+    told_at: dict[JobState, float] = field(default_factory=dict)
+    """The timestamp at which it changed to each state that was told."""
     array_id: str | None = None
     """The array that it is a task of."""
     array: LiveArray | None = None
     """Its tasks, if it is an array, which is not queried itself."""
+    polled_since: float = math.inf
+    """Since when it is queried: older answers may be about another job with its id."""
     walltime: float | None = None
     """The limit of its run time in seconds."""
     running_since: float | None = None
@@ -234,16 +179,53 @@ class LiveJob:
     uncertain_end: JobStatus | None = None
     """How it ended, if that may turn out to be its removal."""
 
-    def apply_event(self, event: JobEvent, at: Moment) -> JobEvent | None:
-        """Merge an event; return the change of the state that it brings, if any: see `StatusHistory.apply_event`."""
-        change = self.history.apply_event(event, at.timestamp)
-        if self.history.status.state is JobState.QUEUED:
-            self.running_since = None
-        elif self.history.status.state is JobState.RUNNING and self.running_since is None:
-            self.running_since = at.monotonic
-        if change is not None:
-            self.missing = None
-        return change
+    def apply_event(self, event: JobEvent, now: float) -> JobEvent | None:
+        """Merge an event; return the change of the state that it brings, with all that is known, or None.
+
+        An event that is older than the last one is ignored, and so is any event after the end. A word that the
+        profile does not know changes only `native_state` and `reason`, unless the state of the tag `*` is a later one:
+        nobody has said that a job which runs waits again. `now` is the current time.
+        """
+        timestamp, new, last = event.timestamp, event.status, self.status
+        if last.state.is_terminal or self._is_stale(timestamp, new.state):
+            return None
+        if new.state is JobState.UNKNOWN or (new.unknown_word and not self._advances_state(new.state)):
+            self.status = last._replace(
+                native_state=new.native_state, reason=new.reason, unknown_word=new.unknown_word
+            )
+            return None
+        self.status = _merge_statuses(last, new, timestamp, max(timestamp, now))
+        # An accepted event may be older: a terminal one, or one with a truncated timestamp.
+        self.last_timestamp = max(self.last_timestamp, timestamp)
+        if new.state is last.state:
+            return None
+        self.told_at[new.state] = timestamp
+        return JobEvent(timestamp, self.status, event.code)
+
+    def _is_stale(self, timestamp: float, state: JobState) -> bool:
+        """Return whether an event is older than the last one, or was told before.
+
+        A terminal state is never stale. Nor is an event of a log, with a timestamp in whole seconds, that
+        looks up to LOG_TIME_RESOLUTION older than the last one but has the next state, or that brings a
+        job back to a state which it has left in the same second.
+        """
+        if state.is_terminal:
+            return False
+        current = self.status.state
+        has_left_it = state is not current and self.told_at.get(current) == timestamp == self.last_timestamp
+        if timestamp < (told := self.told_at.get(state, -math.inf)) or (
+            timestamp == told and not has_left_it
+        ):
+            return True
+        if timestamp >= self.last_timestamp:
+            return False
+        is_from_log = timestamp == int(timestamp)
+        is_truncated = timestamp + LOG_TIME_RESOLUTION > self.last_timestamp
+        return not (self._advances_state(state) and is_from_log and is_truncated)
+
+    def _advances_state(self, state: JobState) -> bool:
+        """Return whether a state comes after that of the job. Nothing has been told of one that is UNKNOWN yet."""
+        return _STATE_RANK.get(state, 0) > _STATE_RANK.get(self.status.state, -1)
 
     def find_due_time(self) -> float | None:
         """Return when something is expected: its wall time ends, or it is missing and to be queried; None if nothing."""
@@ -264,7 +246,7 @@ class LiveJob:
         # At most half a grace period counts between two queries: the job may have been known in between.
         since = min(now, since + max(0.0, now - last_query - grace_period / 2))
         self.missing = MissingPeriod(since, now)
-        lost = status or JobStatus(self.history.status.job_id, JobState.LOST, reason=UNKNOWN_JOB_REASON)
+        lost = status or JobStatus(self.status.job_id, JobState.LOST, reason=UNKNOWN_JOB_REASON)
         lost = lost._replace(state=JobState.LOST)
         if self.removed_at is not None:
             return apply_removal(lost)

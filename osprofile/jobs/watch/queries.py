@@ -75,23 +75,18 @@ class JobQueries:
         """
         self.query_count += 1
         script = self._shell.render_script(STATUS_TEMPLATE, variation="ALL")
-        text = await self._query_all(script)
-        if not self._all_jobs_reader.is_whole(text):  # a program that is cut prints nothing, and ends with 0
-            await self._shell.deploy_static_scripts()
-            text = await self._query_all(script)
-        if not self._all_jobs_reader.is_whole(text):
-            message = (
-                f"{STATUS_TEMPLATE} gave no whole answer: its output is without its last line (STATUS_END)"
-            )
-            raise OutputError(
-                message, hint="run the template by itself, with the variation ALL, to see its output"
-            )
-        return self._all_jobs_reader.read_statuses(text)
-
-    async def _query_all(self, script: str) -> str:
-        # Without a slot: it would wait for submissions, and ends would be told late.
-        result = await self._shell.run_to_end(STATUS_TEMPLATE, script, needs_slot=False)
-        return result.stdout.decode("utf-8", "replace")
+        for is_second in (False, True):
+            # Without a slot: it would wait for submissions, and ends would be told late.
+            result = await self._shell.run_to_end(STATUS_TEMPLATE, script, needs_slot=False)
+            text = result.stdout.decode("utf-8", "replace")
+            if self._all_jobs_reader.is_whole(text):
+                return self._all_jobs_reader.read_statuses(text)
+            if not is_second:  # a program that is cut prints nothing, and ends with 0
+                await self._shell.deploy_static_scripts()
+        message = f"{STATUS_TEMPLATE} gave no whole answer: its output is without its last line (STATUS_END)"
+        raise OutputError(
+            message, hint="run the template by itself, with the variation ALL, to see its output"
+        )
 
     async def query_job(self, job_id: str) -> JobStatus | None:
         """Return the status of one job; None if the output has no job.

@@ -98,19 +98,13 @@ class PollSchedule:
             return 0.0
         shortest, passed = self.min_delay(), now - self._last_poll_end
         if self._end_noticed:
-            return min(shortest, self.delay_after_end()) - passed
+            # As long as the last poll took: while many jobs end, queries take half of the time.
+            return min(shortest, self._poll_duration) - passed
         # Each job that is submitted wakes the poller: it must not look at all other jobs each time.
         if shortest > passed:
             return shortest - passed
         delay = self.next_delay(now, find_expected_end(), is_awaited=is_awaited)
         return max(delay, min_delay) - passed
-
-    def delay_after_end(self) -> float:
-        """Return the seconds from the last poll until one that finds an end that was noticed.
-
-        As many as the poll took: while many jobs end, queries take half of the time.
-        """
-        return self._poll_duration
 
     def min_delay(self) -> float:
         """Return the fewest seconds that `next_delay` returns now, whenever jobs should end."""

@@ -26,7 +26,6 @@ from osprofile.jobs.watch.live_job import (
     LiveArray,
     LiveJob,
     LoggedEnd,
-    StatusHistory,
     apply_removal,
 )
 from osprofile.jobs.watch.schedule import PollSchedule
@@ -127,19 +126,17 @@ class LiveJobs:
 
     def __init__(self) -> None:
         self.by_id: dict[str, LiveJob] = {}
-        self._full_ids: dict[str, str] = {}
+        self.full_ids: dict[str, str] = {}
+        """The ids that the batch system reports, by the short ones that callers use."""
         # Some of the jobs, so that a query finds them without a look at all:
         self.polled: dict[str, LiveJob] = {}
         """Those that are queried, and have not ended."""
         self.untold: dict[str, LiveJob] = {}
-        """Those whose next answer is told in any case; see `LiveJob.untold_since`."""
+        """Those whose next answer is told in any case: nothing has been told of them yet, or not since another source was."""
         self.logged_ends: dict[str, LiveJob] = {}
         """Those that have ended according to the log."""
         self.live_arrays: dict[str, LiveArray] = {}
         """The arrays of which a task has not ended."""
-
-    def __contains__(self, job_id: str) -> bool:
-        return job_id in self.by_id
 
     def get_status(self, job_id: str) -> JobStatus:
         """Return the last known status of a registered job. Raises `NotRegisteredError`."""
@@ -147,7 +144,7 @@ class LiveJobs:
         if job is None:
             message = f"job {job_id} is not registered"
             raise NotRegisteredError(message)
-        return job.history.status
+        return job.status
 
     def describe_status(self, job_id: str, answer: JobStatus | None) -> JobStatus:
         """Return the status of a registered job for which the batch system's last answer was `answer`.
@@ -174,35 +171,18 @@ class LiveJobs:
 
     def find_array(self, job_id: str) -> str | None:
         """Return the id of the registered array that a job is a task of; None for any other job."""
-        job = self.by_id.get(job_id)
-        return None if job is None or self.get_array(job) is None else job.array_id
-
-    def get_array(self, task: LiveJob) -> LiveArray | None:
-        """Return the tasks of the registered array that a job belongs to; None for any other job."""
-        whole = None if task.array_id is None else self.by_id.get(task.array_id)
-        return None if whole is None else whole.array
+        array_id = self.by_id[job_id].array_id if job_id in self.by_id else None
+        return array_id if array_id is not None and self.is_array(array_id) else None
 
     def list_task_ids(self, job_id: str) -> list[str]:
         """Return the ids of an array's tasks; nothing for any other job."""
         array = self.by_id[job_id].array if job_id in self.by_id else None
         return [] if array is None else list(array.tasks)
 
-    def awaits_first_answer(self, job_id: str) -> bool:
-        """Return whether a job is polled, and nothing has been told of it yet, or not since another source was."""
-        return job_id in self.untold
-
-    def note_full_id(self, short_id: str, job_id: str) -> None:
-        """Note that callers use a short id for a job."""
-        self._full_ids[short_id] = job_id
-
-    def get_full_id(self, job_id: str) -> str:
-        """Return the id that the batch system reports for a job, or the same id if it is not known."""
-        return self._full_ids.get(job_id, job_id)
-
     def list_ended(self) -> list[JobStatus]:
         """Return the statuses of the registered jobs that have ended, without those of tasks."""
         jobs = [job for job in self.by_id.values() if job.array_id is None]
-        return [job.history.status for job in jobs if job.history.status.state.is_terminal]
+        return [job.status for job in jobs if job.status.state.is_terminal]
 
     def stop_polling(self, job_id: str) -> None:
         """Query a job no longer."""
@@ -241,8 +221,8 @@ class JobTracker:
         """Report a job's events from now on, beginning with early ones; have it queried, unless others ask for it."""
         status, job_id = record.status, record.status.job_id
         early: list[JobEvent] = []
-        if job_id not in self.jobs:
-            self.jobs.by_id[job_id] = LiveJob(StatusHistory(status), array_id=record.array_id)
+        if job_id not in self.jobs.by_id:
+            self.jobs.by_id[job_id] = LiveJob(status, array_id=record.array_id)
             early = self.early_events.pop(job_id, at.timestamp)
         job = self.jobs.by_id[job_id]
         job.walltime, job.removed_at, job.missing = record.walltime, record.aborted_at, record.missing
@@ -263,12 +243,12 @@ class JobTracker:
         array_id = record.status.job_id
         for task in tasks:
             has_ended = task.status.state.is_terminal
-            if task.status.job_id not in (self.jobs if has_ended else self.jobs.polled):
+            if task.status.job_id not in (self.jobs.by_id if has_ended else self.jobs.polled):
                 self.follow(task, at, is_polled=not has_ended)
-        if array_id not in self.jobs:
+        if array_id not in self.jobs.by_id:
             self.follow(record, at, is_polled=False)
         live = {task.status.job_id: self.jobs.by_id[task.status.job_id] for task in tasks}
-        outcomes = Counter(get_outcome(task.history.status) for task in live.values())
+        outcomes = Counter(get_outcome(task.status) for task in live.values())
         # An earlier process may have recorded the ends of all tasks.
         array = LiveArray(live, outcomes, changed_at=at.timestamp)
         self.jobs.by_id[array_id].array = self._changed_arrays[array_id] = self.jobs.live_arrays[array_id] = (
@@ -283,7 +263,7 @@ class JobTracker:
 
         A task stays with its array, whose end it decides.
         """
-        if job_id not in self.jobs or self.jobs.find_array(job_id) is not None:
+        if job_id not in self.jobs.by_id or self.jobs.find_array(job_id) is not None:
             return []
         forgotten = [job_id, *self.jobs.list_task_ids(job_id)]
         self._changed_arrays.pop(job_id, None)
@@ -384,13 +364,12 @@ class JobTracker:
         changes: list[JobStatus] = []
         # This looks at the followed jobs, not at those that are listed: the batch system may list many more.
         for job_id, job in (untold if answer is last else self.jobs.polled).items():
+            line = self._find_line(job_id, job, answer)
             # The reader returns the same object for a job whose line has not changed.
             if job_id not in untold and (
-                job.polled_since >= began
-                or self._find_line(job_id, job, answer) is self._find_line(job_id, job, last)
+                job.polled_since >= began or line is self._find_line(job_id, job, last)
             ):
                 continue
-            line = self._find_line(job_id, job, answer)
             if line is not None and line.state is not JobState.LOST:
                 # What is said of a waiting array is said of each task that has no line of its own.
                 changes.append(line if line.job_id == job_id else line._replace(job_id=job_id))
@@ -465,7 +444,7 @@ class JobTracker:
     def clear_missing(self, job_ids: Iterable[str]) -> None:
         """Note that jobs are not missing, or no longer."""
         for job_id in job_ids:
-            if job_id in self.jobs:
+            if job_id in self.jobs.by_id:
                 self.jobs.by_id[job_id].missing = None
             self._changes.missing[job_id] = None
 
@@ -518,7 +497,7 @@ class JobTracker:
         """
         for removed_id in (job_id, *self.jobs.list_task_ids(job_id)):
             job = self.jobs.by_id.get(removed_id)
-            if job is not None and not job.history.status.state.is_terminal:
+            if job is not None and not job.status.state.is_terminal:
                 job.removed_at, job.next_query = None if at is None else at.timestamp, 0.0
 
     # Changes
@@ -528,33 +507,37 @@ class JobTracker:
         job = self.jobs.by_id.get(event.job_id)
         if job is None:
             return
-        before = job.history.status
-        if event.state.is_terminal and not before.state.is_terminal:
-            resolved = self._resolve_end(job, event)
-            if resolved is None:
-                job.uncertain_end = event.status
-                self.tell_next_answer(event.job_id, at.monotonic)
-                return
-            event = resolved
-        change = job.apply_event(event, at)
-        after = job.history.status
+        before, resolved = job.status, self._resolve_end(job, event)
+        if resolved is None:
+            job.uncertain_end = event.status
+            self.tell_next_answer(event.job_id, at.monotonic)
+            return
+        change = job.apply_event(resolved, at.timestamp)
+        after = job.status
+        if after.state is JobState.QUEUED:
+            job.running_since = None
+        elif after.state is JobState.RUNNING and job.running_since is None:
+            job.running_since = at.monotonic
         if change is not None:
+            job.missing = None
             self._changes.events.append(change)
-            if (array := self.jobs.get_array(job)) is not None:
+            if job.array_id is not None and (array := self.jobs.live_arrays.get(job.array_id)) is not None:
                 array.note_change(before, change)
-                self._changed_arrays[str(job.array_id)] = array
+                self._changed_arrays[job.array_id] = array
             if after.state.is_terminal:
                 self.jobs.stop_polling(event.job_id)
         if change is not None or after.hosts != before.hosts:
             self._changes.statuses.append(after)
-        if event.status.unknown_word and after.native_state != before.native_state:
+        if resolved.status.unknown_word and after.native_state != before.native_state:
             self._changes.unknown_words.append(after)
 
     def _resolve_end(self, job: LiveJob, event: JobEvent) -> JobEvent | None:
-        """Return a job's end, corrected by what is recorded of it; None if it is not yet certain what it is.
+        """Return an event, an end corrected by what is recorded of the job; None if it is not yet certain what it is.
 
         While a process runs ABORT, a failure may turn out to be a removal.
         """
+        if job.status.state.is_terminal or not event.state.is_terminal:
+            return event
         record = self._find_record(event.job_id)
         if record is not None and record.status.state.is_terminal:
             return JobEvent(event.timestamp, record.status)
@@ -573,7 +556,7 @@ class JobTracker:
     def _update_arrays(self) -> None:
         for array_id, array in self._changed_arrays.items():
             event = array.take_event(array_id)
-            change = self.jobs.by_id[array_id].history.apply_event(event, event.timestamp)
+            change = self.jobs.by_id[array_id].apply_event(event, event.timestamp)
             if change is not None:
                 self._changes.events.append(change)
                 self._changes.statuses.append(change.status)

@@ -121,21 +121,18 @@ class JobWatcher:
         self.start()
         return stream
 
-    async def wait_for_end(self, job_id: str) -> JobStatus:
-        """Wait until a watched job ends, and return its last status; at once, if its end has been told."""
-        job = self.jobs.by_id.get(job_id)
-        if job is not None and job.history.status.state.is_terminal:
-            return job.history.status
+    def wait_for_end(self, job_id: str) -> asyncio.Future[JobStatus]:
+        """Return the future of the last status of a watched job that has not ended yet."""
         future: asyncio.Future[JobStatus] = asyncio.get_running_loop().create_future()
         self._end_waiters[job_id].append(future)
-        return await future
+        return future
 
     # Which jobs
 
     def follow(self, job_id: str) -> JobStatus | None:
         """Watch a job of the record; return its last known status, None if it is not recorded."""
         job = self.jobs.by_id.get(job_id)
-        status = None if job is None else job.history.status
+        status = None if job is None else job.status
         if status is not None and (status.state.is_terminal or self.jobs.is_polled(job_id)):
             return status
         record = self._store.find_job(self._target, job_id)
@@ -145,7 +142,7 @@ class JobWatcher:
             self.follow_record(record)
         elif job is not None:  # another process has recorded its end
             self.receive_status(record.status)
-            return job.history.status
+            return job.status
         return status or record.status
 
     def watch_submitted_job(self, record: JobRecord, job_id: str, task_ids: Mapping[int, str]) -> None:
@@ -197,7 +194,7 @@ class JobWatcher:
 
     def register_record(self, record: JobRecord) -> None:
         """Report a job's events from now on, without querying it."""
-        if record.status.job_id not in self.jobs:
+        if record.status.job_id not in self.jobs.by_id:
             self.tracker.follow(record, self._clock.now(), is_polled=False)
             self._tell_changes()
 
@@ -208,7 +205,7 @@ class JobWatcher:
 
     def record_statuses(self, job_ids: Iterable[str]) -> None:
         """Record the states of watched jobs that were not in the record until now."""
-        statuses = [self.jobs.get_status(job_id) for job_id in job_ids if job_id in self.jobs]
+        statuses = [self.jobs.get_status(job_id) for job_id in job_ids if job_id in self.jobs.by_id]
         self.recorder.record_soon([status for status in statuses if status.state is not JobState.UNKNOWN])
 
     def unwatch(self, job_id: str) -> None:
@@ -274,41 +271,39 @@ class JobWatcher:
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
         earliest = self._clock.monotonic() - max_age
+        metrics = self._shell.metrics
         async with self._poll_turn:
-            statuses = self.tracker.reuse_answer(earliest, self._clock.now())
-            if statuses is None:
-                statuses = await self._query_all_jobs()
+            asked = self._clock.now()
+            if (reused := self.tracker.reuse_answer(earliest, asked)) is not None:
+                self._tell_changes()
+                return reused
+            try:
+                with (
+                    metrics.count_result("osprofile_polls_total"),
+                    metrics.time("osprofile_poll_duration_seconds"),
+                ):
+                    statuses = await self._queries.query_all_jobs()
+            except OSProfileError:
+                self.tracker.schedule.record_failure()
+                raise
+            metrics.set("osprofile_listed_jobs", len(statuses))
+            metrics.set("osprofile_last_poll_timestamp_seconds", asked.timestamp)
+            self.recorder.flush()
+            answered = self._clock.now()
+            missing_ids = self.tracker.receive_answer(statuses, asked, answered)
             self._tell_changes()
+            if missing_ids:
+                await need_loop()
+                await self._query_missing_jobs(missing_ids)
+                self._tell_changes()
+            self.tracker.end_poll(answered.monotonic - asked.monotonic)
             return statuses
-
-    async def _query_all_jobs(self) -> Mapping[str, JobStatus]:
-        metrics, asked = self._shell.metrics, self._clock.now()
-        try:
-            with (
-                metrics.count_result("osprofile_polls_total"),
-                metrics.time("osprofile_poll_duration_seconds"),
-            ):
-                statuses = await self._queries.query_all_jobs()
-        except OSProfileError:
-            self.tracker.schedule.record_failure()
-            raise
-        metrics.set("osprofile_listed_jobs", len(statuses))
-        metrics.set("osprofile_last_poll_timestamp_seconds", asked.timestamp)
-        self.recorder.flush()
-        answered = self._clock.now()
-        missing_ids = self.tracker.receive_answer(statuses, asked, answered)
-        self._tell_changes()
-        if missing_ids:
-            await need_loop()
-            await self._query_missing_jobs(missing_ids)
-        self.tracker.end_poll(answered.monotonic - asked.monotonic)
-        return statuses
 
     async def _query_missing_jobs(self, job_ids: list[str]) -> None:
         """Find out what became of jobs that are not listed."""
         asked = self._clock.now()
         try:
-            answers = await self._query_jobs(job_ids)
+            answers = await self._queries.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
         except OSProfileError as error:
             log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
             return
@@ -324,7 +319,7 @@ class JobWatcher:
         """Query how jobs ended that have ended according to the log."""
         answers: Mapping[str, JobStatus | OSProfileError]
         try:
-            answers = await self._query_jobs(job_ids)
+            answers = await self._queries.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
         except OSProfileError as error:
             answers = dict.fromkeys(job_ids, error)
         failures = [a for j in job_ids if isinstance(a := answers.get(j), OSProfileError)]
@@ -332,10 +327,6 @@ class JobWatcher:
             log.warning("the query for the ends of %d jobs has failed: %s", len(failures), failures[0])
         self.tracker.receive_end_answers(job_ids, answers, self._clock.now())
         self._tell_changes()
-
-    async def _query_jobs(self, job_ids: list[str]) -> dict[str, JobStatus | OSProfileError]:
-        """Query jobs one by one, except that the tasks of an array share a query."""
-        return await self._queries.query_jobs(job_ids, self.tracker.list_array_ids(job_ids))
 
     def poll_immediately(self) -> None:
         """Query all jobs at once, because something has changed."""
@@ -413,7 +404,14 @@ class JobWatcher:
         changes = self.tracker.take_changes()
         self.recorder.record_soon(changes.statuses)
         for event in changes.events:
-            self._tell_event(event)
+            self._shell.metrics.add("osprofile_job_states_total", state=event.state.value)
+            for stream in self._streams:
+                stream.push_event(event)
+            if event.state.is_terminal:
+                self._end_files.unwatch(event.job_id)
+                self._notify_waiters(event.status)
+                if self.on_end is not None and self.jobs.find_array(event.job_id) is None:
+                    call_soon(self._finish_job, event.job_id)
         if changes.missing:
             with _log_store_errors(f"which of {len(changes.missing)} jobs are missing is not recorded"):
                 self._store.record_missing(self._target, changes.missing)
@@ -425,16 +423,6 @@ class JobWatcher:
         for status in changes.unknown_words:
             text = "job %s is in state %r, which profile %s does not know"
             log.warning(text, status.job_id, status.native_state, self._shell.profile.name)
-
-    def _tell_event(self, event: JobEvent) -> None:
-        self._shell.metrics.add("osprofile_job_states_total", state=event.state.value)
-        for stream in self._streams:
-            stream.push_event(event)
-        if event.state.is_terminal:
-            self._end_files.unwatch(event.job_id)
-            self._notify_waiters(event.status)
-            if self.on_end is not None and self.jobs.find_array(event.job_id) is None:
-                call_soon(self._finish_job, event.job_id)
 
     def _finish_job(self, job_id: str) -> None:
         if self.on_end is not None:

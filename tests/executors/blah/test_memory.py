@@ -25,12 +25,12 @@ async def test_a_job_whose_end_was_told_is_in_the_record_alone(home: Path, toy: 
     handler = RequestHandler(systems, settings)
     job_id = (await handler.handle_request(Request("BLAH_JOB_SUBMIT", "2", (text,)))).extras[0]
     question = Request("BLAH_JOB_STATUS", "3", (job_id,))
-    monitor, native_id = systems["toy"].target.jobs, job_id.rpartition("/")[2]
-    assert native_id in monitor
+    watched, native_id = systems["toy"].target.jobs.by_id, job_id.rpartition("/")[2]
+    assert native_id in watched
     await systems["toy"].target.wait(native_id)
     answer = await handler.handle_request(question)
     assert answer.extras[0] == "4"
-    assert native_id not in monitor
+    assert native_id not in watched
     asked = toy.asked
     assert await handler.handle_request(question) == answer
     assert toy.asked == asked
