@@ -102,9 +102,9 @@ def check_mapping(name: str, value: object, example: str) -> dict[str, Any]:
     return value
 
 
-def limit(kind: type[int | float], least: float, most: float) -> Check:
-    """Return the check of an integer, or of a number of seconds, within limits."""
-    described = "an integer" if kind is int else "a number of seconds"
+def limit(kind: type[int | float], least: float, most: float, described: str = "") -> Check:
+    """Return the check of an integer, or of a number (of seconds, if it is not `described`), within limits."""
+    described = described or ("an integer" if kind is int else "a number of seconds")
 
     def check(name: str, value: object) -> int | float:
         if isinstance(value, bool) or not isinstance(value, int | kind) or not least <= value <= most:

@@ -207,7 +207,9 @@ def test_amsc_discovers(amsc: Amsc, daemon: Daemon) -> None:
     assert (resource.id, resource.current_status, resource.description) == ("here", "up", "this machine")
     assert amsc.status.get_resource("here").self_uri == f"{daemon.url}/status/resources/here"
     assert amsc.status.get_resources(current_status="down") == []
-    assert amsc.status.get_resources(resource_type="urn:doe-iri:resource") != []
+    assert amsc.status.get_resources(resource_type="urn:doe-iri:resource:compute") != []
+    assert amsc.status.get_resources(capability=["urn:doe-iri:allocation:compute:node-hours"]) != []
+    assert amsc.status.get_resources(capability=["urn:doe-iri:allocation:storage:bytes"]) == []
     assert amsc.status.get_incidents() == amsc.status.get_events_by_incident() == []
     assert [r.id for r in amsc.compute.get_compute_resources() + amsc.files.get_filesystem_resources()] == [
         "here"
@@ -323,6 +325,20 @@ def test_iri_client(daemon: Daemon) -> None:
 
 DIFFERENCES: dict[str, str] = {}
 """What differs from the operations of `amsc-iri-v2`, by operation, and why."""
+SCHEMAS = (
+    "Capability",
+    "Event",
+    "Facility",
+    "Incident",
+    "Job",
+    "JobStatus",
+    "Project",
+    "ProjectAllocation",
+    "Resource",
+    "Site",
+    "UserAllocation",
+)
+"""The objects in answers, but those of the storage, which is not there."""
 
 
 def list_client_operations() -> dict[str, tuple[str, str, frozenset[str]]]:
@@ -360,6 +376,31 @@ def test_the_document_has_the_operations_of_the_client(daemon: Daemon) -> None:
     } == DIFFERENCES.keys()
 
 
+def test_the_document_has_the_members_of_the_client(daemon: Daemon) -> None:
+    document = daemon.ask("GET", "/openapi.json")
+    for name in SCHEMAS:
+        theirs = {field.alias or key for key, field in getattr(amsc_iri_v2, name).model_fields.items()}
+        ours = document["components"]["schemas"][name]["properties"].keys()
+        assert theirs - ours == {"additional_properties"}, name
+
+
+def test_what_has_not_changed_since_then(daemon: Daemon) -> None:
+    for path in ("/facility", "/facility/sites/site", "/account/capabilities/here"):
+        changed = daemon.ask("GET", path)["last_modified"]
+        assert daemon.ask("GET", path, params={"modified_since": changed})["last_modified"] == changed
+        answer = daemon.http.get(path, params={"modified_since": "2999-01-01T00:00:00Z"})
+        assert (answer.status_code, answer.content) == (304, b"")
+
+
+def test_a_resource_that_is_not_there_is_told_first(daemon: Daemon) -> None:
+    for method, path in (
+        ("POST", "compute/job/odd"),
+        ("PUT", "compute/job/odd/1"),
+        ("POST", "filesystem/ls/odd"),
+    ):
+        assert "no such resource" in daemon.ask(method, f"/{path}", 404, json={"odd": 1})["detail"]
+
+
 def test_the_limits_of_integers_are_in_the_document(daemon: Daemon) -> None:
     schemas = daemon.ask("GET", "/openapi.json")["components"]["schemas"]
     for model, member, path in (
@@ -368,8 +409,8 @@ def test_the_limits_of_integers_are_in_the_document(daemon: Daemon) -> None:
         ("TailRequest", "bytes", "tail"),
     ):
         limit = schemas[model]["properties"][member]["anyOf"][0]["maximum"]
-        for count, status in ((limit, 200), (limit + 1, 400)):
-            body = {"path": "/etc/passwd", member: int(count)}
+        for count, status in ((int(limit), 200), (limit, 200), (limit + 1, 400), (1.5, 400), (True, 400)):
+            body = {"path": "/etc/passwd", member: count}
             daemon.ask("POST", f"/filesystem/{path}/here", status, json=body)
 
 
@@ -570,6 +611,10 @@ def test_bodies_that_are_refused(daemon: Daemon, body: bytes, name: str | None) 
         ("GET", "/facility/sites?limit=1&limit=2", "limit"),
         ("GET", "/facility?modified_since=0.5", "modified_since"),
         ("GET", "/status/resources?current_status=odd", "current_status"),
+        ("GET", "/status/resources?resource_type=compute", "resource_type"),
+        ("GET", "/status/resources?capability=urn:doe-iri:resource:compute", "capability.0"),
+        ("GET", "/account/capabilities?offset=1001", "offset"),
+        ("GET", "/storage/locations/here?logicalpath=odd", "logicalpath"),
         ("POST", "/compute/status/here?limit=x", "limit"),
         ("GET", "/compute/status/here/1?historical=maybe", "historical"),
     ],
@@ -711,7 +756,8 @@ def test_the_document_holds(daemon: Daemon) -> None:
     command = [
         str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--phases", "fuzzing",
         "--max-examples", "3", "--exclude-path-regex", f"/({left_out})/", "-H", f"Authorization: Bearer {daemon.token}",
-        "--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance",
+        "--checks", ("not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,"
+                     "negative_data_rejection,positive_data_acceptance"),
     ]  # fmt: skip
     ended = subprocess.run(command, cwd=daemon.home, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout

@@ -23,7 +23,8 @@ from starlette.responses import Response
 from osprofile import __version__
 from osprofile.errors import OSProfileError
 from osprofile.executors.facility import filesystem, models
-from osprofile.executors.facility.facility import SITE_ID, Account, Facility
+from osprofile.executors.facility.compute import Resource
+from osprofile.executors.facility.facility import NODE_HOURS, SITE_ID, Account, Facility
 from osprofile.executors.facility.gate import PREFIX, Gate, JsonResponse, respond
 from osprofile.executors.facility.job_states import JobFilter
 from osprofile.executors.facility.problems import (
@@ -72,7 +73,15 @@ async def _forbid_other_parameters(request: fastapi.Request) -> None:
 _LIST_PARAMETERS: Final = frozenset({"capability"})
 User = Annotated[Account, Depends(_get_account)]
 ResourceId = Annotated[str, Path()]
-Offset = Annotated[int, Query(ge=0, lt=1 << 62)]
+
+
+def _get_resource(user: User, resource_id: ResourceId) -> Resource:
+    """Return the resource of the path: one that is not there is told before anything else of a request is checked."""
+    return user.get_resource(resource_id)
+
+
+UserResource = Annotated[Resource, Depends(_get_resource)]
+Offset = Annotated[int, Query(ge=0)]
 Limit = Annotated[int, Query(ge=0, le=1000)]
 Name = Annotated[str | None, Query(min_length=1)]
 
@@ -96,6 +105,10 @@ def _is_newer(item: Mapping[str, Any], since: dt.datetime | None) -> bool:
         return True
     aware = since if since.tzinfo is not None else since.replace(tzinfo=dt.UTC)
     return dt.datetime.fromisoformat(str(item["last_modified"])) >= aware
+
+
+def _answer_if_newer(item: Mapping[str, Any], since: dt.datetime | None) -> Response:
+    return JsonResponse(item) if _is_newer(item, since) else Response(status_code=304)
 
 
 def _filter_named(
@@ -219,8 +232,11 @@ def _list_invalid(errors: Sequence[Any]) -> Iterable[InvalidParameter]:
 
 
 _PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
-    status: {"model": models.Problem, "content": {"application/problem+json": {}}}
-    for status in (400, 401, 403, 404, 408, 409, 413, 422, 500, 501, 503, 504)
+    304: {"description": "It has not changed since then."},
+    **{
+        status: {"model": models.Problem, "content": {"application/problem+json": {}}}
+        for status in (400, 401, 403, 404, 405, 408, 409, 413, 422, 500, 501, 503, 504)
+    },
 }
 
 
@@ -261,10 +277,7 @@ def _route(
 def _add_facility(app: fastapi.FastAPI, facility: Facility) -> None:
     @_route(app, "GET", "/facility", "getFacility", models.Facility, is_public=True)
     async def get_facility(modified_since: Moment = None) -> Any:
-        found = facility.format_facility()
-        if not _is_newer(found, modified_since):
-            raise ProblemError("not-found", "the facility has not changed since then")
-        return JsonResponse(found)
+        return _answer_if_newer(facility.format_facility(), modified_since)
 
     @_route(app, "GET", "/facility/sites", "getSites", list[models.Site], is_public=True)
     async def get_sites(
@@ -281,10 +294,9 @@ def _add_facility(app: fastapi.FastAPI, facility: Facility) -> None:
 
     @_route(app, "GET", "/facility/sites/{site_id}", "getSite", models.Site, is_public=True)
     async def get_site(site_id: str, modified_since: Moment = None) -> Any:
-        found = _filter_named([facility.format_site()], modified_since)
-        if site_id != SITE_ID or not found:
+        if site_id != SITE_ID:
             raise ProblemError("not-found", "there is no such site")
-        return JsonResponse(found[0])
+        return _answer_if_newer(facility.format_site(), modified_since)
 
 
 def _add_status(app: fastapi.FastAPI, facility: Facility) -> None:
@@ -296,19 +308,16 @@ def _add_status(app: fastapi.FastAPI, facility: Facility) -> None:
         offset: Offset = 0,
         limit: Limit = 100,
         modified_since: Moment = None,
-        resource_type: Name = None,
+        resource_type: Annotated[models.Urn | None, Query()] = None,
         current_status: Annotated[models.Status | None, Query()] = None,
-        capability: Annotated[list[str] | None, Query()] = None,
+        capability: Annotated[list[models.AllocationUrn] | None, Query()] = None,
     ) -> Any:
         resources = [
             resource
             for resource in await facility.list_resources()
             if (description is None or description in resource["description"])
             and (resource_type is None or f"{resource['resource_type']}:".startswith(f"{resource_type}:"))
-            and (
-                not capability
-                or {uri.rpartition("/")[2] for uri in resource["capability_uris"]} & {*capability}
-            )
+            and (not capability or NODE_HOURS in capability)
         ]
         status = current_status and current_status.value
         return JsonResponse(
@@ -380,7 +389,10 @@ def _add_account(app: fastapi.FastAPI, facility: Facility) -> None:
 
     @_route(app, "GET", "/account/capabilities", "getCapabilities", list[models.Capability], is_public=True)
     async def get_capabilities(
-        name: Name = None, modified_since: Moment = None, offset: Offset = 0, limit: Limit = 100
+        name: Name = None,
+        modified_since: Moment = None,
+        offset: Annotated[int, Query(ge=0, le=1000)] = 0,
+        limit: Limit = 100,
     ) -> Any:
         return JsonResponse(
             _filter_named(facility.list_capabilities(), modified_since, offset, limit, name=name)
@@ -395,10 +407,7 @@ def _add_account(app: fastapi.FastAPI, facility: Facility) -> None:
         is_public=True,
     )
     async def get_capability(capability_id: str, modified_since: Moment = None) -> Any:
-        found = _filter_named([facility.format_capability(capability_id)], modified_since)
-        if not found:
-            raise ProblemError("not-found", "the capability has not changed since then")
-        return JsonResponse(found[0])
+        return _answer_if_newer(facility.format_capability(capability_id), modified_since)
 
     @_route(app, "GET", "/account/whoami", "whoami", models.WhoAmI)
     async def whoami(user: User) -> Any:
@@ -455,38 +464,27 @@ def _add_compute(app: fastapi.FastAPI, facility: Facility) -> None:
         return JsonResponse(await facility.list_resources())
 
     @_route(app, "POST", "/compute/job/{resource_id}", "launchJob", models.Job)
-    async def launch_job(
-        user: User, resource_id: ResourceId, job_spec: models.JobSpec, key: IdempotencyKey = None
-    ) -> Any:
-        resource = user.get_resource(resource_id)
+    async def launch_job(resource: UserResource, job_spec: models.JobSpec, key: IdempotencyKey = None) -> Any:
         resource.require_no_confirmation()
         spec = job_spec.model_dump(exclude_unset=True)
         return JsonResponse(await resource.launch_job(spec, check_key(key, "Idempotency-Key")))
 
     @_route(app, "PUT", "/compute/job/{resource_id}/{job_id}", "updateJob", models.Job)
     async def update_job(
-        user: User, resource_id: ResourceId, job_id: str, job_spec: models.JobSpec, key: IdempotencyKey = None
+        resource: UserResource, job_id: str, job_spec: models.JobSpec, key: IdempotencyKey = None
     ) -> Any:
-        resource = user.get_resource(resource_id)
         check_key(key, "Idempotency-Key")
         return JsonResponse(await resource.update_job(job_id, job_spec.model_dump(exclude_unset=True)))
 
     @_route(app, "GET", "/compute/status/{resource_id}/{job_id}", "getJob", models.Job)
     async def get_job(
-        user: User,
-        resource_id: ResourceId,
-        job_id: str,
-        *,
-        historical: bool = True,
-        include_spec: bool = False,
+        resource: UserResource, job_id: str, *, historical: bool = True, include_spec: bool = False
     ) -> Any:
-        resource = user.get_resource(resource_id)
         return JsonResponse(await resource.get_job(job_id, historical=historical, include_spec=include_spec))
 
     @_route(app, "POST", "/compute/status/{resource_id}", "getJobs", list[models.Job])
     async def get_jobs(
-        user: User,
-        resource_id: ResourceId,
+        resource: UserResource,
         filters: dict[str, Any] | None = None,
         offset: Offset = 0,
         limit: Limit = 100,
@@ -494,16 +492,18 @@ def _add_compute(app: fastapi.FastAPI, facility: Facility) -> None:
         historical: bool = False,
         include_spec: bool = False,
     ) -> Any:
-        resource, job_filter = user.get_resource(resource_id), JobFilter.parse(filters)
         return JsonResponse(
             await resource.list_jobs(
-                job_filter, offset=offset, limit=limit, historical=historical, include_spec=include_spec
+                JobFilter.parse(filters),
+                offset=offset,
+                limit=limit,
+                historical=historical,
+                include_spec=include_spec,
             )
         )
 
     @_route(app, "DELETE", "/compute/cancel/{resource_id}/{job_id}", "cancelJob", None, status=204)
-    async def cancel_job(user: User, resource_id: ResourceId, job_id: str) -> Any:
-        resource = user.get_resource(resource_id)
+    async def cancel_job(resource: UserResource, job_id: str) -> Any:
         resource.require_no_confirmation()
         await resource.cancel_job(job_id)
         return Response(status_code=204)
@@ -542,9 +542,8 @@ def _add_filesystem(app: fastapi.FastAPI, facility: Facility) -> None:
     def add_operation(command: str, body: type[models.PathRequest]) -> None:
         model, status = models.TaskSubmitResponse, 201 if command in _CREATING else 200
 
-        async def begin(user: User, resource_id: ResourceId, request_model: models.PathRequest) -> Any:
-            args = request_model.model_dump(exclude_none=True, mode="json")
-            target = user.get_resource(resource_id).target
+        async def begin(user: User, resource: UserResource, request_model: models.PathRequest) -> Any:
+            args, target = request_model.model_dump(exclude_none=True, mode="json"), resource.target
             filesystem.check_request(command, args)
             task = user.tasks.start(command, args, filesystem.run_operation(target, command, args))
             return JsonResponse(facility.format_task_answer(task.task_id), status)
@@ -565,16 +564,15 @@ def _add_filesystem(app: fastapi.FastAPI, facility: Facility) -> None:
     )
     async def upload(
         user: User,
-        resource_id: ResourceId,
+        resource: UserResource,
         path: Annotated[str, Query()],
         file: Annotated[UploadFile, File()],
     ) -> Any:
-        target = user.get_resource(resource_id).target
         filesystem.check_path(path)
         content = await file.read()
         if len(content) > filesystem.MAX_SIZE:
             raise ProblemError("too-large", f"a file has at most {filesystem.MAX_SIZE} bytes")
-        task = user.tasks.start("upload", {"path": path}, filesystem.upload(target, path, content))
+        task = user.tasks.start("upload", {"path": path}, filesystem.upload(resource.target, path, content))
         return JsonResponse(facility.format_task_answer(task.task_id))
 
 
@@ -585,14 +583,12 @@ def _add_storage(app: fastapi.FastAPI, _facility: Facility) -> None:
         app, "GET", "/storage/locations/{resource_id}", "getStorageLocations", list[models.StorageInstance]
     )
     async def get_locations(
-        user: User,
-        resource_id: ResourceId,
-        logicalpath: Name = None,
-        project: Name = None,
-        allocation: Name = None,
-        intent: Name = None,
+        _resource: UserResource,
+        logicalpath: Annotated[models.LogicalName | None, Query()] = None,
+        project: Annotated[str | None, Query()] = None,
+        allocation: Annotated[str | None, Query()] = None,
+        intent: Annotated[models.StorageIntent | None, Query()] = None,
     ) -> Any:
-        user.get_resource(resource_id)
         raise ProblemError("not-implemented", message)
 
     @_route(
@@ -603,9 +599,10 @@ def _add_storage(app: fastapi.FastAPI, _facility: Facility) -> None:
         list[models.AccessEndpoint],
     )
     async def get_access_endpoints(
-        user: User, resource_id: ResourceId, protocol: Name = None, endpoint_id: Name = None
+        _resource: UserResource,
+        protocol: Annotated[models.AccessProtocol | None, Query()] = None,
+        endpoint_id: Annotated[str | None, Query()] = None,
     ) -> Any:
-        user.get_resource(resource_id)
         raise ProblemError("not-implemented", message)
 
 

@@ -176,6 +176,7 @@ class Facility:
             "short_name": settings.name,
             "operating_organization": settings.organization or None,
             "resource_uris": [f"{self.root}/status/resources/{name}" for name in self.profiles],
+            **settings.address,
         }
 
     async def format_resource(self, resource_id: str) -> dict[str, Any]:
@@ -193,6 +194,8 @@ class Facility:
             settings.description or f"the profile {settings.profile}",
             max(self._started, health.since),
         )
+        if settings.attributes:
+            found["attributes"] = dict(settings.attributes)
         return found | {
             "group": settings.group or settings.profile,
             "current_status": health.status,

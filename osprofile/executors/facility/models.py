@@ -9,7 +9,7 @@ import datetime as dt  # noqa: TC003  # pydantic reads the annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from osprofile.executors.facility.filesystem import MAX_SIZE
 
@@ -21,7 +21,27 @@ Compression = Literal[
     "urn:doe-iri:compression:xz",
 ]
 _ACCOUNT = r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$"
-Count = Annotated[int, Field(ge=1, lt=1 << 62)]
+_PARTS = r"([A-Za-z0-9._~!$&'()*+,;=@/-]|%[0-9A-Fa-f]{2})+"
+Urn = Annotated[
+    str, Field(min_length=15, pattern=rf"^urn:doe-iri:[A-Za-z0-9][A-Za-z0-9-]{{0,31}}:{_PARTS}(:{_PARTS})*$")
+]
+AllocationUrn = Annotated[
+    str, Field(min_length=24, pattern=rf"^urn:doe-iri:allocation:{_PARTS}(:{_PARTS})*$")
+]
+LogicalName = Literal["home", "scratch", "project", "campaign", "archive", "shared", "temporary"]
+StorageIntent = Literal["read", "write", "staging", "long-term-storage"]
+AccessProtocol = Literal["globus", "xrootd", "s3"]
+MAX_NUMBER = 1 << 53
+"""Up to here, a number of JSON is exact wherever it is read."""
+
+
+def _take_whole(value: object) -> object:
+    """Return 1.0 as the integer that it is in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = BeforeValidator(_take_whole)
+Count = Annotated[int, Field(ge=1, lt=MAX_NUMBER), Whole]
 
 
 class Request(BaseModel):
@@ -117,23 +137,23 @@ class StatRequest(PathRequest):
 class ViewRequest(PathRequest):
     """A part of a file, by bytes."""
 
-    size: Annotated[int | None, Field(ge=0, le=MAX_SIZE)] = 0
-    offset: Annotated[int | None, Field(ge=0, lt=1 << 60)] = 0
+    size: Annotated[int, Field(ge=0, le=MAX_SIZE), Whole] | None = 0
+    offset: Annotated[int, Field(ge=0, lt=MAX_NUMBER), Whole] | None = 0
 
 
 class HeadRequest(PathRequest):
     """The first part of a file, or all but the last one."""
 
-    bytes: Annotated[int | None, Field(ge=0, le=MAX_SIZE)] = None
-    lines: Annotated[int | None, Field(ge=0, lt=1 << 31)] = None
+    bytes: Annotated[int, Field(ge=0, le=MAX_SIZE), Whole] | None = None
+    lines: Annotated[int, Field(ge=0, lt=1 << 31), Whole] | None = None
     skipTrailing: bool | None = False  # noqa: N815
 
 
 class TailRequest(PathRequest):
     """The last part of a file, or all but the first one."""
 
-    bytes: Annotated[int | None, Field(ge=1, le=MAX_SIZE)] = None
-    lines: Annotated[int | None, Field(ge=1, lt=1 << 31)] = None
+    bytes: Annotated[int, Field(ge=1, le=MAX_SIZE), Whole] | None = None
+    lines: Annotated[int, Field(ge=1, lt=1 << 31), Whole] | None = None
     skipHeading: bool | None = False  # noqa: N815
 
 
@@ -218,7 +238,13 @@ class Problem(BaseModel):
     invalid_params: list[InvalidParam] | None = None
 
 
-class NamedObject(BaseModel):
+class Answer(BaseModel):
+    """What all objects have."""
+
+    attributes: Annotated[dict[str, Any] | None, Field(description="What is particular to this type.")] = None
+
+
+class NamedObject(Answer):
     """What all named objects have."""
 
     model_config = ConfigDict(serialize_by_alias=True)
@@ -245,6 +271,14 @@ class Site(NamedObject):
 
     short_name: str
     operating_organization: str | None
+    country_name: str | None = None
+    locality_name: str | None = None
+    state_or_province_name: str | None = None
+    street_address: str | None = None
+    unlocode: str | None = None
+    altitude: float | None = None
+    latitude: float | None = None
+    longitude: float | None = None
     resource_uris: list[str]
 
 
@@ -302,7 +336,6 @@ class Capability(NamedObject):
     """What can be asked for of a resource."""
 
     units: list[str]
-    attributes: dict[str, Any] | None = None
 
 
 class WhoAmI(BaseModel):
@@ -311,7 +344,7 @@ class WhoAmI(BaseModel):
     username: str
 
 
-class Project(BaseModel):
+class Project(Answer):
     """A project that pays for jobs."""
 
     id: str
@@ -322,7 +355,7 @@ class Project(BaseModel):
     self_uri: str
 
 
-class AllocationEntry(BaseModel):
+class AllocationEntry(Answer):
     """An amount."""
 
     allocation: float
@@ -330,7 +363,7 @@ class AllocationEntry(BaseModel):
     unit: str
 
 
-class ProjectAllocation(BaseModel):
+class ProjectAllocation(Answer):
     """What a project may use of a capability."""
 
     id: str
@@ -339,7 +372,7 @@ class ProjectAllocation(BaseModel):
     capability_uri: str
 
 
-class UserAllocation(BaseModel):
+class UserAllocation(Answer):
     """What a user may use of a project."""
 
     id: str
@@ -348,7 +381,7 @@ class UserAllocation(BaseModel):
     project_allocation_uri: str
 
 
-class JobStatus(BaseModel):
+class JobStatus(Answer):
     """The status of a job."""
 
     state: Literal["new", "queued", "held", "active", "completed", "failed", "canceled"]
@@ -358,7 +391,7 @@ class JobStatus(BaseModel):
     meta_data: dict[str, Any] | None = None
 
 
-class Job(BaseModel):
+class Job(Answer):
     """A job."""
 
     id: str
@@ -393,8 +426,13 @@ class Task(BaseModel):
 class StorageInstance(BaseModel):
     """A file system."""
 
-    logical_name: str
+    logical_name: LogicalName
     path: str
+    filesystem: str | None = None
+    performance_tier: str | None = None
+    purge_policy_days: int | None = None
+    shared: bool | None = None
+    access: dict[Literal["read", "write", "execute"], bool]
 
 
 class AccessEndpoint(BaseModel):
@@ -402,6 +440,14 @@ class AccessEndpoint(BaseModel):
 
     id: str
     resource_id: str
-    protocol: str
+    protocol: AccessProtocol
+    display_name: str | None = None
     auth_type: str
-    capabilities: list[str]
+    capabilities: list[Literal["list", "read", "write", "transfer", "streaming"]]
+    endpoint_id: str | None = None
+    uri: str | None = None
+    root_path: str | None = None
+    endpoint: str | None = None
+    bucket: str | None = None
+    region: str | None = None
+    endpoint_url: str | None = None

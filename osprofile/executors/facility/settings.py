@@ -10,12 +10,13 @@ host = "me@login.example.org"
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pwd
 import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import urlsplit
 
 from osprofile.errors import SettingError
@@ -31,6 +32,7 @@ from osprofile.executors.settings import (
 )
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_host_context
 from osprofile.jobs.record.store import put_user_name
+from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,6 +50,7 @@ class ResourceSettings:
 
     host: [USER@]HOST[:PORT], by ssh; empty for this machine. {user} stands for the user's name
     cluster: one of several clusters of the batch system
+    attributes: what else clients are told of it
     """
 
     profile: str
@@ -56,6 +59,7 @@ class ResourceSettings:
     name: str = ""
     description: str = ""
     group: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def build_context(self, user_name: str, *, is_shared: bool) -> dict[str, str]:
         """Return the special fields of a user's jobs; `is_shared`: the user is not the one of this process."""
@@ -73,7 +77,7 @@ _DEFAULT_RESOURCES: Final = MappingProxyType({"linux": ResourceSettings(profile=
 class Settings:
     """The settings, each with its default. Times are in seconds.
 
-    name, description, organization, support_uri: how the facility is described to clients
+    name, description, organization, support_uri, address: how the facility is described to clients
     port: the port of 127.0.0.1; 0 for a free one
     public_url: the address that clients use, if a reverse proxy is in front, as https://iri.example.org
     token_file: the file of the token; empty for facility-token beside the user's own record
@@ -93,6 +97,7 @@ class Settings:
     description: str = ""
     organization: str = ""
     support_uri: str = ""
+    address: Mapping[str, str | float] = field(default_factory=lambda: MappingProxyType({}))
     port: int = 8020
     public_url: str = ""
     token_file: str = ""
@@ -171,9 +176,39 @@ def _check_resources(name: str, value: object) -> Mapping[str, ResourceSettings]
             raise SettingError(f"{name}.{key}: not an id", hint=NAME_HINT)
         if not isinstance(table, dict) or "profile" not in table:
             raise SettingError(f"{name}.{key} has no profile", hint='as in: profile = "slurm"')
-        values = check_table(table, ResourceSettings, {"profile": check_name}, f"{name}.{key}.")
+        checks: Mapping[str, Check] = {"profile": check_name, "attributes": _check_attributes}
+        values = check_table(table, ResourceSettings, checks, f"{name}.{key}.")
         resources[key] = ResourceSettings(**values)
     return MappingProxyType(resources)
+
+
+def _check_attributes(name: str, value: object) -> Mapping[str, Any]:
+    attributes = check_mapping(name, value, 'vendor = "HPE"')
+    try:
+        json.dumps(attributes, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SettingError(f"{name}: {error}", hint="texts, numbers, true, false, lists and tables") from None
+    return MappingProxyType(attributes)
+
+
+def _check_address(name: str, value: object) -> Mapping[str, str | float]:
+    address = check_mapping(name, value, 'country_name = "France"')
+    for member, item in address.items():
+        if member not in _ADDRESS:
+            raise SettingError(f"there is no setting {name}.{member}", hint=suggest_names(member, _ADDRESS))
+        _ADDRESS[member](f"{name}.{member}", item)
+    return MappingProxyType(address)
+
+
+_ADDRESS: Final[Mapping[str, Check]] = {
+    **dict.fromkeys(
+        ("country_name", "locality_name", "state_or_province_name", "street_address", "unlocode"), check_text
+    ),
+    "altitude": limit(float, -1e6, 1e6, "a number"),
+    "latitude": limit(float, -90, 90, "a number"),
+    "longitude": limit(float, -180, 180, "a number"),
+}
+"""The members of a site that say where it is."""
 
 
 def _check_users(name: str, value: object) -> Mapping[str, str]:
@@ -204,6 +239,7 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "max_age": limit(float, 0.1, 3600),
     "public_url": _check_url,
     "support_uri": _check_url,
+    "address": _check_address,
     "resources": _check_resources,
     "users": _check_users,
     "jwks": _check_jwks,

@@ -37,6 +37,7 @@ def make_settings(tmp_path: Path, **resources: ResourceSettings) -> Settings:
         name="Ours",
         store=str(tmp_path / "jobs.db"),
         profiles=(str(tmp_path / "profiles"),),
+        address={"country_name": "France", "latitude": 48.9},
         resources=resources,
     )
 
@@ -47,7 +48,7 @@ async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
     (folder / "profile.xml").write_text(SITE)
     settings = make_settings(
         tmp_path,
-        here=ResourceSettings(profile=linux.name, name="This machine", group="g"),
+        here=ResourceSettings(profile=linux.name, name="This machine", group="g", attributes={"a": [1]}),
         site=ResourceSettings(profile="site"),
     )
     facility = Facility(settings, "me", ROOT)
@@ -57,12 +58,14 @@ async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
     found = facility.format_facility()
     assert (found["name"], found["site_uris"]) == ("Ours", [f"{ROOT}/facility/sites/site"])
     assert found["_links"] == {"self": {"href": f"{ROOT}/facility"}}
+    assert facility.format_site()["country_name"] == "France"
     assert facility.format_site()["resource_uris"] == [
         f"{ROOT}/status/resources/here",
         f"{ROOT}/status/resources/site",
     ]
     resource = await facility.format_resource("here")
     assert (resource["name"], resource["group"], resource["current_status"]) == ("This machine", "g", "up")
+    assert resource["attributes"] == {"a": [1]}
     assert resource["capability_uris"] == [f"{ROOT}/account/capabilities/here"]
     members = facility.format_capability("here")["attributes"]["job_spec"]
     assert members["resources.node_count"]["limits"] == "1 to 1"
