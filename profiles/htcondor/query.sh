@@ -1,13 +1,15 @@
 gpe_list() {
   # one that was removed stays in the queue, with its machine, until that has ended it
   gpe_text=$(condor_q -af ClusterId GpeIndex JobStatus RemoteHost ExitBySignal ExitCode ExitSignal \
-    'ifThenElse(JobStatus == 3, RemoveReason, HoldReason)') || return
+    CpusProvisioned MemoryProvisioned 'ifThenElse(JobStatus == 3, RemoveReason, HoldReason)') ||
+    return
   gpe_format_states
 }
 gpe_list_ended() { # ID...: with the history, which is read from its end
   # shellcheck disable=SC2046
   gpe_text=$(condor_history $(printf '%s\n' "$@" | sed 's/_.*//' | sort -u) -af ClusterId GpeIndex \
-    JobStatus undefined ExitBySignal ExitCode ExitSignal RemoveReason) || return
+    JobStatus undefined ExitBySignal ExitCode ExitSignal CpusProvisioned MemoryProvisioned \
+    RemoveReason) || return
   gpe_format_states
 }
 gpe_format_states() { # prints lines of states; a reason is the rest of a line, after blanks
@@ -24,8 +26,12 @@ $1 ~ /^[0-9]+$/ {
   if ($3 == 3 && host != "undefined") state = "Removing"
   if ($3 == 4 && $5 == "true") more = " signal=" $7
   else if ($3 == 4 && $6 ~ /^[0-9]+$/) { state = state "/exit"; more = " exit=" $6 }
-  for (i = 8; i <= NF; i++) reason = reason " " $i
+  for (i = 10; i <= NF; i++) reason = reason " " $i
   if (host != "undefined") more = more " host=" host
+  if ($3 !~ /^[15]$/) { # of one that waits, they are of its last run
+    if ($8 ~ /^[1-9][0-9]*$/) more = more " cpus=" $8
+    if ($9 ~ /^[1-9][0-9]*$/) more = more sprintf(" allocated=%.0f", $9 * 1048576)
+  }
   if (reason != "" && reason != " undefined") more = more " reason=" substr(reason, 2)
   print $1 ($2 == "undefined" ? "" : "_" $2), state more
 }'

@@ -38,6 +38,10 @@ function read_entry(text) {
   if (!sub(date, "", text)) return
   if (text ~ /^([Dd]ispatched|.*[Ss]tarted on) /) begin()
   if (text ~ /^[Dd]ispatched .*</) { host = text; sub(/^[^<]*</, "", host); sub(/>.*/, "", host) }
+  if (match(text, /Allocated [0-9]+/)) { # slots, on all hosts, of which the first one is kept
+    sub(/^[0-9]+\*/, "", host)
+    host = substr(text, RSTART + 10, RLENGTH - 10) "*" host
+  }
   if (text ~ /^Done successfully/) state = "DONE"
   if (text ~ /^Exited/) state = "EXIT"
   if (match(text, /^Exited with exit code [0-9]+/)) code = substr(text, 23, RLENGTH - 22)

@@ -30,6 +30,11 @@ function add_end(code, term) { # why and how it ended
     more = " exit=" code
   } else if (host !~ /^[A-Za-z0-9]/) state = state "/removed" # it never had a host
 }
+function count_slots(list, n, i, part, slots) { # 4*hostA:4*hostB, or hostA:hostA
+  n = split(list, part, ":")
+  for (i = 1; i <= n; i++) slots += part[i] ~ /^[0-9]+\*/ ? part[i] + 0 : 1
+  return slots
+}
 function add_usage(time, cpu, memory) {
   if (time ~ /^[0-9]/) more = more " elapsed=" time + 0
   if (cpu ~ /^[0-9]/) more = more " cpu=" cpu + 0
@@ -50,11 +55,14 @@ NF < 6 || $1 !~ /^[0-9]+(\[[0-9]+\])?$/ { next }
   if (term == "TERM_ORPHAN_SYSTEM") reason = "DEPENDENCY"
   more = ""
   add_end($4, term)
-  sub(/[: ].*/, "", host)
+  sub(/ .*/, "", host)
+  slots = count_slots(host)
+  sub(/:.*/, "", host)
   sub(/^[0-9]+\*/, "", host)
   if (host ~ /^[A-Za-z0-9][A-Za-z0-9.-]*$/) {
     more = more " host=" host
     if (NF > 9) add_usage($(NF - 2), $(NF - 1), $NF) # the words before may have a | of their own
+    more = more " cpus=" slots
   }
   if (reason != "" && reason != "-") more = more " reason=" reason
   print id " " state more

@@ -14,7 +14,7 @@ gpe_list() { # [ID...]: the states of this user's jobs that have not ended, or o
 }
 # Prints the jobs in gpe_text, which qstat has printed with the exit status gpe_rc, by the function
 # gpe_print_jobs; a line for each job and task:
-#   ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY,CONDITIONS|REASON
+#   ID|OWNER|STATE|SUBSTATE|EXIT|HOSTS|QUEUE|HOLDS|ELAPSED,CPU,MEMORY,CHUNKS,CONDITIONS|REASON
 gpe_print_answer() {
   case $gpe_rc:$gpe_text in
   0:*'Job Id:'*) ;;
@@ -37,6 +37,15 @@ function hosts(list, n, i, part, seen, all) {
     seen[part[i]]
   }
   return all
+}
+function add_given(chunks, n, i, word, cpus, memory) { # (n1:ncpus=4:mem=1kb)+(n2:ncpus=3)
+  n = split(chunks, word, /[:+()]+/)
+  for (i = 1; i <= n; i++) {
+    if (word[i] ~ /^ncpus=[0-9]+$/) cpus += substr(word[i], 7)
+    if (word[i] ~ /^mem=[0-9]+[kmgt]?b$/) memory += bytes(substr(word[i], 5))
+  }
+  if (cpus > 0) add("cpus", cpus)
+  if (memory > 0) add("allocated", sprintf("%.0f", memory))
 }
 function add(name, value) { if (value != "") more = more " " name "=" value }
 function add_end() {
@@ -62,6 +71,7 @@ $1 ~ /\[\]/ { if ($3 !~ /^[CFM]$/) alone[$1] = $3; next }
   add("elapsed", used[1] ~ /:/ ? seconds(used[1]) : "")
   add("cpu", used[2] ~ /:/ ? seconds(used[2]) : "")
   add("memory", used[3] ~ /^[0-9]+[kmgt]?b$/ ? sprintf("%.0f", bytes(used[3])) : "")
+  add_given(used[4])
   reason = $10
   for (i = 11; i <= NF; i++) reason = reason "|" $i
   if (sub1 == "dependency") reason = "DEPENDENCY"

@@ -59,7 +59,8 @@ function forget_array(parent) { # of a task that never ran
   if (id ~ /\[\]/) { array = id; whole = sub1 }
   if (id ~ /\[[0-9]+\]/ && job["array_index"] == "") forget_array()
   if (state == "X") state = "F" # an ended task, while its array has not ended
-  more = used("walltime") "," used("cput") "," used("mem") "," job["depend"]
+  if (job["exec_host"] == "") job["exec_vnode"] = "" # it has not begun
+  more = used("walltime") "," used("cput") "," used("mem") "," job["exec_vnode"] "," job["depend"]
   print id, job["Job_Owner"], state, sub1, code, job["exec_host"], job["queue"],
     job["Hold_Types"], more, job["comment"]
 }'

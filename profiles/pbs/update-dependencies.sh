@@ -34,7 +34,7 @@ function list_others(id, n, i, part, list) {
 $3 != "F" { live[$1] }
 $3 == "H" && $4 == 22 && $1 !~ /\[[0-9]/ {
   depend = $9
-  if (sub(/^[^,]*,[^,]*,[^,]*,/, "", depend) && depend ~ /^[A-Za-z0-9:@.,_[\]-]+$/)
+  if (sub(/^[^,]*,[^,]*,[^,]*,[^,]*,/, "", depend) && depend ~ /^[A-Za-z0-9:@.,_[\]-]+$/)
     held[$1] = depend
 }
 END {

@@ -79,6 +79,7 @@ function record(when, one, id) {
     # qacct takes the largest memory of a process for bytes, but it is in KiB
     memory = bytes(job["ru_maxrss"]) * 1024
     if (memory > 0) more = more sprintf(" memory=%.0f", memory)
+    if (job["slots"] ~ /^[1-9]/) more = more " cpus=" job["slots"] + 0
   }
   if (limit != "") more = more " reason=over its limit: " job["category"]
   else if (failed) more = more " reason=" job["failed"]

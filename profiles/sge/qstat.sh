@@ -20,13 +20,16 @@ function print_tasks(line, ranges, range, i, bound, part, step, task) { # 5-9:2,
   text = substr($0, at + 1)
   sub(/[ \t\n].*/, "", tag)
 }
-tag == "job_list" { id = state = host = tasks = "" }
+tag == "job_list" { id = state = host = tasks = slots = "" }
 tag == "JB_job_number" { id = text }
 tag == "state" { state = text; gsub(/R/, "", state) } # restarted: no state of its own
 tag == "queue_name" { host = text; if (!sub(/^[^@]*@/, "", host)) host = "" }
 tag == "tasks" { tasks = text }
+tag == "slots" { slots = text }
 tag == "/job_list" && id ~ /^[0-9]+$/ && state ~ /^[A-Za-z]+$/ {
   line = " " state (host ~ /^[^ \t\n]+$/ ? " host=" host : "")
+  # of one that waits, they are what it asks for
+  if (state !~ /q/ && slots ~ /^[1-9][0-9]*$/) line = line " cpus=" slots
   if (state ~ /E/)
     line = line " reason=Grid Engine could not start it (as it is, it will not start)"
   if (tasks == "") print id line

@@ -59,6 +59,16 @@ function note_task(array, letter) {
   holds[array] = job["Hold_Types"]
   owner[array] = job["Job_Owner"]
 }
+# n1/0+n1/1, or n1/0-2,5: the processors that a job has; Slurm tells their number, as n1/2+n2/2
+function count_processors(hosts, n, i, part, last, count) {
+  n = split(hosts, part, /[+,]/)
+  for (i = 1; i <= n; i++) {
+    sub(/.*\//, "", part[i])
+    if (slurm) count += part[i]
+    else count += split(part[i], last, "-") > 1 ? last[2] - last[1] + 1 : 1
+  }
+  return count > 0 ? "ncpus=" count : ""
+}
 function used(name) { return job["resources_used." name] }
 function done() {
   if (id == "") return
@@ -67,8 +77,8 @@ function done() {
   if (match(id, /\[[0-9]+\]/)) note_task(substr(id, 1, RSTART) substr(id, RSTART + RLENGTH - 1))
   else if (id ~ /\[\]/) told[id]
   print id, job["Job_Owner"], job["job_state"], held, job["exit_status"], job["exec_host"],
-    job["queue"], job["Hold_Types"], used("walltime") "," used("cput") "," used("mem"),
-    job["comment"]
+    job["queue"], job["Hold_Types"], used("walltime") "," used("cput") "," used("mem") "," \
+    count_processors(job["exec_host"]), job["comment"]
 }
 /^Job Id:/ {
   done()

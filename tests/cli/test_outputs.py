@@ -97,7 +97,8 @@ OUTPUTS: dict[str, list[tuple[str, ...]]] = {
     ],
     "new": [("new", "mysite", "-e", "site", "--profiles", "."), ("new", "mine", "-e", "pbs", "-o", "made"),
             ("new", "mysite", "-e", "site", "--profiles", ".", "--json")],
-    "job": [("job", "list"), ("job", "list", "--json"), ("job", "list", "--all"), ("job",)],
+    "job": [("job", "list"), ("job", "list", "--json"), ("job", "list", "--all"), ("job", "list", "--efficiency"),
+            ("job", "list", "--efficiency", "--by-name", "--json"), ("job",)],
 }  # fmt: skip
 ERRORS: dict[str, list[tuple[str, ...]]] = {
     "render": [
@@ -247,6 +248,8 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("job", "submit", "--wait", "true"),
         ("job", "list", "--state", "FAILD,LOST"),
         ("job", "list", "--state", ""),
+        ("job", "list", "--by-name"),
+        ("job", "list", "--efficiency", "--watch"),
         ("job", "list", "--store", "bad.xml"),
     ],
 }

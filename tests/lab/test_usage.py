@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -81,14 +81,19 @@ def test_what_jobs_took(site: Path, profile: str) -> None:
     assert wrong == []
 
 
-def test_what_slurm_gave_to_a_job(site: Path) -> None:
+@pytest.mark.parametrize(("profile", "fields", "given"), [
+    ("slurm", {"cpus": 2, "memory": "100M"}, (2, 100 * MIB)),
+    ("sge", {}, (1, None)),
+    ("torque", {}, (1, None)),
+])  # fmt: skip
+def test_what_a_job_was_given(
+    site: Path, profile: str, fields: dict[str, Any], given: tuple[int, int | None]
+) -> None:
     """While it runs, and after its end; it is recorded."""
 
     async def main() -> list[JobStatus]:
-        async with open_target("slurm", site) as target:
-            job = await target.submit(
-                JobDescription(executable="/bin/sleep", arguments=("60",), cpus=2, memory="100M")
-            )
+        async with open_target(profile, site) as target:
+            job = await target.submit(JobDescription(executable="/bin/sleep", arguments=("60",), **fields))
             found = []
             async with asyncio.timeout(PATIENCE):
                 while not found:
@@ -102,8 +107,7 @@ def test_what_slurm_gave_to_a_job(site: Path) -> None:
             await target.files.delete_path(await target.find_job_directory(job))
             return found
 
-    given = [(s.allocated_cpus, s.allocated_memory) for s in asyncio.run(main())]
-    assert given == [(2, 100 * MIB)] * 3
+    assert [(s.allocated_cpus, s.allocated_memory) for s in asyncio.run(main())] == [given] * 3
 
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])

@@ -109,7 +109,8 @@ def test_an_agent_corrects_its_job(home: Path) -> None:
     async def test() -> None:
         async with start_program(home) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert {*tools} == {"submit", "dry_run", "status", "output", "explain", "list", "cancel"}
+            names = "submit queues nodes members status wait output files explain list cancel"
+            assert [*tools] == names.split()
             nodes = tools["submit"].input_schema["properties"]["resources"]["properties"]["node_count"]
             assert (nodes["minimum"], nodes["maximum"]) == (1, 1)
             job: dict[str, Any] = {
@@ -119,7 +120,7 @@ def test_an_agent_corrects_its_job(home: Path) -> None:
             refused = await refusal(client, "submit", **job, resources={"node_count": 2})
             assert refused["invalid_params"][0]["name"] == "resources.node_count"
             assert "1 to 1" in json.dumps(refused)
-            assert "exit 3" in (await call(client, "dry_run", **job))["script"]
+            assert "exit 3" in (await call(client, "submit", **job, dry_run=True))["script"]
             assert (await call(client, "list", historical=True))["jobs"] == []
             job["idempotency_key"] = str(uuid.uuid4())
             job_id = (await call(client, "submit", **job))["id"]
@@ -147,7 +148,12 @@ def test_calls_that_are_refused(home: Path) -> None:
         ("submit", {"executable": 1}, 400, "executable"),
         ("submit", {"executable": "a", "odd": 1}, 400, "odd"),
         ("submit", {"executable": "a", "idempotency_key": "x"}, 400, "idempotency_key"),
-        ("dry_run", {"executable": "a\0"}, 400, "executable"),
+        ("submit", {"executable": "a\0", "dry_run": True}, 400, "executable"),
+        ("submit", {"executable": "a", "dry_run": 1}, 400, "dry_run"),
+        ("members", {"names": ["nosuch"]}, 400, "names"),
+        ("wait", {"job_id": "1", "seconds": 1000}, 400, "seconds"),
+        ("wait", {"job_id": "1'; id"}, 404, ""),
+        ("files", {"job_id": "1", "path": "/etc"}, 400, "path"),
         ("status", {}, 400, "job_id"),
         ("status", {"job_id": 1}, 400, "job_id"),
         ("output", {"job_id": "1", "stream": "../x"}, 400, "stream"),

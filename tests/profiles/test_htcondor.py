@@ -101,6 +101,15 @@ def test_the_reason_of_a_held_job(condor: Target, system: StandIn) -> None:
     assert job.status().reason == "Transfer input files failure at execution point"
 
 
+def test_what_htcondor_gave_to_a_job(condor: Target, system: StandIn) -> None:
+    """What one has of its last run, while it waits for the next one, is not what it has now."""
+    job = condor.start()
+    for words in ("1|undefined", "2|slot1@node1", f"4|{PLACE}|false|0|undefined"):
+        system.write(job, words)
+        is_told = " cpus=2 allocated=134217728" in condor.ok("GET_JOB_STATUS", JOB_ID=job.id)
+        assert is_told == (words != "1|undefined"), words
+
+
 def test_an_array(condor: Target, system: StandIn, tmp_path: Path) -> None:
     other = condor.start()
     words = quoted("-c", "echo $GPE_ARRAY_INDEX; exit $GPE_ARRAY_INDEX")

@@ -354,7 +354,7 @@ def test_why_a_job_waits(lsf: Target, commands: Lsf) -> None:
     commands.set("bjobs", f"1|-|PEND|-|-|-|{never};\n2|-|RUN|-|hostA|-|-\n")
     assert lsf.ok("GET_JOB_STATUS", "ALL").splitlines() == [
         f"1 PEND reason={never} (as it is, it will not start)",
-        "2 RUN host=hostA",
+        "2 RUN host=hostA cpus=1",
     ]
     commands.set("bjobs", "1|-|PEND|-|-|-\n")
     bjobs = commands.directory / "bjobs"
@@ -366,12 +366,13 @@ def test_why_a_job_waits(lsf: Target, commands: Lsf) -> None:
 
 
 def test_hosts_and_arrays(lsf: Target, commands: Lsf) -> None:
-    commands.set("bjobs", "2|3|RUN|-|4*node-1.example:2*b|-\n2|11|EXIT|-|-|-\n")
+    commands.set("bjobs", "2|3|RUN|-|4*node-1.example:2*b|-\n2|4|RUN|-|a:a:b|-\n2|11|EXIT|-|-|-\n")
     assert lsf.ok("GET_JOB_STATUS", "ALL").splitlines() == [
-        "2[3] RUN host=node-1.example",
+        "2[3] RUN host=node-1.example cpus=6",
+        "2[4] RUN host=a cpus=3",
         "2[11] EXIT/removed",
     ]
-    assert set(lsf.statuses()) == {"2[3]", "2[11]"}
+    assert set(lsf.statuses()) == {"2[3]", "2[4]", "2[11]"}
 
 
 @pytest.mark.parametrize(
@@ -397,7 +398,9 @@ Job <{id}>, Job Name <gpe_job>, User <{user}>, Project <default>, Command <#!/bi
                      Job <7>, User <{user}>>
 Thu Mar 13 17:30:00: Submitted from host <hostX>, to Queue <normal>, CWD </var/tmp/
                      me/1>, Output File </dev/null>;
-Thu Mar 13 17:30:05: Dispatched to <hostA>;
+Thu Mar 13 17:30:05: Dispatched {slots} Task(s) on Host(s) <{slots}*hostA>, Allocate
+                     d {slots} Slot(s) on Host(s) <{slots}*hostA>, Effective RES_REQ
+                      <select[type == local] order[r15s:pg] >;
 Thu Mar 13 17:30:05: Starting (Pid 258999);
 {end}
 Summary of time in seconds spent in various states by  Thu Mar 13 17:32:06
@@ -439,7 +442,7 @@ def test_a_job_that_bjobs_has_forgotten(
     lsf: Target, commands: Lsf, end: str, files: dict[str, str], expected: tuple[object, ...] | None
 ) -> None:
     commands.set("bjobs", stderr=NOT_FOUND, code=255)
-    commands.set("bhist", BHIST.format(id="7", user=user(), end=end))
+    commands.set("bhist", BHIST.format(id="7", user=user(), end=end, slots=1))
     leave(lsf, "7", **files)
     if expected is None:
         assert lsf.fails("GET_JOB_STATUS", JOB_ID="7") == UNKNOWN
@@ -453,15 +456,15 @@ def test_a_job_that_bjobs_has_forgotten(
 
 def test_the_history_of_an_element_of_an_array(lsf: Target, commands: Lsf) -> None:
     commands.set("bjobs", stderr="Job <7[3]> is not found\n", code=255)
-    commands.set("bhist", BHIST.format(id="7[3]", user=user(), end=DONE))
-    assert lsf.ok("GET_JOB_STATUS", JOB_ID="7[3]") == "7[3] DONE exit=0 host=hostA\n"
+    commands.set("bhist", BHIST.format(id="7[3]", user=user(), end=DONE, slots=12))
+    assert lsf.ok("GET_JOB_STATUS", JOB_ID="7[3]") == "7[3] DONE exit=0 host=hostA cpus=12\n"
     assert lsf.fails("GET_JOB_STATUS", JOB_ID="7") == UNKNOWN
 
 
 @pytest.mark.parametrize("other", [{"id": "77"}, {"user": "somebody"}])
 def test_the_history_of_another_job(lsf: Target, commands: Lsf, other: dict[str, str]) -> None:
     commands.set("bjobs", stderr=NOT_FOUND, code=255)
-    commands.set("bhist", BHIST.format(**({"id": "7", "user": user(), "end": DONE} | other)))
+    commands.set("bhist", BHIST.format(**({"id": "7", "user": user(), "end": DONE, "slots": 1} | other)))
     assert lsf.fails("GET_JOB_STATUS", JOB_ID="7") == UNKNOWN
 
 
@@ -576,11 +579,11 @@ def test_what_lsf_tells_of_usage(lsf: Target, commands: Lsf) -> None:
     ]
     commands.set("bjobs", "\n".join(lines) + "\n")
     assert lsf.ok("GET_JOB_STATUS", "ALL").splitlines() == [
-        "7 RUN host=hostA elapsed=3 cpu=2.5 memory=209715200",
-        "8[2] EXIT/exit exit=1 host=hostA elapsed=61 cpu=0.1 memory=1610612736",
-        "9 DONE exit=0 host=hostA elapsed=1",
+        "7 RUN host=hostA elapsed=3 cpu=2.5 memory=209715200 cpus=1",
+        "8[2] EXIT/exit exit=1 host=hostA elapsed=61 cpu=0.1 memory=1610612736 cpus=1",
+        "9 DONE exit=0 host=hostA elapsed=1 cpus=1",
         "10 PEND",
-        "11 RUN host=hostA elapsed=3 cpu=2.5",
+        "11 RUN host=hostA elapsed=3 cpu=2.5 cpus=1",
     ]
 
 

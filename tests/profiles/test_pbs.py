@@ -240,6 +240,18 @@ def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
     assert "host=pbs0+pbs1 queue=workq" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
 
 
+def test_what_pbs_gave_to_a_job(pbs: Target, server: Server) -> None:
+    """The chunks on its nodes, not what one asks for that has not begun."""
+    job = pbs.start()
+    server.set(
+        job, exec_vnode="(pbs0:ncpus=4:mem=1048576kb)+(pbs1[0]:ncpus=2:ngpus=1+pbs1[1]:ncpus=1:mem=1gb)"
+    )
+    assert pbs.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} Q queue=workq\n"
+    server.set(job, state="R", exec_host="pbs0/0*4+pbs1/0*3")
+    line = f"{job.id} R host=pbs0+pbs1 queue=workq cpus=7 allocated=2147483648\n"
+    assert pbs.ok("GET_JOB_STATUS", JOB_ID=job.id) == line
+
+
 ONE = "select=1:ncpus=1:mpiprocs=1:ompthreads=1"
 
 

@@ -27,7 +27,7 @@ JOB = """    <job_list state="{kind}">
       <state>{state}</state>
       <JAT_start_time>2026-11-21T12:23:14</JAT_start_time>
       <queue_name>{queue}</queue_name>
-      <slots>1</slots>{more}
+      <slots>{slots}</slots>{more}
     </job_list>
 """
 RECORD = """==============================================================
@@ -58,12 +58,12 @@ ENDED = {
 }  # fmt: skip
 
 
-USAGE = re.compile(" (?:elapsed|cpu|memory|ended)=[0-9.]+")
+USAGE = re.compile(" (?:elapsed|cpu|memory|cpus|ended)=[0-9.]+")
 
 
 def listed(*jobs: dict[str, str]) -> str:
     """Give qstat's answer for jobs."""
-    given = {"kind": "running", "name": "gpe_job", "queue": "all.q@vm", "more": ""}
+    given = {"kind": "running", "name": "gpe_job", "queue": "all.q@vm", "slots": "1", "more": ""}
     text = "".join(JOB.format(**(given | job)) for job in jobs)
     return (
         "<?xml version='1.0'?>\n<job_info  xmlns:xsd=\"http://example.org/qstat.xsd\">\n"
@@ -318,13 +318,19 @@ def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
     commands.set(
         "qstat",
         listed(
-            {"id": "1", "state": "r", "name": "%lt;state&gt;qw  r 7", "queue": "all.q@node-1.example"},
+            {
+                "id": "1",
+                "state": "r",
+                "name": "%lt;state&gt;qw  r 7",
+                "queue": "q@node-1.example",
+                "slots": "4",
+            },
             {**array, "state": "r", "more": "\n      <tasks>1</tasks>"},
             {**array, "state": "qw", "more": "\n      <tasks>3-7:2,11</tasks>"},
         ),
     )
-    tasks = ["12.1 r", "12.3 qw", "12.5 qw", "12.7 qw", "12.11 qw"]
-    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == ["1 r host=node-1.example", *tasks]
+    tasks = ["12.1 r cpus=1", "12.3 qw", "12.5 qw", "12.7 qw", "12.11 qw"]
+    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == ["1 r host=node-1.example cpus=4", *tasks]
     assert sge.ok("GET_JOB_STATUS", JOB_ID="12").splitlines() == tasks
     assert sge.ok("GET_JOB_STATUS", JOB_ID="12.7") == "12.7 qw\n"
     assert "unknown job 12.9\n" in sge.fails("GET_JOB_STATUS", JOB_ID="12.9")
@@ -394,9 +400,8 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
     leave(sge, "7", script="#!/bin/sh\n")
     first = record(failed="25  : rescheduling", code="99")
     commands.set("qacct", first + record(code="3", host="n2") + record(owner="somebody"))
-    assert (
-        sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 ended/0 exit=3 host=n2 elapsed=4 cpu=0.01 memory=5066719\n"
-    )
+    line = "7 ended/0 exit=3 host=n2 elapsed=4 cpu=0.01 memory=5066719 cpus=1\n"
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == line
 
 
 @pytest.mark.parametrize(
@@ -473,9 +478,9 @@ def test_what_stays_held_is_an_error(sge: Target, commands: Commands, state: str
 
 
 def test_what_grid_engine_tells_of_usage(sge: Target, commands: Commands) -> None:
-    commands.set("qacct", record(cpu="2.02", wall="5"))
+    commands.set("qacct", record(cpu="2.02", wall="5", slots="2"))
     assert sge.ok("USAGE", JOB_ID="7").split()[2:] == [
-        "exit=0", "host=vm", "elapsed=5", "cpu=2.02", "memory=5066719",
+        "exit=0", "host=vm", "elapsed=5", "cpu=2.02", "memory=5066719", "cpus=2",
     ]  # fmt: skip
     commands.set("qacct", stderr="error: job id 7 not found\n", code=1)
     assert "job id 7 not found" in sge.fails("USAGE", JOB_ID="7")

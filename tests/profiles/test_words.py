@@ -58,7 +58,7 @@ TORQUE = """Job Id: 33.server.example
     Job_Owner = {user}@host
     job_state = R
     queue = batch
-    exec_host = n1/0+n1/1
+    exec_host = n1/0-2,5+n2/0
     Variable_List = PBS_O_HOME=/home/me,X=
 \tjob_state = C,Y=1
     comment = a | b
@@ -94,7 +94,7 @@ SLURM_QSTAT = """Job Id:\t1
 \tJob_Owner = {user}@localhost
 \tjob_state = C
 \tqueue = debug
-\texec_host = vm/1
+\texec_host = vm/2+vm2/1
 \tPriority = 4294901759
 
 Job Id:\t2
@@ -168,6 +168,7 @@ def test_torque(torque: Target, commands: Commands) -> None:
     }
     assert torque.statuses()["33.server.example"].reason == "a | b"
     assert commands.args("qstat") == ["-f", "-f"]
+    assert " cpus=5 " in torque.ok("GET_JOB_STATUS", JOB_ID="33.server.example")
 
 
 def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Commands) -> None:
@@ -194,6 +195,7 @@ def test_a_limit_that_the_pbs_commands_of_slurm_do_not_tell(torque: Target, comm
     told = words(torque)
     assert told["1"] == ("C/-11", "FAILED/TIME", None, None)
     assert told["4"] == ("C/-10", "FAILED/MEMORY", None, None)
+    assert torque.ok("GET_JOB_STATUS", JOB_ID="1").endswith(" cpus=3\n"), "the numbers are counts there"
 
 
 def test_what_the_pbs_commands_of_slurm_do_not_tell_and_slurm_does_not_now(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
+from osprofile.cli.job.efficiency import list_runs
 from osprofile.cli.job.rows import SUBMITTING, JobRow
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, print_warning
 from osprofile.cli.terminal import apply_style, supports_colours
@@ -30,6 +31,7 @@ from osprofile.errors import (
 )
 from osprofile.jobs.arrays import describe_tasks
 from osprofile.jobs.diagnosis import Diagnosis, diagnose
+from osprofile.jobs.efficiency import LONG_RUN, measure_efficiency
 from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
 from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import format_energy, tells_energy
@@ -38,7 +40,7 @@ from osprofile.jobs.record.store import JobDetails
 from osprofile.jobs.shell.loop import end_at_once_on_signal
 from osprofile.jobs.state import JobState
 from osprofile.late import NamedTuple
-from osprofile.text import escape_unprintable, format_signal_name, format_size, pluralize, quote_name
+from osprofile.text import escape_unprintable, format_signal_name, format_size, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,8 +54,6 @@ _SCRIPT_FILE: Final = ".gpe/script"
 """START writes the job's script to this file in the working directory."""
 _LABEL_WIDTH: Final = 16
 _TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
-_LONG_RUN: Final = 10.0
-"""Seconds after which the share of the processors that a job has used says something."""
 
 
 @cancellable
@@ -271,6 +271,7 @@ def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
         "error_lines": list(diagnosis.lines),
         "likely_cause": diagnosis.cause or None,
         "setup_lines": list(diagnosis.setup_lines),
+        "efficiency": measure_efficiency(list_runs(row, details.request)).encode(),
     }
 
 
@@ -399,31 +400,23 @@ def _list_usage(row: JobRow, request: Mapping[str, str] | None) -> Iterator[tupl
     elif row.tasks and status.end_reported and status.started is not None and status.ended is not None:
         whole = _format_duration(status.ended - status.started)
         yield "elapsed", f"{whole} (from the start of the first task to the end of the last one)"
+    runs = list_runs(row, request)
+    used = measure_efficiency(runs)
     if status.cpu_time is not None:
-        run_time = (
-            sum(task.status.elapsed or 0.0 for task in row.tasks) if row.tasks else status.elapsed or 0.0
+        is_long = sum(run.status.elapsed or 0.0 for run in runs) >= LONG_RUN
+        share = (
+            f" ({used.cpus.share:.0%} of {used.cpus.asked:.3g} CPUs)" if is_long and used.cpus.share else ""
         )
-        share = ""
-        if request is not None and run_time >= _LONG_RUN:
-            cpus = _count_cpus(request)
-            share = f" ({status.cpu_time / run_time / cpus:.0%} of {pluralize(cpus, 'CPU')})"
-        yield "processor time", _format_duration(status.cpu_time) + share
+        yield "processor time", _format_duration(status.cpu_time) + share.replace(" 1 CPUs", " 1 CPU")
     if status.max_memory is not None:
-        asked = 0 if request is None else _read_number(request.get("MEMORY", ""), 0) << 20
-        share = f" ({status.max_memory / asked:.0%} of {format_size(asked)})" if asked else ""
+        share = (
+            f" ({used.memory.share:.0%} of {format_size(used.memory.asked or 0)})"
+            if used.memory.share
+            else ""
+        )
         yield "largest memory", format_size(status.max_memory) + share
-
-
-def _count_cpus(request: Mapping[str, str]) -> int:
-    """Return how many processors a job asked for, at least one on each node."""
-    nodes, processes, cpus = (
-        _read_number(request.get(name, ""), 1) for name in ("NODES", "PROCESSES", "CPUS")
-    )
-    return max(nodes, processes * cpus)
-
-
-def _read_number(text: str, default: int) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and int(text) else default
+    if used.advised_options:
+        yield "next time", f"{used.advised_options} would be enough"
 
 
 def _format_time(moment: float) -> str:

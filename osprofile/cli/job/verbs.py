@@ -227,6 +227,13 @@ def list_(
         bool,
         Option(("--failed",), "List only jobs that failed, were lost, or exited with a code other than 0."),
     ] = False,
+    efficiency: Annotated[
+        bool,
+        Option(("--efficiency",), "List what the ended jobs of a week used of what they asked for."),
+    ] = False,
+    by_name: Annotated[
+        bool, Option(("--by-name",), "With --efficiency: one line for all jobs of a name.")
+    ] = False,
     target: ListedTarget,
     json: JsonOption = False,
 ) -> int:
@@ -243,6 +250,9 @@ def list_(
     does not answer, a message says so, and its last known states are marked, as in RUNNING?; its interrupted submissions are listed
     only with --all.
 
+    --efficiency asks no target system: values that nobody has measured or asked for yet are unknown.
+    NEXT TIME has options with which the jobs that succeeded would have had enough.
+
     With --watch, jobs that have ended are counted after a few seconds, not listed. If standard output is
     not a terminal, each change is one line: the time, the job, the state, how it ended, the reason.
 
@@ -256,10 +266,13 @@ def list_(
       incarnate job list --all --profile slurm --json
       incarnate job list 4711 4712
       incarnate job list --watch
+      incarnate job list --efficiency --by-name
     """
     from osprofile.cli.job import listing, rows
 
     own = {"--tasks": tasks, "--all": all, "--state": state, "--failed": failed, "--json": json}
+    own["--efficiency"] = efficiency
+    common.check_option("--efficiency", efficiency, needed_by={"--by-name": by_name})
     common.check_option("--watch", watch, excludes=own)
     if watch:
         from osprofile.cli.job import live_view
@@ -271,6 +284,12 @@ def list_(
         is_in_state = states is None or row.state in states
         return is_in_state and (not failed or row.status.has_failed)
 
+    if efficiency:
+        from osprofile.cli.job.efficiency import list_efficiency
+
+        return list_efficiency(
+            target, jobs, include_old=all, tasks=tasks, by_name=by_name, selects=selects, json=json
+        )
     code = None
     if not jobs:
         code = listing.list_quiet_jobs(target, include_old=all, tasks=tasks, selects=selects, json=json)

@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import logging
 import math
+import posixpath
 import re
 import time
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from osprofile.errors import (
     JobNotFoundError,
@@ -17,7 +18,9 @@ from osprofile.errors import (
     OutputError,
     ScriptError,
     ScriptFailedError,
+    TemplateNotFoundError,
 )
+from osprofile.executors.facility.filesystem import check_path
 from osprofile.executors.facility.job_spec import (
     MEMBER_BY_FIELD,
     build_description,
@@ -32,20 +35,25 @@ from osprofile.executors.facility.problems import (
     ProblemError,
     build_away_problem,
     build_problem,
+    refuse,
 )
 from osprofile.jobs.diagnosis import Remedies, diagnose
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.files.directory import JobFile
 from osprofile.jobs.profiles import list_settable_fields, needs_confirmation
 from osprofile.jobs.request import build_request, list_differences
 from osprofile.jobs.state import JobState
+from osprofile.text import quote_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from osprofile.jobs.record.store import JobRecord
+    from osprofile.jobs.shell.output import FileEntry, NodeStatus, QueueStatus
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
 
+T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.facility")
 _KEY_PREFIX: Final = "iri-launch:"
 """Begins the key of a submission with an Idempotency-Key: others have keys of their own in the same record."""
@@ -258,6 +266,77 @@ class Resource:
         except OSProfileError as error:
             raise build_problem(error) from None
         return "" if part is None else part.data[-MAX_OUTPUT_SIZE:].decode("utf-8", "replace")
+
+    async def read_file(self, job_id: str, path: str, lines: int) -> str:
+        """Return the last lines of a file in a job's directory. Raises `ProblemError`."""
+        directory = await self._find_directory(job_id, path)
+        try:
+            part = await self.target.files.read_file_part(JobFile(directory, path), last_lines=lines)
+        except OSProfileError as error:
+            raise build_problem(error) from None
+        if part is None:
+            message = f"the job has no file {quote_path(path)}"
+            raise ProblemError("not-found", message, hint="the tool files lists those that it has")
+        return part.data[-MAX_OUTPUT_SIZE:].decode("utf-8", "replace")
+
+    async def list_files(self, job_id: str, path: str = "") -> tuple[str, list[FileEntry]]:
+        """Return a job's directory, and the files in it, or in the directory `path` below. Raises `ProblemError`."""
+        directory = await self._find_directory(job_id, path)
+        try:
+            entries = await self.target.files.list_directory(posixpath.join(directory, path))
+        except OSProfileError as error:
+            raise build_problem(error) from None
+        return directory, [entry for entry in entries if not entry.name.startswith(".")]
+
+    async def _find_directory(self, job_id: str, path: str) -> str:
+        """Return the directory in which a job's program runs. Raises `ProblemError`, also for a path out of it."""
+        if path.startswith("/"):
+            raise refuse("path", "give a path below the directory of the job, as the tool files lists it")
+        _, record, _ = await self._find_job(job_id)
+        request = {} if record is None else self.target.store.read_details(record.number).request or {}
+        try:
+            directory = request.get("DIRECTORY") or await self.target.find_job_directory(job_id)
+        except OSProfileError as error:
+            raise build_problem(error) from None
+        check_path(posixpath.join(directory, path))
+        return directory
+
+    def list_tasks(self, job_id: str) -> list[dict[str, Any]]:
+        """Return the tasks of an array, as last known; none for any other job."""
+        tasks = (record.status for record in self.target.store.list_tasks(self.target.name, job_id))
+        return [{"id": t.job_id, "state": get_state(t), "exit_code": t.exit_code} for t in tasks]
+
+    async def list_queues(self) -> Sequence[QueueStatus]:
+        """Return the queues; none if the profile does not list them. Raises `ProblemError`."""
+        return await self._ask_machine(self.target.list_queues)
+
+    async def list_nodes(self) -> Sequence[NodeStatus]:
+        """Return the nodes; none if the profile does not list them. Raises `ProblemError`."""
+        return await self._ask_machine(self.target.list_nodes)
+
+    async def _ask_machine(self, ask: Callable[[], Awaitable[Sequence[T]]]) -> Sequence[T]:
+        try:
+            return await ask()
+        except TemplateNotFoundError:
+            return ()
+        except _AWAY_ERRORS as error:
+            raise build_away_problem(error) from None
+        except OSProfileError as error:
+            raise build_problem(error) from None
+
+    async def wait_for_job(self, job_id: str, seconds: float) -> dict[str, Any]:
+        """Return a job when it has ended, or as it is after so many seconds. Raises `ProblemError`."""
+        status, _, _ = await self._find_job(job_id)
+        try:
+            async with asyncio.timeout(seconds):
+                await self.target.wait(status.job_id)
+        except TimeoutError:
+            pass
+        except _AWAY_ERRORS:
+            self.health.note("down")  # the job is returned as last known, with a note
+        except OSProfileError as error:
+            raise build_problem(error) from None
+        return await self.get_job(job_id, historical=True, include_spec=False)
 
     async def update_job(self, job_id: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         """Return a job that is already as a JobSpec says. Raises `ProblemError` for a change: no profile can make one."""

@@ -30,7 +30,8 @@ _MAX_SHOWN: Final = 4000
 """Characters of a call that a person is shown: nobody confirms what is cut."""
 _SHOWN_FIRST: Final = ("executable", "arguments")
 INSTRUCTIONS: Final = (
-    "Jobs on a batch system. A refusal says which member was refused, and its limit: correct it, and call the tool again. "
+    "Jobs on a batch system. Each result has the next call that follows from it. "
+    "A refusal says which member was refused, its limit or its place: correct it, and call the tool again. "
     "A job continues when this conversation ends: ask for its status later."
 )
 

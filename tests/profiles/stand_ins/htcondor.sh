@@ -34,13 +34,13 @@ condor_submit)
   echo "$cluster.0 - $cluster.$((proc - 1))" ;;
 condor_q)
   case $* in
-  '-af ClusterId GpeIndex JobStatus RemoteHost ExitBySignal ExitCode ExitSignal ifThenElse(JobStatus == 3, RemoveReason, HoldReason)')
+  '-af ClusterId GpeIndex JobStatus RemoteHost ExitBySignal ExitCode ExitSignal CpusProvisioned MemoryProvisioned ifThenElse(JobStatus == 3, RemoveReason, HoldReason)')
     ended='[34]' && [ ! -e leaving ] || ended=none
     # one that is removed stays, with its machine, until that has ended it
     awk -F'|' -v ended="$ended" '
     function lives(pid) { return (getline pid < ("session." $1)) > 0 && system("kill -0 " pid " 2> /dev/null") == 0 }
     $4 !~ ended || $4 == 3 && $5 != "undefined" && lives() {
-      print $1, $3, $4, $5, $8, $9, $10, $4 == 3 ? $11 : $6
+      print $1, $3, $4, $5, $8, $9, $10, 2, 128, $4 == 3 ? $11 : $6
     }' jobs ;;
   '-af ClusterId Iwd') awk -F'|' '$4 !~ /[34]/ { print $1, $7 }' jobs ;;
   *) exit 2 ;;
@@ -48,8 +48,8 @@ condor_q)
 condor_history)
   ids='' && while [ "$1" != -af ]; do ids="$ids $1" && shift; done
   echo "$ids" >> asked
-  [ "$*" = '-af ClusterId GpeIndex JobStatus undefined ExitBySignal ExitCode ExitSignal RemoveReason' ] || exit 2
-  awk -F'|' -v ids="$ids " '$4 ~ /[34]/ && index(ids, " " $1 " ") { print $1, $3, $4, "undefined", $8, $9, $10, $11 }' jobs ;;
+  [ "$*" = '-af ClusterId GpeIndex JobStatus undefined ExitBySignal ExitCode ExitSignal CpusProvisioned MemoryProvisioned RemoveReason' ] || exit 2
+  awk -F'|' -v ids="$ids " '$4 ~ /[34]/ && index(ids, " " $1 " ") { print $1, $3, $4, "undefined", $8, $9, $10, 2, 128, $11 }' jobs ;;
 condor_rm) select_jobs "$@" && change 3 'via condor_rm (by user alice)' 'marked for removal' '[125]' ;;
 condor_hold) select_jobs "$@" && change 5 'via condor_hold (by user alice)' held '[12]' ;;
 condor_release) select_jobs "$@" && change 1 undefined released 5 ;;
