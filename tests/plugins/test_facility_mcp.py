@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import uuid
 from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -24,10 +26,10 @@ from tests.plugins.test_facility import ENDED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from mcp.client.session import ElicitationFnT
 
+PROFILES = Path(__file__).parents[2] / "profiles"
 MODES = ("legacy", "auto")
 CONFIRM = """  <idb:Template xmlns:idb="http://gpe.intel.com/idb">
     <idb:Field name="SITE_CONFIRM" isSettable="false"><idb:Value>yes</idb:Value></idb:Field>
@@ -171,6 +173,81 @@ def test_calls_that_are_refused(home: Path) -> None:
                 refused = await refusal(client, tool, **arguments)
                 assert refused["status"] == status, tool
                 assert name in {"", *(item["name"] for item in refused.get("invalid_params", ()))}, tool
+
+    asyncio.run(test())
+
+
+MACHINE = """  <idb:Template xmlns:idb="http://gpe.intel.com/idb" name="LIST_QUEUES">
+    <idb:Invocation><idb:Body>echo 'short open default WALLTIME&lt;=600 MEMORY&lt;=1024'; echo 'old closed'</idb:Body></idb:Invocation>
+    <idb:Field name="QUEUE_STATE" isSettable="false"><idb:Tag name="open">OPEN</idb:Tag><idb:Tag name="closed">STOPPED</idb:Tag></idb:Field>
+  </idb:Template>
+  <idb:Template xmlns:idb="http://gpe.intel.com/idb" name="LIST_NODES">
+    <idb:Invocation><idb:Body>for n in n1 n2; do echo "$n idle 8 16000"; done; echo n3 down</idb:Body></idb:Invocation>
+    <idb:Field name="NODE_STATE" isSettable="false"><idb:Tag name="idle">UP</idb:Tag><idb:Tag name="down">DOWN</idb:Tag></idb:Field>
+  </idb:Template>
+</osp:Profile>"""
+
+
+def test_queues_and_nodes(home: Path) -> None:
+    profile = home / "profiles" / "here" / "profile.xml"
+    profile.write_text(profile.read_text().replace("</osp:Profile>", MACHINE))
+
+    async def test() -> None:
+        async with start(home) as client:
+            queues = (await call(client, "queues"))["queues"]
+            limits = ["attributes.duration <= 600", "resources.memory <= 1024 MiB on each node"]
+            short = {
+                "name": "short",
+                "state": "open",
+                "accepts_jobs": True,
+                "default": True,
+                "limits": limits,
+            }
+            old = {"name": "old", "state": "closed", "accepts_jobs": False, "default": False, "limits": []}
+            assert queues == [short, old]
+            idle = {
+                "state": "idle",
+                "is_up": True,
+                "count": 2,
+                "cpus": 8,
+                "memory_mib": 16000,
+                "names": ["n1", "n2"],
+            }
+            down = {"state": "down", "is_up": False, "count": 1, "names": ["n3"]}
+            assert (await call(client, "nodes"))["nodes"] == [idle, down]
+
+    asyncio.run(test())
+
+
+def test_a_profile_that_limits_list_limits_the_files_of_a_job(home: Path) -> None:
+    source = (PROFILES / "linux" / "profile.xml").read_text()
+    text = source[
+        source.index('<idb:Template name="LIST">') : source.index('<idb:Template name="LIST_NODES">')
+    ]
+    text = text.replace('<idb:Field name="PATH">', f'<idb:Field name="PATH" ext:pattern="{home}/in(/.*)?">')
+    text = re.sub(r' ext:src="list.sh [^"]*"/>', ">echo f 0644 1 1 file</idb:StaticScript>", text)
+    space = 'xmlns:ext="urn:osprofile:extension" xmlns:idb="http://gpe.intel.com/idb" xmlns:osp='
+    profile = home / "profiles" / "here" / "profile.xml"
+    limited = (
+        profile.read_text().replace("xmlns:osp=", space).replace("</osp:Profile>", f"{text}</osp:Profile>")
+    )
+    profile.write_text(limited)
+    for name in ("in", "out"):
+        (home / name).mkdir()
+        (home / name / "file").write_text(f"{name}\n")
+
+    async def test() -> None:
+        async with start(home) as client:
+            inside, outside = [
+                (await call(client, "submit", executable="true", directory=str(home / name)))["id"]
+                for name in ("in", "out")
+            ]
+            assert (await call(client, "output", job_id=inside, path="file"))["text"] == "in\n"
+            assert (await call(client, "files", job_id=inside))["files"][0]["path"] == "file"
+            for tool, arguments in (("output", {"path": "file"}), ("files", {})):
+                refused = await refusal(client, tool, job_id=outside, **arguments)
+                assert "field PATH" in refused["detail"]
+            await wait(client, outside)
 
     asyncio.run(test())
 

@@ -270,13 +270,18 @@ class Resource:
     async def read_file(self, job_id: str, path: str, lines: int) -> str:
         """Return the last lines of a file in a job's directory. Raises `ProblemError`."""
         directory = await self._find_directory(job_id, path)
+        message = f"the job has no file {quote_path(path)} that can be read"
+        missing = ProblemError("not-found", message, hint="the tool files lists those that it has")
         try:
+            # a profile that limits the field PATH of LIST limits this, too
+            entry = await self.target.files.stat_file(posixpath.join(directory, path))
             part = await self.target.files.read_file_part(JobFile(directory, path), last_lines=lines)
+        except ScriptFailedError:
+            raise missing from None
         except OSProfileError as error:
             raise build_problem(error) from None
-        if part is None:
-            message = f"the job has no file {quote_path(path)}"
-            raise ProblemError("not-found", message, hint="the tool files lists those that it has")
+        if entry.type == "d" or part is None:
+            raise missing
         return part.data[-MAX_OUTPUT_SIZE:].decode("utf-8", "replace")
 
     async def list_files(self, job_id: str, path: str = "") -> tuple[str, list[FileEntry]]:
