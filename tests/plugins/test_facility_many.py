@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import datetime as dt
 import hashlib
 import hmac
 import json
@@ -34,6 +35,7 @@ from osprofile.errors import SettingError
 from osprofile.executors.facility import issuer as issuers
 from osprofile.executors.facility.issuer import Issuer
 from osprofile.executors.facility.problems import ProblemError
+from osprofile.executors.facility.settings import Settings
 from tests.executors.facility.conftest import ROOTED
 from tests.executors.facility.test_hostile import HOSTILE
 from tests.plugins import test_facility_mcp as tools
@@ -43,7 +45,7 @@ from tests.waiting import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FACILITY = Path("docs/facility.md")
+CENTRE = Path("docs/tasks/centre.md")
 ISSUER, AUDIENCE = "https://login.example.org", "https://iri.example.org"
 KEY, OTHER_KEY, EC_KEY = (jwk.RSAKey.generate_key(2048, {"kid": kid}) for kid in ("k1", "k1", "k3"))
 EC_KEY = jwk.ECKey.generate_key("P-256", {"kid": "k2"})  # type: ignore[assignment]
@@ -136,34 +138,38 @@ def keys(tmp_path: Path) -> Path:
     return path
 
 
+def make_issuer(jwks: object) -> Issuer:
+    return Issuer(Settings(issuer=ISSUER, audience=AUDIENCE, jwks=str(jwks)))
+
+
 def find(issuer: Issuer, token: str) -> str | None:
-    return asyncio.run(issuer.find_subject(f"Bearer {token}"))
+    claims = asyncio.run(issuer.find_claims(token))
+    return None if claims is None else str(claims["sub"])
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_token_that_is_refused(keys: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
     token = REFUSED[name]()
     caplog.set_level("INFO")
-    assert find(Issuer(ISSUER, AUDIENCE, str(keys)), token) is None
+    assert find(make_issuer(keys), token) is None
     words = [*(part for part in token.split(".") if len(part) > 8), "evil", "ERROR"]
     assert not [word for word in words if word in caplog.text]
     assert "Traceback" not in caplog.text
 
 
 def test_tokens_that_are_valid(keys: Path) -> None:
-    issuer = Issuer(ISSUER, AUDIENCE, str(keys))
+    issuer = make_issuer(keys)
     for token in (
         sign(claims()),
         sign(claims(), EC_KEY, alg="ES256", typ="at+jwt"),
         sign(claims(aud=["a", AUDIENCE]), alg="PS512"),
         sign(claims(exp=int(time.time()) - 5)),  # the clocks differ
     ):
-        assert find(issuer, token) == "alice"
-        assert asyncio.run(issuer.find_subject(token)) == "alice"
+        assert find(issuer, f"Bearer {token}") == find(issuer, token) == "alice"
 
 
 def test_the_issuers_keys_change(keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    issuer = Issuer(ISSUER, AUDIENCE, str(keys))
+    issuer = make_issuer(keys)
     monkeypatch.setattr(issuers, "_RETRY_INTERVAL", 0)
     new = jwk.RSAKey.generate_key(2048, {"kid": "new"})
     assert find(issuer, sign(claims())) == "alice"
@@ -180,7 +186,7 @@ def test_the_issuers_keys_change(keys: Path, monkeypatch: pytest.MonkeyPatch) ->
         find(issuer, sign(claims(), new))
     assert (error.value.status, error.value.retry_after) == (503, 30)
     with pytest.raises(SettingError):
-        Issuer(ISSUER, AUDIENCE, str(keys))
+        make_issuer(keys)
 
 
 def test_keys_at_an_address(keys: Path) -> None:
@@ -196,7 +202,7 @@ def test_keys_at_an_address(keys: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
-        issuer = Issuer(ISSUER, AUDIENCE, f"http://127.0.0.1:{server.server_port}/keys")
+        issuer = make_issuer(f"http://127.0.0.1:{server.server_port}/keys")
         assert find(issuer, sign(claims())) == "alice"
         thread.join()
 
@@ -204,11 +210,24 @@ def test_keys_at_an_address(keys: Path) -> None:
 # The daemon
 
 
+def sign_for_table(home: Path, names: dict[str, str]) -> tuple[str, str]:
+    """Return the settings of who is a user, by keys in a file and a table, and a token for alice."""
+    (home / "keys.json").write_text(json.dumps({"keys": PUBLIC}))
+    users = "".join(f'"{subject}" = "{name}"\n' for subject, name in names.items())
+    settings = f'issuer = "{ISSUER}"\naudience = "{AUDIENCE}"\njwks = "{home}/keys.json"\n[users]\n{users}'
+    return settings, sign(claims())
+
+
 @contextmanager
-def run_shared(home: Path, place: Path, account: str | None = None) -> Iterator[Daemon]:
+def run_shared(
+    home: Path,
+    place: Path,
+    account: str | None = None,
+    issue: Callable[[Path, dict[str, str]], tuple[str, str]] = sign_for_table,
+) -> Iterator[Daemon]:
     """Run a daemon for two new users of this machine, as root or as another new account; its own client is alice.
 
-    That account may do what the rule of sudoers in docs/facility.md says, and no more.
+    That account may do what the rule of sudoers in the manual says, and no more. `issue` is as `sign_for_table`.
     """
     suffix = f"{os.getpid()}{'n' if account else ''}"
     names = {subject: f"{subject}{suffix}" for subject in ("alice", "bob")}
@@ -217,21 +236,13 @@ def run_shared(home: Path, place: Path, account: str | None = None) -> Iterator[
     profile = home / "profiles" / "here" / "profile.xml"
     profile.parent.mkdir(parents=True)
     profile.write_text(ROOTED.format(root=place / "work"))
-    (home / "keys.json").write_text(json.dumps({"keys": PUBLIC}))
-    users = "".join(f'"{subject}" = "{name}"\n' for subject, name in names.items())
-    config = (
-        f'port = 0\nmcp = true\nmax_age = 0.1\nprofiles = ["{home}/profiles"]\nissuer = "{ISSUER}"\naudience = "{AUDIENCE}"\n'
-        f'jwks = "{home}/keys.json"\n[resources.here]\nprofile = "here"\n[users]\n{users}'
-    )
     rule = Path("/etc/sudoers.d", account or "")
     accounts = [*names.values(), *([account] if account else [])]
     try:
         for name in accounts:
             subprocess.run(["useradd", "-m", "-d", place / name, "-U", "-K", "UMASK=077", name], check=True)
         if account:
-            text = re.search(
-                r"^Defaults:osprofile.*?(?=^```)", FACILITY.read_text(), re.MULTILINE | re.DOTALL
-            )
+            text = re.search(r"^Defaults:osprofile.*?(?=^```)", CENTRE.read_text(), re.MULTILINE | re.DOTALL)
             assert text is not None
             group = names["alice"]
             subprocess.run(["usermod", "-a", "-G", group, names["bob"]], check=True)
@@ -239,7 +250,12 @@ def run_shared(home: Path, place: Path, account: str | None = None) -> Iterator[
             rule.chmod(0o440)
             subprocess.run(["visudo", "-c", "-q", "-f", rule], check=True)
             shutil.chown(home, account)
-        with run_daemon(home, config, sign(claims()), account) as daemon:
+        users, token = issue(home, names)
+        config = (
+            f'port = 0\nmcp = true\nmax_age = 0.1\nprofiles = ["{home}/profiles"]\naudit = "{home}/audit"\n{users}\n'
+            '[resources.here]\nprofile = "here"\n'
+        )
+        with run_daemon(home, config, token, account) as daemon:
             yield daemon
     finally:
         if account:
@@ -267,11 +283,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory, place: Path) -> Iterator[Da
         yield daemon
 
 
-def log_in(daemon: Daemon, subject: str) -> Daemon:
+def log_in(daemon: Daemon, subject: str, token: str = "") -> Daemon:
     """Return the daemon for the client of a user."""
     client = object.__new__(Daemon)
     client.__dict__.update(daemon.__dict__)
-    client.token = sign(claims(subject))
+    client.token = token or sign(claims(subject))
     client.http = httpx.Client(
         base_url=daemon.url, headers={"Authorization": f"Bearer {client.token}"}, timeout=PATIENCE
     )
@@ -394,6 +410,66 @@ def test_who_is_let_in(shared: Daemon) -> None:
         assert raw(shared, text.encode()) == (200 if "Forwarded" in header else 401)
 
 
+def test_a_line_of_the_audit_for_each_request(shared: Daemon, alice: Daemon) -> None:
+    """Whatever the answer is: with whom, from where, what and which job; never a token, or what is in a file."""
+    file = shared.home / "audit"
+    file.unlink(missing_ok=True)  # as logrotate does
+
+    def ask(method: str, path: str, forwarded: str = "", **options: Any) -> dict[str, Any]:  # noqa: ANN401
+        headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+        answer = alice.http.request(
+            method, path, headers={**headers, **options.pop("headers", {})}, **options
+        )
+        *_, last = file.read_text().splitlines()
+        line: dict[str, Any] = json.loads(last)
+        assert line["status"] == answer.status_code
+        return line
+
+    user = get_user(alice).pw_name
+    options = {"showHidden": False, "numericUid": False, "recursive": False, "dereference": False}
+    launch = ask("POST", "/compute/job/here", json={"executable": "true"}, forwarded="10.0.0.1, 192.0.2.7")
+    who = {"subject": "alice", "user_name": user}
+    assert launch == {
+        "time": launch["time"], "address": "192.0.2.7", "operation": "launchJob", "resource": "here", "job": launch["job"],
+        "status": 200, **who,
+    }  # fmt: skip
+    assert dt.datetime.fromisoformat(launch["time"]).tzinfo is not None
+    for line, facts in (
+        (ask("GET", f"/compute/status/here/{launch['job']}"), {"operation": "getJob", "job": launch["job"], **who}),
+        (ask("DELETE", "/compute/cancel/here/9"), {"operation": "cancelJob", "job": "9", "status": 404, **who}),
+        (ask("POST", "/compute/job/here", json={"odd": 1}), {"operation": "launchJob", "status": 400, **who}),
+        (ask("POST", "/filesystem/rm/here", json={"path": "/none"}), {"operation": "rm", "files": {"path": "/none"}}),
+        (ask("POST", "/filesystem/upload/here?path=/none/a", files={"file": b"SECRET"}), {"files": {"path": "/none/a"}}),
+        (ask("POST", "/filesystem/ls/here", json={"path": "/" + "é" * 9999}), {"files": {**options, "path": "/" + "é" * 4095}}),
+        (ask("GET", "/task/x"), {"operation": "getTask", "task": "x", "status": 404}),
+        (ask("GET", "/facility", forwarded="10.0.0.1, <script>"), {"operation": "getFacility", "address": "127.0.0.1"}),
+        (ask("GET", "/task", headers={"Authorization": "Bearer x"}), {"operation": f"GET {PREFIX}/task", "status": 401}),
+        (ask("GET", "/task", headers={"Authorization": f"Bearer {sign(claims('eve'))}"}), {"subject": "eve", "status": 403}),
+        (ask("GET", "/task", headers={"Host": "evil.example"}), {"status": 403}),
+        (ask("GET", "/%0a{}"), {"operation": f"GET {PREFIX}/\n{{}}", "status": 404}),
+    ):  # fmt: skip
+        assert facts.items() <= line.items()
+    assert "subject" not in ask("GET", "/task", headers={"Authorization": "Bearer x"})
+    text = file.read_text()
+    assert alice.token not in text
+    assert "SECRET" not in text
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_too_many_requests_of_one_user(tmp_path: Path) -> None:
+    """What is public is answered, and so is what other users ask."""
+    tables = {"alice": "games", "bob": "games"}
+    home = tmp_path / "daemon"
+    home.mkdir()
+    settings, _ = sign_for_table(home, tables)
+    with run_daemon(home, f"port = 0\nrequests_per_minute = 5\n{settings}", sign(claims())) as daemon:
+        answers = [daemon.http.get("/account/whoami") for _ in range(7)]
+        assert [answer.status_code for answer in answers] == [200] * 5 + [429] * 2
+        assert 0 < int(answers[-1].headers["Retry-After"]) <= 12
+        assert answers[-1].json()["title"] == "Too many requests"
+        daemon.ask("GET", "/facility")
+
+
 def test_other_headers_name_nobody(alice: Daemon) -> None:
     name = get_user(alice).pw_name
     for header in ("X-Forwarded-User", "X-Remote-User", "Remote-User", "X-Subject"):
@@ -416,6 +492,10 @@ def test_tools_for_agents_are_those_of_the_tokens_user(alice: Daemon, bob: Daemo
                 jobs = (await tools.call(client, "list", historical=True))["jobs"]
                 assert not {job["id"] for job in jobs} & {*seen}
                 seen.append(job_id)
+                lines = [json.loads(line) for line in (alice.home / "audit").read_text().splitlines()]
+                by_tool = {line["operation"]: line for line in lines if line.get("job") == job_id}
+                assert by_tool["tool submit"]["user_name"] == get_user(user).pw_name
+                assert by_tool.keys() >= {"tool status", "tool output"}
         async with httpx2.AsyncClient() as http:
             for path in (url, f"{url}/"):
                 assert (await http.post(path, json={})).status_code == 401

@@ -54,8 +54,7 @@ async def start(
     """Yield a client of the tools, which are in this process."""
     settings = read_settings(write_settings(home), Settings())
     facility = Facility(settings, "me", "")
-    account = facility.find_account("me")
-    assert account is not None
+    account = facility.open_account("me")
     async with Client(
         build_server(facility, lambda _: account), mode=mode, elicitation_callback=answer
     ) as client:

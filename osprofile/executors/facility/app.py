@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp
 
+    from osprofile.executors.facility.tokens import Client
+
 log: Final = logging.getLogger("osprofile.facility")
 MAX_BODY_SIZE: Final = 1 << 20
 """Bytes of a request."""
@@ -129,9 +131,9 @@ def _filter_named(
 
 
 def build_app(
-    facility: Facility, find_subject: Callable[[str], Awaitable[str | None]], hosts: Sequence[str] = ()
+    facility: Facility, find_client: Callable[[str], Awaitable[Client | None]], hosts: Sequence[str] = ()
 ) -> ASGIApp:
-    """Return the application. `find_subject` takes a header Authorization; `hosts` are names beside the loopback's."""
+    """Return the application. `find_client` takes a header Authorization; `hosts` are names beside the loopback's."""
     agents = _build_agents(facility) if facility.settings.mcp else None
 
     @contextlib.asynccontextmanager
@@ -172,7 +174,7 @@ def build_app(
             host="",  # `Gate` looks at the header Host
         )
         app.router.routes.extend(transport.routes)
-    return Gate(app, facility, find_subject, hosts)
+    return Gate(app, facility, find_client, hosts)
 
 
 def _get_account_of_agent(context: Any) -> Account:
@@ -180,11 +182,15 @@ def _get_account_of_agent(context: Any) -> Account:
     return account
 
 
+def _note_of_agent(context: Any, facts: Mapping[str, object]) -> None:
+    context.request.state.audit.update(facts)
+
+
 def _build_agents(facility: Facility) -> Any:
     """Return the server of tools for agents, at /mcp."""
     with require_extra("mcp", "mcp = true: "):
         from osprofile.executors.facility.mcp_server import build_server
-    return build_server(facility, _get_account_of_agent)
+    return build_server(facility, _get_account_of_agent, _note_of_agent)
 
 
 def _add_error_handlers(app: fastapi.FastAPI, root: str) -> None:
@@ -235,7 +241,7 @@ _PROBLEMS: Final[dict[int | str, dict[str, Any]]] = {
     304: {"description": "It has not changed since then."},
     **{
         status: {"model": models.Problem, "content": {"application/problem+json": {}}}
-        for status in (400, 401, 403, 404, 405, 408, 409, 413, 422, 500, 501, 503, 504)
+        for status in (400, 401, 403, 404, 405, 408, 409, 413, 422, 429, 500, 501, 503, 504)
     },
 }
 
@@ -464,10 +470,14 @@ def _add_compute(app: fastapi.FastAPI, facility: Facility) -> None:
         return JsonResponse(await facility.list_resources())
 
     @_route(app, "POST", "/compute/job/{resource_id}", "launchJob", models.Job)
-    async def launch_job(resource: UserResource, job_spec: models.JobSpec, key: IdempotencyKey = None) -> Any:
+    async def launch_job(
+        request: fastapi.Request, resource: UserResource, job_spec: models.JobSpec, key: IdempotencyKey = None
+    ) -> Any:
         resource.require_no_confirmation()
         spec = job_spec.model_dump(exclude_unset=True)
-        return JsonResponse(await resource.launch_job(spec, check_key(key, "Idempotency-Key")))
+        job = await resource.launch_job(spec, check_key(key, "Idempotency-Key"))
+        request.state.audit["job"] = job["id"]
+        return JsonResponse(job)
 
     @_route(app, "PUT", "/compute/job/{resource_id}/{job_id}", "updateJob", models.Job)
     async def update_job(
@@ -542,8 +552,11 @@ def _add_filesystem(app: fastapi.FastAPI, facility: Facility) -> None:
     def add_operation(command: str, body: type[models.PathRequest]) -> None:
         model, status = models.TaskSubmitResponse, 201 if command in _CREATING else 200
 
-        async def begin(user: User, resource: UserResource, request_model: models.PathRequest) -> Any:
+        async def begin(
+            request: fastapi.Request, user: User, resource: UserResource, request_model: models.PathRequest
+        ) -> Any:
             args, target = request_model.model_dump(exclude_none=True, mode="json"), resource.target
+            request.state.audit["files"] = args
             filesystem.check_request(command, args)
             task = user.tasks.start(command, args, filesystem.run_operation(target, command, args))
             return JsonResponse(facility.format_task_answer(task.task_id), status)
@@ -563,11 +576,13 @@ def _add_filesystem(app: fastapi.FastAPI, facility: Facility) -> None:
         max_body_size=MAX_UPLOAD_SIZE,
     )
     async def upload(
+        request: fastapi.Request,
         user: User,
         resource: UserResource,
         path: Annotated[str, Query()],
         file: Annotated[UploadFile, File()],
     ) -> Any:
+        request.state.audit["files"] = {"path": path}
         filesystem.check_path(path)
         content = await file.read()
         if len(content) > filesystem.MAX_SIZE:

@@ -37,6 +37,7 @@ from osprofile.executors.facility.problems import (
     build_problem,
     refuse,
 )
+from osprofile.jobs.arrays import count_indices
 from osprofile.jobs.diagnosis import Remedies, diagnose
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.files.directory import JobFile
@@ -46,9 +47,9 @@ from osprofile.jobs.state import JobState
 from osprofile.text import quote_path
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from osprofile.jobs.record.store import JobRecord
+    from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.jobs.shell.output import FileEntry, NodeStatus, QueueStatus
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
@@ -114,15 +115,45 @@ class Health:
 
 
 @final
+class Quota:
+    """How many jobs of one user may live, on all resources: at most so many; 0 for any number."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._starting = most, 0
+
+    @contextlib.contextmanager
+    def hold(self, store: Store, count: int) -> Iterator[None]:
+        """Keep places for jobs that are being submitted. Raises `ProblemError` if there are not so many."""
+        if self._most:
+            live = sum(count_indices(record.array) for record in store.list_live_jobs()) + self._starting
+            if live + count > self._most:
+                message = f"{live} jobs live, and a user may have {self._most}"
+                raise ProblemError("too-many-requests", message, retry_after=RETRY_SECONDS)
+        self._starting += count
+        try:
+            yield
+        finally:
+            self._starting -= count
+
+
+@final
 class Resource:
     """One user's jobs of one target system; `resource_id` is its id for clients."""
 
-    def __init__(self, resource_id: str, target: TargetSystem, max_age: float, health: Health) -> None:
+    def __init__(
+        self,
+        resource_id: str,
+        target: TargetSystem,
+        max_age: float,
+        health: Health,
+        quota: Quota | None = None,
+    ) -> None:
         self.resource_id, self.target = resource_id, target
         self._max_age, self.health = max_age, health
         self._label = f"{target.user_name}: {resource_id}"
         self.field_names = list_settable_fields(target.profile)
         """The fields that a job may set."""
+        self._quota = quota or Quota(0)
         self._running_keys: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -215,8 +246,11 @@ class Resource:
         self, description: JobDescription, key: str | None, members: Mapping[str, str]
     ) -> dict[str, Any]:
         earlier = None if key is None else self.target.find_by_key(key)
+        is_new = earlier is None or not earlier.is_submitted
         try:
-            job_id = await self.target.submit(description, key=key)
+            count = count_indices(build_request(description).get("ARRAY", "")) if is_new else 0
+            with self._quota.hold(self.target.store, count):
+                job_id = await self.target.submit(description, key=key)
         except OutcomeUnknownError as error:
             if key is None:
                 raise ProblemError(
@@ -232,8 +266,7 @@ class Resource:
             raise await self._explain_failure(error, "unprocessable") from None
         except OSProfileError as error:
             raise build_problem(error, members) from None
-        verb = "found" if earlier is not None and earlier.is_submitted else "launched"
-        log.info("%s: %s job %s", self._label, verb, job_id)
+        log.info("%s: %s job %s", self._label, "launched" if is_new else "found", job_id)
         record = self.target.find_record(job_id)
         status = self._get_known_status(job_id, record)
         return {"id": job_id} if status is None else self._format_job(status, record)

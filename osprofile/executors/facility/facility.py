@@ -10,14 +10,17 @@ import asyncio
 import contextlib
 import datetime as dt
 import functools
+import glob
 import os
+import re
 import time
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import SettingError
-from osprofile.executors.facility.compute import Health, Resource
+from osprofile.executors.facility.compute import Health, Quota, Resource
 from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.problems import ProblemError
+from osprofile.executors.facility.rate import Rate
 from osprofile.executors.facility.tasks import TaskList
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.profiles import describe_job_fields, keep_profile, load_for_jobs, load_profile
@@ -45,8 +48,10 @@ _HIDDEN_FIELDS: Final = frozenset({"ARGUMENTS", "ENVIRONMENT"})
 class Account:
     """A user of the facility: the resources as that user, by id, and the user's tasks."""
 
-    def __init__(self, user_name: str, resources: Mapping[str, Resource], client: JobClient) -> None:
-        self.user_name, self.resources = user_name, resources
+    def __init__(
+        self, user_name: str, resources: Mapping[str, Resource], client: JobClient, rate: Rate
+    ) -> None:
+        self.user_name, self.resources, self.rate = user_name, resources, rate
         self.tasks = TaskList()
         self._client = client
 
@@ -81,10 +86,11 @@ class Facility:
 
     def __init__(self, settings: Settings, user_name: str, root: str) -> None:
         self.settings, self.root = settings, root
-        self._users = settings.users if settings.is_shared else {user_name: user_name}
-        """The users by the subjects of their tokens."""
         self._started = time.time()
-        record = self._get_store_path(next(iter(self._users.values())))
+        self._users = self._list_users() if settings.is_shared else [user_name]
+        """The users whose jobs are followed before they come."""
+        some_user = next(iter(self._users), user_name)
+        record = self._get_store_path(some_user)
         self.profiles = {
             resource_id: load_for_jobs(
                 functools.partial(load_profile, resource.profile, settings.profiles), resource.profile, record
@@ -96,7 +102,7 @@ class Facility:
             keep_profile(profile, record)
         self._health = {resource_id: Health() for resource_id in self.profiles}
         self._accounts: dict[str, Account] = {}
-        self._check_resources(next(iter(self._users.values())))
+        self._check_resources(some_user)
 
     def _check_resources(self, user_name: str) -> None:
         """Raise `OSProfileError` if a user cannot have the resources, or has one twice."""
@@ -121,35 +127,43 @@ class Facility:
             path = os.path.join(os.path.dirname(path), "facility", "{user}.db")
         return put_user_name(path, user_name)
 
-    def find_account(self, subject: str) -> Account | None:
-        """Return the account of the subject of a token, which is opened if it is not yet; None if there is none."""
-        user_name = self._users.get(subject)
-        if user_name is None:
-            return None
+    def _list_users(self) -> list[str]:
+        """Return the users that have a record; those of the table, if there is one."""
+        path = self._get_store_path("{user}")
+        pattern = re.compile(re.escape(path).replace(re.escape("{user}"), "([^/]+)"))
+        found = {
+            match[1] for file in glob.iglob(path.replace("{user}", "*")) if (match := pattern.fullmatch(file))
+        }
+        return sorted(found & {*self.settings.users.values()} if self.settings.users else found)
+
+    def open_account(self, user_name: str) -> Account:
+        """Return the account of a user, which is opened if it is not yet."""
         if user_name not in self._accounts:
             client = JobClient(
                 self._get_store_path(user_name),
                 timing=Timing(queue_timeout=_QUEUE_TIMEOUT),
                 max_parallel_scripts=self.settings.at_once,
             )
+            quota = Quota(self.settings.live_jobs)
             resources = {
                 resource_id: Resource(
                     resource_id,
                     self._open_target(resource_id, user_name, client),
                     self.settings.max_age,
                     self._health[resource_id],
+                    quota,
                 )
                 for resource_id in self.profiles
             }
-            self._accounts[user_name] = Account(user_name, resources, client)
+            rate = Rate(self.settings.requests_per_minute)
+            self._accounts[user_name] = Account(user_name, resources, client, rate)
             self._accounts[user_name].start()
         return self._accounts[user_name]
 
     def start(self) -> None:
         """Follow the jobs of the users that have a record from now on, and those of others when they come."""
-        for subject, user_name in self._users.items():
-            if not self.settings.is_shared or os.path.exists(self._get_store_path(user_name)):
-                self.find_account(subject)
+        for user_name in self._users:
+            self.open_account(user_name)
 
     async def close(self) -> None:
         """Stop following jobs, which continue to run."""

@@ -1,9 +1,17 @@
-"""Who is let in, before anything of a request is read: see `Gate`. And how a request that fails is answered."""
+"""Who is let in, before anything of a request is read: see `Gate`. And how a request that fails is answered.
+
+What is known of each request in the end is a line of the file of audits.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import datetime as dt
+import ipaddress
 import json
+import logging
+import os
 import re
 from typing import TYPE_CHECKING, Final, final
 
@@ -14,12 +22,14 @@ from osprofile.errors import OSProfileError
 from osprofile.executors.facility.problems import ProblemError, build_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from osprofile.executors.facility.facility import Facility
+    from osprofile.executors.facility.tokens import Client
 
+log: Final = logging.getLogger("osprofile.facility")
 PREFIX: Final = "/api/v2"
 BODY_TIMEOUT: Final = 60.0
 """Seconds in which a request arrives."""
@@ -28,6 +38,7 @@ _PUBLIC_PATHS: Final = re.compile(
     r"|/account/capabilities(?:/[^/]*)?)"
 )
 """What is answered without a token: all other paths of the API need one."""
+_MAX_TEXT: Final = 4096
 _LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
@@ -35,25 +46,45 @@ _LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 class Gate:
     """Lets a request pass if its Host is one of ours and, for all but public paths, its token is valid.
 
-    This is before a body is read. The subject of the token is put into the request's state. `find_subject` takes
-    the header Authorization.
+    This is before a body is read. The account of the client is put into the request's state, beside what the line of
+    the audit gets: `audit`. `find_client` takes the header Authorization.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         facility: Facility,
-        find_subject: Callable[[str], Awaitable[str | None]],
+        find_client: Callable[[str], Awaitable[Client | None]],
         hosts: Iterable[str],
     ) -> None:
-        self._app, self._facility, self._find_subject = app, facility, find_subject
+        self._app, self._facility, self._find_client = app, facility, find_client
         self._hosts = _LOOPBACK_NAMES | {host.lower() for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it."""
+        """Pass a request on, or answer it; and write what came of it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        facts: dict[str, object] = {}
+        scope.setdefault("state", {})["audit"] = facts
+
+        def write_line() -> None:
+            if self._facility.settings.audit:
+                write_audit(self._facility.settings.audit, {**_describe(scope), **facts})
+
+        async def send_noted(message: Message) -> None:
+            if message["type"] == "http.response.start":  # who has the answer finds the line
+                facts["status"] = message["status"]
+                write_line()
+            await send(message)
+
+        try:
+            await self._handle(scope, receive, send_noted)
+        finally:
+            if "status" not in facts:  # nobody waits for the answer any more
+                write_line()
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await self._admit(scope)
         except OSProfileError as error:
@@ -87,15 +118,50 @@ class Gate:
         if _PUBLIC_PATHS.fullmatch(scope["path"]):
             return
         tokens = [token.decode("latin-1") for token in values.get(b"authorization", [])]
-        subject = await self._find_subject(tokens[0]) if len(tokens) == 1 else None
-        if subject is None:
+        client = await self._find_client(tokens[0]) if len(tokens) == 1 else None
+        if client is None:
             message = "the bearer token is missing or not valid"
             raise ProblemError("unauthorized", message, hint="send Authorization: Bearer TOKEN")
-        account = self._facility.find_account(subject)
-        if account is None:
+        scope["state"]["audit"].update(client._asdict())
+        if not client.user_name:
             message = "the token is valid, but whom it stands for has no account here"
             raise ProblemError("forbidden", message, hint="ask the facility's administrator")
-        scope.setdefault("state", {})["account"] = account
+        scope["state"]["account"] = account = self._facility.open_account(client.user_name)
+        account.rate.take()
+
+
+def _describe(scope: Scope) -> dict[str, object]:
+    """Return what the audit has of each request. The proxy in front says who sent it; nothing is decided by that."""
+    forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    address = (scope.get("client") or [""])[0]
+    with contextlib.suppress(IndexError, ValueError):
+        address = str(ipaddress.ip_address(forwarded[-1].decode("latin-1").rpartition(",")[2].strip()))
+    operation = (
+        getattr(scope.get("route"), "operation_id", None) or f"{scope['method']} {scope['path'][:200]}"
+    )
+    parameters = {name.removesuffix("_id"): value for name, value in scope.get("path_params", {}).items()}
+    now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+    return {"time": now, "address": address, "operation": operation, **parameters}
+
+
+def write_audit(path: str, facts: Mapping[str, object]) -> None:
+    """Append a line of JSON to a file, which may have been moved away; a failure is logged."""
+    line = f"{json.dumps({name: _cut(value) for name, value in facts.items() if value is not None})}\n"
+    try:
+        descriptor = os.open(
+            path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600
+        )
+        with os.fdopen(descriptor, "wb", 0) as file:
+            file.write(line.encode("ascii"))
+    except OSError as error:
+        log.warning("audit = %r: %s", path, error.strerror)
+
+
+def _cut(value: object) -> object:
+    """Return a value whose texts are not longer than a path can be."""
+    if isinstance(value, dict):
+        return {name: _cut(item) for name, item in value.items()}
+    return value[:_MAX_TEXT] if isinstance(value, str) else value
 
 
 def _strip_port(host: str) -> str:

@@ -43,21 +43,21 @@ def _run(settings: Settings) -> None:
     from osprofile.metrics import export_metrics, parse_destination
 
     with require_extra("facility"):
-        from osprofile.executors.facility.issuer import Issuer
+        from osprofile.executors.facility.clients import Clients
         from osprofile.executors.facility.server import serve
     settings.check()
     destination = parse_destination(settings.metrics)
     configure_logging(settings.log, settings.log_level)
     user_name = put_user_name("{user}")
-    tokens: TokenFile | Issuer
+    tokens: TokenFile | Clients
     if settings.is_shared:
-        tokens = Issuer(settings.issuer, settings.audience, settings.jwks)
+        tokens = Clients(settings)
         os.chdir("/")  # where each user may be
     else:
         beside = os.path.dirname(default_store_path())
         tokens = TokenFile(settings.token_file or os.path.join(beside, TOKEN_FILE_NAME), user_name)
     with export_metrics(destination):
-        asyncio.run(serve(settings, tokens.find_subject, user_name))
+        asyncio.run(serve(settings, tokens.find_client, user_name))
 
 
 def read_configuration(arguments: Sequence[str], program: str, description: str) -> Settings:
@@ -95,6 +95,7 @@ def read_configuration(arguments: Sequence[str], program: str, description: str)
         port=settings.port if options.port is None else options.port,
         metrics=options.metrics or settings.metrics,
         log=put_user_name(options.log or settings.log),
+        audit=put_user_name(settings.audit),
         token_file=put_user_name(settings.token_file),
     )
 

@@ -39,9 +39,7 @@ def _run(settings: Settings) -> None:
     async def serve() -> None:
         user_name = put_user_name("{user}")
         facility = Facility(settings, user_name, "")
-        account = facility.find_account(user_name)
-        if account is None:
-            return
+        account = facility.open_account(user_name)
         server = build_server(facility, lambda _context: account)
         try:
             async with stdio_server() as (read_stream, write_stream):

@@ -37,9 +37,11 @@ INSTRUCTIONS: Final = (
 
 
 def build_server(
-    facility: Facility, find_account: Callable[[ServerRequestContext[Any]], Account]
+    facility: Facility,
+    find_account: Callable[[ServerRequestContext[Any]], Account],
+    note: Callable[[ServerRequestContext[Any], Mapping[str, object]], None] = lambda _context, _facts: None,
 ) -> Server[Any]:
-    """Return the server. `find_account` returns the account of the client of a request."""
+    """Return the server. `find_account` returns the account of the client of a request; `note` takes what is to be known of it."""
     tools = ToolBox(facility)
 
     async def list_tools(
@@ -65,12 +67,15 @@ def build_server(
         arguments = params.arguments or {}
         try:
             account = find_account(context)
+            note(context, {"operation": f"tool {params.name}", "job": arguments.get("job_id")})
             if resource_id := tools.find_change(params.name, arguments):
                 await tools.check(account, params.name, arguments)
                 question = await _confirm(context, params, resource_id)
                 if question is not None:
                     return question
-            return _format_result(await tools.call(account, params.name, arguments))
+            result = await tools.call(account, params.name, arguments)
+            note(context, {"job": result.get("id") or arguments.get("job_id")})
+            return _format_result(result)
         except OSProfileError as error:
             problem = build_problem(error)
             if problem.kind == "internal-error":

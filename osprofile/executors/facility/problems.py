@@ -7,6 +7,7 @@ not-found                404
 conflict                 409  the job has ended; the same request is under way
 too-large                413
 unprocessable            422  the batch system refuses the job; an Idempotency-Key of another request
+too-many-requests        429  of one user, or too many jobs
 internal-error           500
 not-implemented          501  the profile, or osprofile, has nothing that does this
 service-unavailable      503  the batch system or its host does not answer: try again
@@ -46,6 +47,7 @@ STATUS_BY_KIND: Final = {
     "conflict": 409,
     "too-large": 413,
     "unprocessable": 422,
+    "too-many-requests": 429,
     "internal-error": 500,
     "not-implemented": 501,
     "service-unavailable": 503,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
     from osprofile.executors.facility.settings import Settings
+    from osprofile.executors.facility.tokens import Client
 
 log: Final = logging.getLogger("osprofile.facility")
 LOOPBACK: Final = "127.0.0.1"
@@ -93,11 +94,11 @@ class _Server(uvicorn.Server):
 
 
 async def serve(
-    settings: Settings, find_subject: Callable[[str], Awaitable[str | None]], user_name: str
+    settings: Settings, find_client: Callable[[str], Awaitable[Client | None]], user_name: str
 ) -> None:
     """Serve until a signal. The address is printed when the server accepts connections.
 
-    `find_subject` takes a header Authorization; `user_name` is that of this process.
+    `find_client` takes a header Authorization; `user_name` is that of this process.
 
     Raises `OSProfileError` for a profile or a port that cannot be used.
     """
@@ -108,7 +109,7 @@ async def serve(
     facility = Facility(settings, user_name, f"{public}{PREFIX}")
     host = urlsplit(public).hostname or LOOPBACK
     config = uvicorn.Config(
-        build_app(facility, find_subject, [host]),
+        build_app(facility, find_client, [host]),
         http=_Protocol,
         ws="none",
         loop="asyncio",

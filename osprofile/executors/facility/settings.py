@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 CONFIG_FILE: Final = "facility.toml"
 RESOURCE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
-_USER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+USER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}\Z")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -81,10 +81,16 @@ class Settings:
     port: the port of 127.0.0.1; 0 for a free one
     public_url: the address that clients use, if a reverse proxy is in front, as https://iri.example.org
     token_file: the file of the token; empty for facility-token beside the user's own record
-    issuer, audience, jwks: whose tokens are valid, for whom they must be, and the address or file of the keys; empty for one user
+    issuer, audience: whose tokens are valid, and for whom they must be; empty for one user
+    jwks: the address or file of the issuer's keys; empty for what the issuer's own document says
+    client_id, client_secret_file: who asks the issuer whether a token is valid; empty if its keys say so
     users: the users of this machine by the subjects of these tokens
+    users_claim, users_command: or the claim that names the user, or the command that prints the name
+    users_group: the group of this machine whose members alone are users
+    requests_per_minute, live_jobs: what each user may have at most; 0 for any number
     profiles: directories that are searched for profiles first
     store: the file of the job record; empty for the user's own, or for facility/{user}.db beside it if there are many
+    audit: the file with a line for each request
     log: the file of the log; empty for standard error. In all files, {user} stands for the user's name
     mcp: whether tools for agents are served, too, at /mcp
     metrics: a file for Prometheus, or 127.0.0.1:PORT
@@ -104,9 +110,17 @@ class Settings:
     issuer: str = ""
     audience: str = ""
     jwks: str = ""
+    client_id: str = ""
+    client_secret_file: str = ""
     users: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    users_claim: str = ""
+    users_command: tuple[str, ...] = ()
+    users_group: str = ""
+    requests_per_minute: int = 0
+    live_jobs: int = 0
     profiles: tuple[str, ...] = ()
     store: str = ""
+    audit: str = ""
     log: str = ""
     log_level: str = "info"
     mcp: bool = False
@@ -122,15 +136,22 @@ class Settings:
 
     def check(self) -> None:
         """Raise `SettingError` if many users are served, but not each as that user, with a record of their own."""
-        names = ("issuer", "audience", "jwks", "users")
-        missing = [name for name in names if not getattr(self, name)]
-        if not missing:
-            self._check_shared()
-        elif len(missing) < len(names):
-            raise SettingError(
-                f"{missing[0]} is missing",
-                hint=f"many users need all of {', '.join(names)}; one user needs none",
-            )
+        given = [name for name in _SHARED if getattr(self, name)]
+        if not given:
+            return
+        sources = [name for name in given if name in _USER_SOURCES]
+        missing = [name for name in ("issuer", "audience", "users") if name not in given]
+        if missing and not (missing == ["users"] and sources):
+            hint = f"many users need issuer, audience, and one of {', '.join(_USER_SOURCES)}; one user needs none"
+            raise SettingError(f"{missing[0]} is missing", hint=hint)
+        if len(sources) > 1:
+            raise SettingError(f"{sources[1]} is given beside {sources[0]}", hint="one of them names a user")
+        if bool(self.client_id) != bool(self.client_secret_file) or (self.client_id and self.jwks):
+            message = "client_id needs client_secret_file, and no jwks"
+            raise SettingError(message, hint="with them, the issuer is asked for each token")
+        if not self.jwks:
+            require_safe("issuer", self.issuer)
+        self._check_shared()
 
     def _check_shared(self) -> None:
         if self.store and "{user}" not in self.store:
@@ -146,6 +167,28 @@ class Settings:
                 if pwd.getpwnam(user).pw_uid in {0, os.geteuid()}:
                     message = f"users: {user} is root, or whom this daemon runs as"
                     raise SettingError(message, hint="nothing runs as these")
+
+
+_USER_SOURCES: Final = ("users", "users_claim", "users_command")
+_SHARED: Final = (
+    "issuer",
+    "audience",
+    "jwks",
+    "client_id",
+    "client_secret_file",
+    *_USER_SOURCES,
+    "users_group",
+)
+"""The settings of a facility for many users."""
+
+
+def require_safe(name: str, address: str) -> str:
+    """Return an address of the issuer. Raises `SettingError` unless it is https, or on this machine."""
+    parts = urlsplit(address)
+    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return address
+    message = f"{name} = {address!r}: whoever is on the way could replace the keys"
+    raise SettingError(message, hint="https://..., or the path of a file for jwks")
 
 
 def read_settings(path: str, settings: Settings) -> Settings:
@@ -214,23 +257,24 @@ _ADDRESS: Final[Mapping[str, Check]] = {
 def _check_users(name: str, value: object) -> Mapping[str, str]:
     users = check_mapping(name, value, '[users] "subject" = "alice"')
     for user in users.values():
-        if not isinstance(user, str) or not _USER_NAME.match(user):
+        if not isinstance(user, str) or not USER_NAME.match(user):
             raise SettingError(f"{name}: {user!r} is not the name of a user", hint="as in alice")
     return MappingProxyType(users)
 
 
 def _check_jwks(name: str, value: object) -> str:
     text = check_text(name, value)
-    parts = urlsplit(text) if "://" in text else None
-    is_safe = (
-        text.startswith("/")
-        if parts is None
-        else parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    )
-    if text and not is_safe:
-        hint = "https://..., or the path of a file"
-        raise SettingError(f"{name} = {value!r}: whoever is on the way could replace the keys", hint=hint)
-    return text
+    return text if not text or text.startswith("/") else require_safe(name, text)
+
+
+def _check_command(name: str, value: object) -> tuple[str, ...]:
+    if (
+        not isinstance(value, list)
+        or not all(isinstance(word, str) for word in value)
+        or (value and not value[0].startswith("/"))
+    ):
+        raise SettingError(f"{name} = {value!r} is no command", hint='as in: ["/usr/local/bin/find-user"]')
+    return tuple(value)
 
 
 _CHECKS: Final[Mapping[str, Check]] = {
@@ -242,6 +286,9 @@ _CHECKS: Final[Mapping[str, Check]] = {
     "address": _check_address,
     "resources": _check_resources,
     "users": _check_users,
+    "users_command": _check_command,
+    "requests_per_minute": limit(int, 0, 10**6),
+    "live_jobs": limit(int, 0, 10**6),
     "jwks": _check_jwks,
 }
 

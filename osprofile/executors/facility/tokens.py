@@ -1,4 +1,4 @@
-"""Who a client is: bearer tokens, and the subject that each stands for.
+"""Who a client is: bearer tokens, the subject that each stands for, and the user of this machine.
 
 One user's daemon has one token, in a file that only its owner may read. The file is read again when it changes, so
 that another token needs no restart. A token is never in a message or a log.
@@ -12,7 +12,7 @@ import hmac
 import os
 import secrets
 import stat
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from osprofile.errors import SettingError
 from osprofile.text import quote_path
@@ -26,29 +26,37 @@ _Stamp = tuple[int, int, int, int]
 
 
 @final
+class Client(NamedTuple):
+    """Whom a token stands for, and the user of this machine as whom everything runs; empty if there is none."""
+
+    subject: str
+    user_name: str
+
+
+@final
 class TokenFile:
     """The token of one user in a file, which is made if it is missing.
 
     Raises `SettingError` for a file that others can read, or that has no token.
     """
 
-    def __init__(self, path: str, subject: str) -> None:
-        self.path, self._subject = path, subject
+    def __init__(self, path: str, user_name: str) -> None:
+        self.path, self._client = path, Client(user_name, user_name)
         try:
             _create(path)
             self._stamp: _Stamp | None = _read_stamp(path)
-            self._digest = _hash(_read(path))
+            self._digest = hash_token(_read(path))
         except OSError as error:
             message = f"the token file {quote_path(path)}: {error.strerror}"
             raise SettingError(message, hint="set token_file to a file of yours") from None
 
-    async def find_subject(self, authorization: str) -> str | None:
-        """Return whom a header `Authorization` stands for; None if it has no valid token."""
+    async def find_client(self, authorization: str) -> Client | None:
+        """Return the client of a header `Authorization`; None if it has no valid token."""
         if len(authorization) > _MAX_HEADER_LENGTH:
             return None
         self._read_again()
         token = extract_token(authorization)
-        return self._subject if hmac.compare_digest(_hash(token), self._digest) else None
+        return self._client if hmac.compare_digest(hash_token(token), self._digest) else None
 
     def _read_again(self) -> None:
         """Read the file if it has changed; without one that is valid, no token is."""
@@ -58,7 +66,7 @@ class TokenFile:
         if stamp != self._stamp or stamp is None:
             self._stamp, self._digest = stamp, secrets.token_bytes(_TOKEN_BYTES)
             with contextlib.suppress(OSError, SettingError):
-                self._digest = _hash(_read(self.path))
+                self._digest = hash_token(_read(self.path))
 
 
 def extract_token(authorization: str) -> str:
@@ -67,8 +75,8 @@ def extract_token(authorization: str) -> str:
     return (authorization[len(_SCHEME) :] if is_bearer else authorization).strip()
 
 
-def _hash(token: str) -> bytes:
-    """Return bytes of constant length, so that the time of the comparison does not depend on the token's."""
+def hash_token(token: str) -> bytes:
+    """Return bytes of constant length, so that the time of a comparison does not depend on the token's."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -94,15 +102,20 @@ def _read_stamp(path: str) -> _Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _read(path: str) -> str:
+def read_secret(path: str, subject: str) -> str:
+    """Return the secret in a file that only this process's user may read. Raises `OSError` and `SettingError`."""
     # O_NONBLOCK: opening a named pipe would wait for a writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-            message = f"the token file {quote_path(path)} is not a file that only you can read"
-            raise SettingError(message, hint="chmod 600; or delete it, and a new one is made")
-        token = file.read(_MAX_FILE_SIZE).decode("utf-8", "replace").strip()
+            message = f"{subject} {quote_path(path)} is not a file that only you can read"
+            raise SettingError(message, hint="chmod 600; or delete it, and a new token is made")
+        return file.read(_MAX_FILE_SIZE).decode("utf-8", "replace").strip()
+
+
+def _read(path: str) -> str:
+    token = read_secret(path, "the token file")
     if len(token) < MIN_TOKEN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
         message = f"the token file {quote_path(path)} has no token of at least {MIN_TOKEN_LENGTH} characters"
         raise SettingError(message, hint="delete it, and a new one is made")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.executors.facility.compute import Health, Resource
+from osprofile.executors.facility.compute import Health, Quota, Resource
 from osprofile.jobs.record.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
@@ -25,11 +25,13 @@ ROOTED = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="he
 """
 
 
-def make_resource(profile: Profile, store: Path | None = None, max_age: float = 0.1) -> Resource:
+def make_resource(
+    profile: Profile, store: Path | None = None, max_age: float = 0.1, quota: Quota | None = None
+) -> Resource:
     """Return a resource with the record in a file, or in memory; to be called in an event loop."""
     record = Store(str(store)) if store is not None else None
     target = TargetSystem(profile, store=record, timing=QUICK)
-    return Resource("cluster", target, max_age, Health())
+    return Resource("cluster", target, max_age, Health(), quota)
 
 
 @pytest.fixture

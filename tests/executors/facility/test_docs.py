@@ -11,7 +11,8 @@ from osprofile.executors.facility.filesystem import OPERATIONS
 from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.settings import ResourceSettings, Settings, read_settings
 
-TEXT = (Path(__file__).parents[3] / "docs" / "facility.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT, CENTRE = (DOCS / "facility.md").read_text(), DOCS / "tasks" / "centre.md"
 
 
 def rows(title: str) -> list[list[str]]:
@@ -43,10 +44,11 @@ def test_every_operation_of_the_filesystem_stands_there() -> None:
 
 
 def test_the_settings_for_many_users_are_valid(tmp_path: Path) -> None:
-    (text,) = re.findall(
-        r"^```toml\n(.*?)^```", TEXT.partition("\n## For many users\n")[2], re.MULTILINE | re.DOTALL
-    )
-    (tmp_path / "facility.toml").write_text(text)
-    settings = read_settings(str(tmp_path / "facility.toml"), Settings())
-    settings.check()
-    assert settings.is_shared
+    blocks = re.findall(r"^```toml\n(.*?)^```", CENTRE.read_text(), re.MULTILINE | re.DOTALL)
+    whole, asking, table = blocks
+    by_table = whole.replace('users_claim = "preferred_username"\n', "")
+    for text in (whole, asking + whole, f"{by_table}\n{table}"):
+        (tmp_path / "facility.toml").write_text(text)
+        settings = read_settings(str(tmp_path / "facility.toml"), Settings())
+        settings.check()
+        assert settings.is_shared

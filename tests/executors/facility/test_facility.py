@@ -52,9 +52,7 @@ async def test_descriptions(linux: Profile, tmp_path: Path) -> None:
         site=ResourceSettings(profile="site"),
     )
     facility = Facility(settings, "me", ROOT)
-    account = facility.find_account("me")
-    assert account is not None
-    assert facility.find_account("you") is None
+    account = facility.open_account("me")
     found = facility.format_facility()
     assert (found["name"], found["site_uris"]) == ("Ours", [f"{ROOT}/facility/sites/site"])
     assert found["_links"] == {"self": {"href": f"{ROOT}/facility"}}
@@ -98,8 +96,7 @@ async def test_a_profile_that_is_broken_later(tmp_path: Path) -> None:
     await Facility(settings, "me", ROOT).close()
     (folder / "profile.xml").write_text("<")
     facility = Facility(settings, "me", ROOT)
-    account = facility.find_account("me")
-    assert account is not None
+    account = facility.open_account("me")
     spec = {"executable": "/bin/true"}
     assert "/bin/true" in await account.get_resource("here").preview_job(spec)
     with pytest.raises(ProblemError) as caught:

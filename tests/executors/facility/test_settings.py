@@ -69,6 +69,15 @@ def test_many_users(tmp_path: Path) -> None:
         (MANY, "users is missing"),
         ("[users]\na = 'bob'", "issuer is missing"),
         (MANY + "[users]\na = 'root'", "root is root"),
+        (MANY + "users_claim = 'sub'\nusers_command = ['/bin/true']", "users_command is given beside users_claim"),
+        (MANY + "users_claim = 'sub'\nclient_id = 'c'", "client_id needs client_secret_file"),
+        (MANY + "users_claim = 'sub'\nclient_id = 'c'\nclient_secret_file = '/s'", "and no jwks"),
+        ("issuer = 'https://login'\nusers_claim = 'sub'", "audience is missing"),
+        ("issuer = 'http://login'\naudience = 'a'\nusers_claim = 'sub'", "replace the keys"),
+        ("issuer = 'login'\naudience = 'a'\nusers_claim = 'sub'", "replace the keys"),
+        ("users_command = ['find-user']", "is no command"),
+        ("users_command = '/bin/true'", "is no command"),
+        ("live_jobs = -1", "an integer from 0"),
         (MANY + "store = '/var/jobs.db'\n[users]\na = 'bob'", "each user has a record"),
         (
             MANY + "[users]\na = 'bob'\n[resources.a]\nprofile = 'linux'\nhost = 'all@login'",
@@ -110,7 +119,7 @@ def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(SettingError) as error:
         read(tmp_path, text).check()
     assert words in str(error.value)
-    assert "facility.toml: " in str(error.value) or text.startswith((MANY, "[users]\na = 'bob'"))
+    assert "facility.toml: " in str(error.value) or text.startswith(("issuer", "[users]\na = 'bob'"))
 
 
 def test_without_the_extra(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ OTHER = "x" * 43
 
 
 def find(tokens: TokenFile, authorization: str) -> str | None:
-    return asyncio.run(tokens.find_subject(authorization))
+    client = asyncio.run(tokens.find_client(authorization))
+    return client and client.user_name
 
 
 @pytest.fixture
