@@ -50,6 +50,7 @@ $(PLUGINS)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(PLUGINS)
 	$(PLUGINS)/bin/python -m pip install -q 'pip>=25.1'
 	$(PLUGINS)/bin/python -m pip install -q -e '.[$(EXTRAS)]' --group plugins
+	$(PLUGINS)/bin/python -m pip install -q --upgrade --no-warn-conflicts --target $(PLUGINS)/provider --group provider
 	@touch $@
 
 demo: $(VENV)/.run

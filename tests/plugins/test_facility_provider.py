@@ -39,7 +39,12 @@ class Provider:
             port = listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
         command = [sys.executable, str(PROVIDER), str(port), *users]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            command,
+            env={**os.environ, "PYTHONPATH": str(Path(sys.prefix, "provider"))},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         wait_until(self.is_up)
 
     def is_up(self) -> bool:
