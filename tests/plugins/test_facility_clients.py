@@ -69,6 +69,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         status, value = self.server.answers[self.path]
+        if status == 0:
+            self.wfile.write(value)
+            return
         self.send_response(status)
         if status == 302:
             self.send_header("Location", value)
@@ -164,7 +167,15 @@ def test_a_token_of_which_the_issuer_is_asked(
         assert find(issuer, "opaque") is None, change
     provider.answers["/ask"] = (200, {**answer, "exp": time.time() + 60.5, "aud": AUDIENCE})
     assert find(issuer, "opaque") == "alice"
-    for no_answer in ((500, {}), (401, {}), (302, f"{provider.url}/keys"), (200, []), (200, b"{")):
+    for no_answer in (
+        (0, b"nonsense\r\n\r\n"),
+        (0, b""),
+        (500, {}),
+        (401, {}),
+        (302, f"{provider.url}/keys"),
+        (200, []),
+        (200, b"{"),
+    ):
         provider.answers["/ask"] = no_answer
         with pytest.raises(ProblemError, match="cannot be checked now"):
             find(issuer, "opaque")

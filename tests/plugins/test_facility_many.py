@@ -496,6 +496,11 @@ def test_tools_for_agents_are_those_of_the_tokens_user(alice: Daemon, bob: Daemo
                 by_tool = {line["operation"]: line for line in lines if line.get("job") == job_id}
                 assert by_tool["tool submit"]["user_name"] == get_user(user).pw_name
                 assert by_tool.keys() >= {"tool status", "tool output"}
+                refused = await client.call_tool("status", {"job_id": "9999"})
+                assert refused.is_error
+                *_, last = (alice.home / "audit").read_text().splitlines()
+                facts = {"operation": "tool status", "job": "9999", "status": 404}
+                assert facts.items() <= json.loads(last).items()
         async with httpx2.AsyncClient() as http:
             for path in (url, f"{url}/"):
                 assert (await http.post(path, json={})).status_code == 401

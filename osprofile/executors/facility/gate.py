@@ -67,22 +67,24 @@ class Gate:
             return
         facts: dict[str, object] = {}
         scope.setdefault("state", {})["audit"] = facts
+        is_written = False
 
         def write_line() -> None:
-            if self._facility.settings.audit:
+            nonlocal is_written
+            if self._facility.settings.audit and not is_written:
+                is_written = True
                 write_audit(self._facility.settings.audit, {**_describe(scope), **facts})
 
         async def send_noted(message: Message) -> None:
             if message["type"] == "http.response.start":  # who has the answer finds the line
-                facts["status"] = message["status"]
+                facts.setdefault("status", message["status"])
                 write_line()
             await send(message)
 
         try:
             await self._handle(scope, receive, send_noted)
         finally:
-            if "status" not in facts:  # nobody waits for the answer any more
-                write_line()
+            write_line()  # also where nobody waits for the answer any more
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -11,8 +11,10 @@ import json
 import logging
 import math
 import time
+import urllib.error
 import urllib.request
 from base64 import b64encode
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import quote, urlencode
 
@@ -197,8 +199,14 @@ def _read_table(place: str | urllib.request.Request) -> dict[str, Any]:
         with open(place, "rb") as file:
             data = file.read(_MAX_ANSWER_SIZE + 1)
     else:
-        with _OPENER.open(place, timeout=_READ_TIMEOUT) as answer:
-            data = answer.read(_MAX_ANSWER_SIZE + 1)
+        try:
+            with _OPENER.open(place, timeout=_READ_TIMEOUT) as answer:
+                data = answer.read(_MAX_ANSWER_SIZE + 1)
+        except urllib.error.HTTPError as error:
+            error.close()
+            raise
+        except HTTPException as error:
+            raise OSError(f"no answer of HTTP: {type(error).__name__}") from None
     if len(data) > _MAX_ANSWER_SIZE:
         raise ValueError(f"it has more than {_MAX_ANSWER_SIZE} bytes")
     try:

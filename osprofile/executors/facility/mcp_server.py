@@ -67,17 +67,23 @@ def build_server(
         arguments = params.arguments or {}
         try:
             account = find_account(context)
-            note(context, {"operation": f"tool {params.name}", "job": arguments.get("job_id")})
+            named = {
+                name.removesuffix("_id"): value
+                for name in ("resource", "job_id", "path")
+                if isinstance(value := arguments.get(name), str)
+            }
+            note(context, {"operation": f"tool {params.name}", **named})
             if resource_id := tools.find_change(params.name, arguments):
                 await tools.check(account, params.name, arguments)
                 question = await _confirm(context, params, resource_id)
                 if question is not None:
                     return question
             result = await tools.call(account, params.name, arguments)
-            note(context, {"job": result.get("id") or arguments.get("job_id")})
+            note(context, {"job": result.get("id", named.get("job"))})
             return _format_result(result)
         except OSProfileError as error:
             problem = build_problem(error)
+            note(context, {"status": problem.status})
             if problem.kind == "internal-error":
                 log.warning("tool %s: %s", params.name, error)
             return _format_result(problem.format_body("", ""), is_error=True)
