@@ -13,12 +13,14 @@ import os
 import shutil
 import signal
 from dataclasses import dataclass
+from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.shell.target import TargetShell
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository, get_bundled_directory
@@ -317,6 +319,11 @@ def toy(tmp_path: Path) -> Iterator[Toy]:
 def target(toy: Toy) -> TargetSystem:
     """Return a target system for the batch system; an `async` test closes it at its end."""
     return TargetSystem(toy.profile, timing=QUICK)
+
+
+def make_shell(profile: Profile) -> TargetShell:
+    """Return the shell of a target system for this machine."""
+    return TargetShell(profile, {"USER_NAME": getuser()}, time_limit=PATIENCE, max_parallel_scripts=8)
 
 
 @pytest.fixture

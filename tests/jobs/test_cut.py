@@ -205,7 +205,8 @@ async def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
         (found,) = await target.recover_submissions(resubmit=False)
         assert found.job_id == await target.submit(JOB, key="k") == "1"
-        assert await target._starts.find_job_directory("1") == found.record.directory
+    async with TargetSystem(toy.profile, timing=QUICK) as target:  # without the record
+        assert await target.find_job_directory("1") == found.record.directory
     assert toy.submissions == [found.record.directory]
 
 

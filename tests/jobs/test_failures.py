@@ -19,7 +19,8 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
-from tests.jobs.conftest import QUICK, get_record, shell
+from osprofile.jobs.watch.queries import JobQueries
+from tests.jobs.conftest import QUICK, get_record, make_shell, shell
 from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
@@ -107,16 +108,16 @@ async def test_one_job_s_garbage_is_told_of_that_job_alone(toy: Toy, target: Tar
         '#!/bin/sh\ncase $* in *job\\ 2*) echo "what is this"; exit 0 ;; esac\nexec /bin/grep "$@"\n'
     )
     (toy.path / "bin/grep").chmod(0o755)
-    jobs = await submit(toy, target, 3)
-    found = await target._queries.query_jobs(jobs)
+    jobs, queries = await submit(toy, target, 3), JobQueries(make_shell(toy.profile))
+    found = await queries.query_jobs(jobs)
     assert str(found.pop("2")).startswith("GET_JOB_STATUS printed 'what is this'")
     assert {job: str(found[job]) for job in found} == {
-        job: str(await target._queries.query_job(job)) for job in ("1", "3")
+        job: str(await queries.query_job(job)) for job in ("1", "3")
     }
 
 
 async def test_more_jobs_than_one_script_asks_for(toy: Toy, target: TargetSystem) -> None:
-    jobs = await submit(toy, target, 30)
+    jobs, queries = await submit(toy, target, 30), JobQueries(make_shell(toy.profile))
     for number, job in enumerate(jobs):
         if number % 3 == 0:
             toy.state(job, f"END {number}")
@@ -124,7 +125,7 @@ async def test_more_jobs_than_one_script_asks_for(toy: Toy, target: TargetSystem
             fail_queries(toy, job)
         else:
             toy.state(job, None)
-    found = await target._queries.query_jobs(jobs)
+    found = await queries.query_jobs(jobs)
     codes = [getattr(found.get(j), "exit_code", "unknown") for j in jobs]
     assert codes == [
         n if n % 3 == 0 else ScriptFailedError.exit_code if n % 3 == 1 else "unknown" for n in range(30)

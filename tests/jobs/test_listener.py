@@ -209,14 +209,18 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
 
 
 async def test_a_monitor_s_own_listener_reads_early_events_again(tmp_path: Path) -> None:
-    monitor = JobMonitor(lambda _event, _key: None, early_event_lifetime=1e12)
+    told: list[str] = []
+    monitor = JobMonitor(lambda event, _key: told.append(event.job_id), early_event_lifetime=1e12)
     checkpoint = tmp_path / "checkpoint"
-    words = write_generator(tmp_path, "printf '001;9000000050;17;1;0\\n001;9000000070;18;1;0\\n'; cat")
+    words = write_generator(
+        tmp_path, "printf '001;9000000050;17;1;0\\n001;9000000070;18;1;0\\n001;9000000090;19;1;0\\n'; cat"
+    )
 
     monitor.feed_event(JobEvent(40.0, JobStatus("16", JobState.QUEUED)))
 
     async with running(monitor.open_listener(words, checkpoint_path=str(checkpoint))):
-        await wait_until_async(lambda: {"17", "18"} <= monitor._early_events._jobs.keys())
+        monitor.register("19")
+        await wait_until_async(lambda: told == ["19"])
     assert checkpoint.read_text() == "40\n"
 
 

@@ -29,6 +29,7 @@ from osprofile import (
     Timing,
     ValueRefusedError,
 )
+from osprofile.jobs.submit.submitter import JobSubmitter
 from tests.jobs.conftest import Toy, shell
 from tests.waiting import PATIENCE, wait_until
 
@@ -306,23 +307,27 @@ def test_jobs_of_submit_many_may_depend_on_earlier_ones(session: JobSession, toy
     assert waits == ["", *(f"afterok:{job.id}" for job in jobs[:-1])]
 
 
-def test_only_few_scripts_of_many_jobs_are_in_memory(toy: Toy, tmp_path: Path) -> None:
+def test_only_few_scripts_of_many_jobs_are_in_memory(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And each result is told as soon as it is known."""
     results: dict[int, object] = {}
     live: list[int] = []
 
     async def submit(target: TargetSystem) -> list[str]:
-        submit_part = target._submitter.submit_jobs
+        submit_part = JobSubmitter.submit_jobs
         begun = 0
 
-        async def count(jobs: Sequence[Any], on_result: Callable[..., object]) -> None:
+        async def count(
+            submitter: JobSubmitter, jobs: Sequence[Any], on_result: Callable[..., object]
+        ) -> None:
             nonlocal begun
             begun += len(jobs)
             live.append(begun)
-            await submit_part(jobs, on_result)
+            await submit_part(submitter, jobs, on_result)
             begun -= len(jobs)
 
-        target._submitter.submit_jobs = count  # type: ignore[method-assign]
+        monkeypatch.setattr(JobSubmitter, "submit_jobs", count)
         return await target.submit_many([shell("true")] * 120, on_result=results.__setitem__)
 
     store = str(tmp_path / "jobs.db")

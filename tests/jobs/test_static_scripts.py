@@ -16,9 +16,11 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.shell.scripts import build_self_contained_script
 from osprofile.jobs.state import JobState
+from osprofile.jobs.submit.starts import StartScripts
 from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.watch.queries import JobQueries
 from osprofile.profile.repository import Repository
-from tests.jobs.conftest import QUICK, Toy
+from tests.jobs.conftest import QUICK, Toy, make_shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +147,7 @@ async def test_a_status_program_that_is_cut_is_installed_again(
         job_id = await target.submit(JobDescription(executable="sleep", arguments=["60"]))
         (program,) = (tmp_path / ".gpe/bin").glob("*/get-job-status.sh")
         program.write_text(program.read_text().partition("\n")[0] + "\n")
-        statuses = await target._queries.query_all_jobs()
+        statuses = await JobQueries(make_shell(target.profile)).query_all_jobs()
         assert statuses[job_id].state is JobState.RUNNING
         await target.abort(job_id)
 
@@ -158,12 +160,12 @@ async def test_a_list_without_its_end_is_no_answer(tmp_path: Path) -> None:
     for printed, is_whole in (("all told", True), ("fine all told", False), ("all told; echo x", False)):
         text = file.read_text().replace(before, end + before)
         file.write_text(text.replace("|| :</idb", f"|| :; echo {printed}</idb"))
-        async with TargetSystem(Repository([str(file.parents[1])]).load("programs"), timing=QUICK) as target:
-            if is_whole:
-                assert await target._queries.query_all_jobs() == {}
-            else:
-                with pytest.raises(OutputError, match="STATUS_END"):
-                    await target._queries.query_all_jobs()
+        queries = JobQueries(make_shell(Repository([str(file.parents[1])]).load("programs")))
+        if is_whole:
+            assert await queries.query_all_jobs() == {}
+        else:
+            with pytest.raises(OutputError, match="STATUS_END"):
+                await queries.query_all_jobs()
         file.write_text(text.replace(end, ""))
 
 
@@ -179,10 +181,8 @@ def test_a_self_contained_script_does_nothing_where_it_cannot_be_deployed(progra
 
 async def test_a_script_that_is_not_of_the_profile(programs: Profile, toy: Toy) -> None:
     """START's script of another version, which the record has, names a file that this version does not have."""
-    async with TargetSystem(programs, timing=QUICK) as target:
-        prepared = target._starts.prepare_submission(JobDescription(executable="true"))
-        with pytest.raises(ScriptFailedError, match=r"0000/submit\.sh is not deployed"):
-            await target._starts.run_start_script(
-                prepared.script.replace(prepared.script.split("/submit.sh")[0][-16:], "0000")
-            )
+    starts = StartScripts(make_shell(programs))
+    script = starts.prepare_submission(JobDescription(executable="true")).script
+    with pytest.raises(ScriptFailedError, match=r"0000/submit\.sh is not deployed"):
+        await starts.run_start_script(script.replace(script.split("/submit.sh")[0][-16:], "0000"))
     assert not toy.submissions

@@ -445,9 +445,9 @@ def test_many_processes_with_two_records_each(tmp_path: Path) -> None:
     path = str(tmp_path / "jobs.db")
     running = [subprocess.Popen([sys.executable, "-c", MANY, path, str(n)]) for n in range(8)]
     assert [process.wait() for process in running] == [0] * 8
-    store = Store(path)
-    assert len(store.list_all_jobs()) == 8 * 15
-    assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert len(Store(path).list_all_jobs()) == 8 * 15
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 
 def test_the_jobs_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

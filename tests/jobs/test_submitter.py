@@ -22,6 +22,7 @@ from osprofile.errors import (
 )
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.record.store import Store
+from osprofile.jobs.submit.starts import StartScripts
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, get_record, shell
 from tests.records import begin_submission
@@ -276,17 +277,17 @@ async def test_a_record_that_is_gone(toy: Toy, context: dict[str, str]) -> None:
 
 
 async def test_a_record_that_cannot_be_written(
-    toy: Toy, target: TargetSystem, caplog: pytest.LogCaptureFixture
+    toy: Toy, target: TargetSystem, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FIND_JOB's id comes back all the same, and an error is the first one."""
     strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
-    run = target._starts.run_start_script
+    run = StartScripts.run_start_script
 
-    async def lose_record(script: str) -> str:
+    async def lose_record(starts: StartScripts, script: str) -> str:
         target.store._db.execute("ALTER TABLE job RENAME TO away")
-        return await run(script)
+        return await run(starts, script)
 
-    target._starts.run_start_script = lose_record  # type: ignore[method-assign]
+    monkeypatch.setattr(StartScripts, "run_start_script", lose_record)
     assert await target.submit(JOB, key="k") == "1"
     target.store._db.execute("ALTER TABLE away RENAME TO job")
     await check_key(toy, target)

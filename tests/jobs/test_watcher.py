@@ -13,6 +13,7 @@ from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.jobs.watch.live_job import LiveJob
+from osprofile.jobs.watch.queries import JobQueries
 from osprofile.jobs.watch.schedule import PollSchedule
 from tests.jobs.conftest import QUICK, get_record, shell
 from tests.records import begin_submission
@@ -186,7 +187,9 @@ def test_the_pace_of_failures() -> None:
     assert compute_delays(backoff, [(True, 0)]) == [1]
 
 
-async def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, tmp_path: Path) -> None:
+async def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A job that was submitted before the query began is in its answer, even if it is watched only afterwards."""
     path = str(tmp_path / "jobs.db")
 
@@ -199,25 +202,24 @@ async def test_an_answer_to_an_earlier_query_tells_of_a_recorded_job(toy: Toy, t
     async with TargetSystem(
         toy.profile, store=Store(path), timing=Timing(min_poll_interval=600, max_poll_interval=600)
     ) as target:
-        run, answer = target._queries.query_all_jobs, asyncio.Event()
+        run, answer = JobQueries.query_all_jobs, asyncio.Event()
 
-        async def query() -> Mapping[str, JobStatus]:
-            statuses = await run()
+        async def query(queries: JobQueries) -> Mapping[str, JobStatus]:
+            statuses = await run(queries)
             await answer.wait()
             return statuses
 
-        target._queries.query_all_jobs = query  # type: ignore[method-assign]  # the answer comes late
+        monkeypatch.setattr(JobQueries, "query_all_jobs", query)  # the answer comes late
         poll = asyncio.ensure_future(target.poll())
         await asyncio.sleep(0.3)
-        record = get_record(target.store, target.name, job_id)
-        target._watcher.follow_record(record)
+        target.adopt_job(get_record(target.store, target.name, job_id).status)
         answer.set()
         await poll
         assert target.jobs.get_status(job_id).native_state == "WAIT"
 
 
 async def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_older_job(
-    toy: Toy, tmp_path: Path
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process submits: the answer may have the end of an older job with the same id."""
     store = Store(str(tmp_path / "jobs.db"))
@@ -227,12 +229,12 @@ async def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_ol
         record = begin_submission(store, target.name, "/d", script="s", key=None, name="n", walltime=None)
         began, answer = asyncio.Event(), asyncio.Event()
 
-        async def query() -> Mapping[str, JobStatus]:
+        async def query(_queries: JobQueries) -> Mapping[str, JobStatus]:
             began.set()
             await answer.wait()
             return {"7": JobStatus("7", JobState.DONE, exit_code=3)}
 
-        target._queries.query_all_jobs = query  # type: ignore[method-assign]
+        monkeypatch.setattr(JobQueries, "query_all_jobs", query)
         poll = asyncio.ensure_future(target.poll())
         await began.wait()
         store.record_job_id(record.number, "7")
@@ -240,7 +242,7 @@ async def test_a_query_that_began_before_the_submission_had_ended_tells_of_an_ol
         assert submitted.accepted_at is not None
         assert submitted.status.submitted is not None
         assert submitted.accepted_at > submitted.status.submitted
-        target._watcher.follow_record(submitted)
+        target.adopt_job(submitted.status)
         answer.set()
         await poll
         assert target.jobs.get_status("7").state is not JobState.DONE
