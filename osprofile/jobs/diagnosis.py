@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.jobs")
-_MAX_LINES: Final = 10
+_MAX_LINES: Final = 10  # shown; the cause of an error is on its last lines
 _MAX_SIZE: Final = 4096
 """Bytes of the end of the error output that are read."""
 _OUT_OF_MEMORY: Final = "it ran out of memory {where}: {memory} gives it more"
@@ -152,14 +152,14 @@ async def diagnose(
         setup_lines = await _try_to_read_lines(target, status.job_id, _find_setup_output)
     if not (status.has_failed or status.cause):
         return Diagnosis(setup_lines=setup_lines)
-    lines = [] if target is None else await _try_to_read_lines(target, status.job_id, _find_error_output)
+    lines = []
+    if target is not None:
+        lines = await _try_to_read_lines(
+            target, status.job_id, lambda t, job: t.find_output_file(job, "stderr")
+        )
     return Diagnosis(
         lines, explain_failure(status, lines, target_name, remedies, setup_lines=setup_lines), setup_lines
     )
-
-
-def _find_error_output(target: TargetSystem, job_id: str) -> JobFile:
-    return target.find_output_file(job_id, "stderr")
 
 
 def _find_setup_output(target: TargetSystem, job_id: str) -> JobFile:

@@ -49,7 +49,7 @@ _PASSED_OPTION: Final = compile_late(
     rf'(?P<long>--[A-Za-z][A-Za-z0-9_-]*)(?:=(?:"{_QUOTED}"|{_PLAIN}))?'
     rf'|(?P<short>-[A-Za-z][A-Za-z0-9_-]*)(?: (?:"{_QUOTED}"|(?!-){_PLAIN}))?'
 )
-_MAX_NAME_LENGTH: Final = 200
+_MAX_NAME_LENGTH: Final = 200  # the names of files end at 255 bytes, and a name may be a part of one
 
 
 def build_job_name(text: str, prefix: str = "job.") -> str:

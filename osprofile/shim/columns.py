@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PIECE: Final = re.compile(r"%(\.?)([0-9]{0,3})(.?)", re.DOTALL)
 _LONG_PIECE: Final = re.compile(r"([A-Za-z_-]+)(?::(\.?)([0-9]{0,3})(.*))?", re.DOTALL)
-_LONG_WIDTH: Final = 20
+_LONG_WIDTH: Final = 20  # of a column of squeue -O without a width
 
 
 @final

@@ -32,8 +32,8 @@ _KEPT_VARIABLES: Final = frozenset(
 )  # fmt: skip
 """Variables that the scripts of a profile may need, even if the job gets none of the submitter's."""
 _PATTERN: Final = compile_late(r"%([0-9]{0,2})(.?)", re.DOTALL)
-_NUMBERED: Final = frozenset("jAaJ")
-_MAX_WIDTH: Final = 10
+_NUMBERED: Final = frozenset("jAaJ")  # Slurm fills only numbers with zeros
+_MAX_WIDTH: Final = 10  # more is 10, as sbatch(1) says
 
 _HEAD: Final = """\
 #!/bin/sh

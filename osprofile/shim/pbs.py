@@ -69,18 +69,6 @@ ID_BEGIN: Final = re.compile(r"[0-9-]")
 NO_JOB: Final = (-1, None)
 
 
-def get_end_code(system: str) -> int:
-    """Return the exit code of commands for a job that has ended."""
-    return HISTORY_CODE if system == "pbspro" else _BAD_STATE_CODE
-
-
-def _format_ended(word: str, job_id: str, system: str) -> str:
-    """Return the message for a job that has ended; `word` is the id as given."""
-    if system == "pbspro":
-        return f"Job has finished {word if '.' in word else f'{word}.{PBS_SERVER}'}"
-    return f"Request invalid for state of job {job_id}"
-
-
 def parse_id(word: str) -> tuple[int, int | None] | None:
     """Return the number, and the index of a task, of an id such as `12`, `12.osprofile`, `12[]` or `12[3]`."""
     match = _ID.fullmatch(word)
@@ -204,15 +192,17 @@ def _apply(
 def _apply_to_job(
     client: Client, word: str, parsed: tuple[int, int | None], action: Callable[[int, int | None], bool]
 ) -> tuple[str, int]:
-    """Return the error, empty for none, and the exit code."""
+    """Return the error, empty for none, and the exit code; `word` is the id as given."""
     try:
-        if not action(*parsed):
-            return _format_ended(word, format_id(*parsed), client.system), get_end_code(client.system)
+        if action(*parsed):
+            return "", 0
     except JobNotFoundError:
         return format_unknown(word), UNKNOWN_JOB_CODE
     except OSProfileError as error:
         return str(error), error.exit_code
-    return "", 0
+    if client.system == "pbspro":
+        return f"Job has finished {word if '.' in word else f'{word}.{PBS_SERVER}'}", HISTORY_CODE
+    return f"Request invalid for state of job {format_id(*parsed)}", _BAD_STATE_CODE
 
 
 def _run_qdel(client: Client, words: Sequence[str]) -> int:

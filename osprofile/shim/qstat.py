@@ -139,7 +139,9 @@ def _format_jobs(client: Client, line: CommandLine, jobs: Sequence[Facts]) -> It
     """Return the lines in the form that the options ask for."""
     form = line.get_text("format")
     if "xml" in line:
-        return _format_xml(jobs)
+        return format_xml(
+            "Job", [{"Job_Id": format_entry_id(job.entry)} | _list_attributes(job) for job in jobs]
+        )
     if form == "json":
         found = {format_entry_id(job.entry): nest_attributes(_list_attributes(job)) for job in jobs}
         return format_json("Jobs", found)
@@ -230,10 +232,6 @@ def _list_tasks_of_array(job: Facts) -> dict[str, str]:
         "array_indices_submitted": indices,
         "array_indices_remaining": ",".join(waiting) or "-",
     }
-
-
-def _format_xml(jobs: Sequence[Facts]) -> list[str]:
-    return format_xml("Job", [{"Job_Id": format_entry_id(job.entry)} | _list_attributes(job) for job in jobs])
 
 
 # The server and the queues

@@ -51,7 +51,7 @@ _ENTITIES: Final = (
     "config", "hostlist", "hostlistsorted", "hostnames", "jobs", "jobid", "nodes", "partitions",
 )  # fmt: skip
 _HOSTS: Final = re.compile(r"([^,\[\]]*)(?:\[([^\]]*)\])?([^,\[\]]*)(?:,|$)")
-_MAX_HOSTS: Final = 100_000
+_MAX_HOSTS: Final = 100_000  # in one range: a typing error must not fill the memory
 
 
 _STYLE: Final = Style("(null)", quantities.format_days)

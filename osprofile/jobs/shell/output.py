@@ -76,8 +76,8 @@ _NUMBER_LIMIT: Final = 2**31
 """Exit codes and signals are smaller; larger numbers are ignored."""
 _SECONDS_LIMIT: Final = 2**33
 """Seconds, also since 1970, are smaller; larger numbers are ignored."""
-_MAX_SIZE_DIGITS: Final = 18
-_SIGXCPU: Final = 24
+_MAX_SIZE_DIGITS: Final = 18  # the integers of SQLite have 63 bits
+_SIGXCPU: Final = 24  # on Linux, where the jobs run
 _LINES_PER_CALL: Final = 1000
 """How many lines one call of the pattern reads. Each call has a time limit, which would be reached on a busy machine
 if it read the lines of a hundred thousand jobs."""

@@ -33,7 +33,7 @@ SSH_VARIATION: Final = "SSH"
 SUDO_VARIATION: Final = "SUDO"
 LOGIN_VARIATION: Final = "LOGIN"
 CONTROL_PATH_FIELD: Final = "SSH:CONTROL_PATH"
-_DEPLOYMENT_FAILED_STATUS: Final = 125
+_DEPLOYMENT_FAILED_STATUS: Final = 125  # as of env and timeout: the program has not begun
 _NOT_DEPLOYED: Final = "is not deployed"
 _NOT_DEPLOYED_STATUS: Final = 72
 """A script's exit status (EX_OSFILE) if a static script is not there, and nothing was done."""

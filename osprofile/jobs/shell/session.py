@@ -31,8 +31,8 @@ _LAST_OUTPUT_TIME: Final = 0.2
 _CONNECTION_FAILED_STATUS: Final = 255
 """ssh's exit status if the connection fails."""
 _SHELL_NAME: Final = re.compile(r"[A-Za-z0-9_/.+-]*sh")
-_STREAMS: Final = (1, 2)
-_MAX_MARK_SIZE: Final = 100
+_STREAMS: Final = (1, 2)  # the descriptors of its output and error output
+_MAX_MARK_SIZE: Final = 100  # at least the length of a mark
 
 
 def find_shell(command: Sequence[str]) -> str | None:

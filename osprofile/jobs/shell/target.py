@@ -60,7 +60,7 @@ _MIN_TRANSFER_RATE: Final = 64 * 1024
 """Bytes per second: a transfer may take its size divided by this, in addition to the usual time limit."""
 _MAX_ERROR_LINES: Final = 20
 """Lines of a script's output that an error message has: the output may be a list of all jobs."""
-_SSH_FAILURE_EXIT_STATUS: Final = 255
+_SSH_FAILURE_EXIT_STATUS: Final = 255  # see ssh(1)
 _HOST_NOT_FOUND: Final = compile_late(rb"ssh: Could not resolve hostname [^\r\n]*\s*")
 """All that ssh prints if it has no address of the host: if a connection breaks, it says so in further words."""
 _FAILURE_STATUS_BY_VARIATION: Final[Mapping[str, int | None]] = MappingProxyType(

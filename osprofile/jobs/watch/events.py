@@ -71,17 +71,17 @@ _CHECKPOINT_INTERVAL: Final = 1.0
 """Seconds between two writes of the checkpoint."""
 _SHUTDOWN_GRACE: Final = 2.0
 """Seconds that a generator has to end after its standard input was closed."""
-_SIGNAL_CODE: Final = 256
-_MAX_SIGNAL: Final = 64
+_SIGNAL_CODE: Final = 256  # the logs of PBS add it to the number of a signal
+_MAX_SIGNAL: Final = 64  # SIGRTMAX of Linux
 _EVENT_LINE: Final = compile_late(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]{1,10})\n\Z")
 EVENTS_TEMPLATE: Final = "EVENTS"
 EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
 _EXPIRY_INTERVAL: Final = 60.0
 """Seconds between two removals of old early events."""
-_WRITTEN: Final = 0x8
-_MOVED_TO: Final = 0x80
-_QUEUE_OVERFLOW: Final = 0x4000
-_ONLY_DIRECTORY: Final = 0x01000000
+_WRITTEN: Final = 0x8  # IN_CLOSE_WRITE
+_MOVED_TO: Final = 0x80  # IN_MOVED_TO: a file that is written by rename
+_QUEUE_OVERFLOW: Final = 0x4000  # IN_Q_OVERFLOW: events are lost, perhaps of an end
+_ONLY_DIRECTORY: Final = 0x01000000  # IN_ONLYDIR
 _EVENT: Final = struct.Struct("iIII")
 """Watch, mask, cookie and the size of the name that follows, see inotify(7)."""
 _READ_SIZE: Final = 64 * 1024

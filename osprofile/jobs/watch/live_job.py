@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
+# what a removal ends a job by, or first what it writes to: see `apply_removal`
 _REMOVAL_SIGNALS: Final = frozenset({None, signal.SIGTERM, signal.SIGKILL, signal.SIGPIPE})
 WAITING_STATES: Final = frozenset({JobState.QUEUED, JobState.HELD})
 _END_QUERY_INTERVAL: Final = 1.0

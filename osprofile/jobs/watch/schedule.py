@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.timing import Timing
 
-DEFAULT_POLL_INTERVAL: Final = 1.0
-DEFAULT_MAX_POLL_INTERVAL: Final = 60.0
+DEFAULT_POLL_INTERVAL: Final = 1.0  # s; a profile with a shorter one asks no server
+DEFAULT_MAX_POLL_INTERVAL: Final = 60.0  # s
 _SLOWDOWN_FACTOR: Final = 1.5
 """Factor by which each poll that finds no change lengthens the delay."""
 _MAX_QUERY_SHARE: Final = 0.1
