@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+import sqlite3
+from typing import TYPE_CHECKING, Any
 
 from osprofile.errors import StoreError
 
@@ -20,3 +22,9 @@ def begin_submission(
     if isinstance(record, StoreError):
         raise record
     return record
+
+
+def execute_sql(store: Store, *statements: str) -> list[Any]:
+    """Execute statements of SQL on the file of a record, as another program does; return the rows of the last one."""
+    with contextlib.closing(sqlite3.connect(store.path, isolation_level=None)) as db:
+        return [db.execute(statement).fetchall() for statement in statements][-1]

@@ -29,7 +29,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.watch.live_job import LiveArray, LiveJob
 from osprofile.metrics import METRICS
 from tests.jobs.conftest import QUICK, get_record, shell
-from tests.records import begin_submission
+from tests.records import begin_submission, execute_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -474,15 +474,17 @@ async def test_an_end_that_is_recorded_for_all_tasks_but_not_for_the_whole(toy: 
     assert record.status.state is JobState.DONE
 
 
-async def test_an_interrupted_submission_has_its_tasks(toy: Toy) -> None:
+async def test_an_interrupted_submission_has_its_tasks(toy: Toy, tmp_path: Path) -> None:
     """START was cut off after the batch system had taken the array: FIND_JOB finds it, with all tasks."""
-    store = Store()
+    store = Store(str(tmp_path / "s"))
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
         array = await target.submit(shell("true", array="1-3"), key="k")
         (record,) = store.list_all_jobs()
-    db = store._db  # the record as it was before the answer came
-    db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
-    db.execute("UPDATE job SET job_id = NULL, script = 'exit 1', owner = NULL")
+    execute_sql(  # the record as it was before the answer came
+        store,
+        "DELETE FROM job WHERE array_id IS NOT NULL",
+        "UPDATE job SET job_id = NULL, script = 'exit 1', owner = NULL",
+    )
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
         (recovered,) = await target.recover_submissions(resubmit=False)
         assert (recovered.job_id, recovered.error) == (array, None)
@@ -583,12 +585,12 @@ async def test_a_task_that_failed_before_its_array_was_removed(toy: Toy) -> None
         assert (await target.wait(array)).reason == "0 of 2 tasks ended with 0; removed: 1; signal 9: 1"
 
 
-async def test_an_array_that_was_recorded_without_tasks(toy: Toy) -> None:
+async def test_an_array_that_was_recorded_without_tasks(toy: Toy, tmp_path: Path) -> None:
     """The state of the whole is never that of the tasks that are still listed."""
-    store = Store()
+    store = Store(str(tmp_path / "s"))
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
         array = await target.submit(shell("true", array="1-3"))
-    store._db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
+    execute_sql(store, "DELETE FROM job WHERE array_id IS NOT NULL")
     for index, word in ((1, None), (2, "END 0"), (3, "END 0")):
         toy.state(f"{array}_{index}", word)
     async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:

@@ -25,6 +25,7 @@ from osprofile.jobs.timing import Clock, Timing
 from osprofile.jobs.watch.live_job import UNKNOWN_JOB_REASON
 from osprofile.profile.repository import Repository
 from tests.jobs.conftest import Toy, get_record, shell
+from tests.records import execute_sql
 from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
@@ -279,12 +280,12 @@ async def test_an_end_is_told_though_the_record_cannot_be_read(machine: Machine)
     async with machine.target() as target:
         await target.statuses([job])
         machine.toy.state(job, "END 3")
-        target.store._db.execute("ALTER TABLE job RENAME TO away")
+        execute_sql(target.store, "ALTER TABLE job RENAME TO away")
         await target.poll()
         told = target.get_cached_status(job)
         assert told is not None
         assert told.exit_code == 3
-        target.store._db.execute("ALTER TABLE away RENAME TO job")
+        execute_sql(target.store, "ALTER TABLE away RENAME TO job")
 
 
 async def test_waiting_for_a_job_whose_end_another_process_has_recorded(machine: Machine) -> None:

@@ -24,7 +24,7 @@ from osprofile.jobs.state import EndCause, JobState, JobStatus, MissingPeriod
 from osprofile.jobs.target_system import TargetSystem
 from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, get_record, shell
-from tests.records import begin_submission
+from tests.records import begin_submission, execute_sql
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -445,9 +445,9 @@ def test_many_processes_with_two_records_each(tmp_path: Path) -> None:
     path = str(tmp_path / "jobs.db")
     running = [subprocess.Popen([sys.executable, "-c", MANY, path, str(n)]) for n in range(8)]
     assert [process.wait() for process in running] == [0] * 8
-    assert len(Store(path).list_all_jobs()) == 8 * 15
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    store = Store(path)
+    assert len(store.list_all_jobs()) == 8 * 15
+    assert execute_sql(store, "PRAGMA integrity_check") == [("ok",)]
 
 
 def test_the_jobs_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -486,7 +486,7 @@ def test_the_request_and_the_states_of_a_job(tmp_path: Path, monkeypatch: pytest
     assert store.read_details(task.number).history == ()
     store.delete_record(begun.number)
     assert store.read_details(begun.number) == JobDetails()
-    assert store._db.execute("SELECT * FROM request").fetchall() == []
+    assert execute_sql(store, "SELECT * FROM request") == []
     store.adopt_job("t", JobStatus("18", JobState.RUNNING))
     (adopted,) = store.list_all_jobs()
     assert store.read_details(adopted.number) == JobDetails(history=((JobState.RUNNING, 50.0),))
@@ -550,7 +550,7 @@ def test_no_query_reads_all_jobs(tmp_path: Path) -> None:
     queries = {s for s in statements if s.split()[0] in {"SELECT", "UPDATE", "DELETE"}}
     assert len(queries) > 25
     for query in queries:
-        for *_, step in store._db.execute(f"EXPLAIN QUERY PLAN {query}"):
+        for *_, step in execute_sql(store, f"EXPLAIN QUERY PLAN {query}"):
             if re.search(r"\b(job|whole|request)\b", step):
                 assert GOOD_STEP.search(step), query
 

@@ -25,7 +25,7 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.submit.starts import StartScripts
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, get_record, shell
-from tests.records import begin_submission
+from tests.records import begin_submission, execute_sql
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def context(toy: Toy, request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture
 def here(toy: Toy) -> TargetSystem:
     """Return the target system of this machine."""
-    return TargetSystem(toy.profile, timing=QUICK)
+    return TargetSystem(toy.profile, store=Store(f"{toy.path}/jobs.db"), timing=QUICK)
 
 
 @pytest.fixture
 def target(toy: Toy, context: dict[str, str]) -> TargetSystem:
     """Return the target system of this machine, or of another one."""
-    return TargetSystem(toy.profile, context, timing=QUICK)
+    return TargetSystem(toy.profile, context, store=Store(f"{toy.path}/jobs.db"), timing=QUICK)
 
 
 FLOCK = 'exec /usr/bin/flock "$@"'
@@ -284,12 +284,12 @@ async def test_a_record_that_cannot_be_written(
     run = StartScripts.run_start_script
 
     async def lose_record(starts: StartScripts, script: str) -> str:
-        target.store._db.execute("ALTER TABLE job RENAME TO away")
+        execute_sql(target.store, "ALTER TABLE job RENAME TO away")
         return await run(starts, script)
 
     monkeypatch.setattr(StartScripts, "run_start_script", lose_record)
     assert await target.submit(JOB, key="k") == "1"
-    target.store._db.execute("ALTER TABLE away RENAME TO job")
+    execute_sql(target.store, "ALTER TABLE away RENAME TO job")
     await check_key(toy, target)
     assert "job 1 in" in caplog.text
     assert "is not recorded" in caplog.text
@@ -388,8 +388,7 @@ async def test_those_who_wait_for_a_job_whose_id_is_given_again(
     job_id = await here.submit(JOB, key="k")
     (record,) = here.store.list_all_jobs()
     if not is_live:  # the submission was interrupted, and its job adopted by its id
-        db = here.store._db
-        db.execute("UPDATE job SET job_id = NULL, owner = NULL, script = 'exit 1'")
+        execute_sql(here.store, "UPDATE job SET job_id = NULL, owner = NULL, script = 'exit 1'")
         here.unwatch(job_id)
     waiting = asyncio.create_task(here.wait(job_id))
     await asyncio.sleep(0.2)
