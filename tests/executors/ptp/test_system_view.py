@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from osprofile.errors import ScriptFailedError, TemplateNotFoundError
-from osprofile.executors.ptp.system_view import SystemView
+from osprofile.errors import OSProfileError, ScriptFailedError, TemplateNotFoundError
+from osprofile.executors.ptp.system_view import SystemView, TrackedJob
 from osprofile.jobs.record.store import JobRecord, Store
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.shell.output import QueueStatus
+from osprofile.jobs.state import JobState, JobStatus, QueueState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, make_toy, shell
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
     from pathlib import Path
 
     from tests.jobs.conftest import Toy
 
 S = JobState
+ABORT = {"aborts": True}
 
 
 @dataclass
@@ -36,6 +38,8 @@ class Target:
     asked: dict[str, JobStatus] = field(default_factory=dict)
     questions: list[list[str]] = field(default_factory=list)
     name: str = "sim"
+    queues: list[QueueStatus] | OSProfileError = field(default_factory=list)
+    meanwhile: Callable[[], object] = lambda: None
     timing: Timing = field(default_factory=lambda: Timing(grace_period=0.05))
     store: Store = field(default_factory=Store)
 
@@ -51,9 +55,13 @@ class Target:
     async def list_nodes(self) -> list[Any]:
         raise TemplateNotFoundError("none")
 
-    list_queues = list_nodes
+    async def list_queues(self) -> list[QueueStatus]:
+        if isinstance(self.queues, OSProfileError):
+            raise self.queues
+        return self.queues
 
     async def poll(self, _max_age: float = 0.0) -> dict[str, JobStatus]:
+        self.meanwhile()
         return self.listed
 
     async def statuses(self, job_ids: Iterable[str], *, max_age: float = 0.0) -> dict[str, JobStatus]:
@@ -120,16 +128,17 @@ def test_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> N
 
 
 @pytest.mark.parametrize(
-    ("error", "listed", "told"),
+    ("action", "error", "listed", "told"),
     [
-        pytest.param(None, {"a": S.FAILED}, "REMOVED", id="removed, and listed"),
-        pytest.param(None, {}, "REMOVED", id="removed, and gone"),
-        pytest.param(ScriptFailedError("no", template="ABORT", exit_status=1), {"a": S.FAILED}, "FAILED", id="ABORT failed"),
-        pytest.param(asyncio.CancelledError(), {"a": S.FAILED}, "FAILED", id="cut off"),
+        pytest.param(ABORT, None, {"a": S.FAILED}, "REMOVED", id="removed, and listed"),
+        pytest.param(ABORT, None, {}, "REMOVED", id="removed, and gone"),
+        pytest.param(ABORT, ScriptFailedError("no", template="ABORT", exit_status=1), {"a": S.FAILED}, "FAILED", id="ABORT failed"),
+        pytest.param(ABORT, asyncio.CancelledError(), {"a": S.FAILED}, "FAILED", id="cut off"),
+        pytest.param({}, None, {"a": S.FAILED}, "FAILED", id="held, and failed"),
     ],
 )  # fmt: skip
 def test_the_end_of_a_job_that_was_to_be_removed(
-    error: BaseException | None, listed: dict[str, JobState], told: str
+    action: dict[str, bool], error: BaseException | None, listed: dict[str, JobState], told: str
 ) -> None:
     """It is REMOVED, unless nobody knows that ABORT did it."""
 
@@ -140,7 +149,7 @@ def test_the_end_of_a_job_that_was_to_be_removed(
         await view.poll_system()
         with (
             contextlib.suppress(ScriptFailedError, asyncio.CancelledError),
-            view.track_action("a", aborts=True),
+            view.track_action("a", **action),
         ):
             target.show(**listed)
             if error is not None:
@@ -149,6 +158,77 @@ def test_the_end_of_a_job_that_was_to_be_removed(
         return words(view)
 
     assert asyncio.run(main()) == {"a": told}
+
+
+def test_a_submission_during_a_look() -> None:
+    """No job of others is found: a new one may be the submitted one, which is shown once."""
+
+    async def main() -> None:
+        target = Target()
+        view = of(target)
+        target.show(a=S.RUNNING)
+        with view.pause_discovery():
+            await view.poll_system()
+        assert words(view) == {}
+
+        def submit() -> None:
+            with view.pause_discovery():
+                pass
+
+        target.meanwhile = submit
+        await view.poll_system()
+        assert words(view) == {}
+        target.meanwhile = lambda: None
+        await view.poll_system()
+        assert words(view) == {"a": "RUNNING"}
+        view.add_job(TrackedJob(JobStatus("a", S.QUEUED)))  # the batch system has used its id again
+        assert [(job.key, job.status) for job in view.jobs] == [("a", "QUEUED")]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("queues", "default"),
+    [
+        ([], "default"),
+        ([QueueStatus("q", QueueState.OPEN)], "q"),
+        ([QueueStatus("q", QueueState.OPEN), QueueStatus("r", QueueState.STOPPED, is_default=True)], "r"),
+        ([QueueStatus("q", QueueState.OPEN), QueueStatus("r", QueueState.STOPPED)], "default"),
+    ],
+)
+def test_the_queue_of_a_job_that_names_none(queues: list[QueueStatus], default: str) -> None:
+    async def main() -> None:
+        view = of(Target(queues=queues))
+        await view.poll_system()
+        view.add_job(TrackedJob(JobStatus("a", S.QUEUED)))
+        assert [job.queue for job in view.jobs] == [default]
+        assert [*view.queues] == ([queue.name for queue in queues] or ["default"])
+        assert view.has_queue(default) == (default != "default")
+
+    asyncio.run(main())
+
+
+def test_a_query_that_fails_is_told_once() -> None:
+    """The machine is in ERROR until the query succeeds again; the client gets both states."""
+
+    async def main() -> None:
+        target, warned, states = Target(), [], []
+        view = SystemView(
+            target,  # type: ignore[arg-type]
+            lambda: states.append(
+                *(a for m in view.machine.values() for a in m if a.startswith("machineState"))
+            ),
+            warned.append,
+        )
+        for queues in ([], OSProfileError("away"), OSProfileError("away"), OSProfileError("no"), [], []):
+            target.queues = queues
+            await view.poll_system()
+        assert (warned, states) == (
+            ["away", "no"],
+            [f"machineState={s}" for s in ("UP", "ERROR", "ERROR", "UP")],
+        )
+
+    asyncio.run(main())
 
 
 def test_a_word_that_the_profile_does_not_know() -> None:
