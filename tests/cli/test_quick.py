@@ -76,20 +76,25 @@ def test_what_is_unusual_is_left_to_the_engine(incarnate: Incarnate, words: tupl
 
 
 def test_the_profile_of_the_environment_and_that_of_the_settings(
-    incarnate: Incarnate, home: Path, monkeypatch: pytest.MonkeyPatch
+    incarnate: Incarnate,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
     settings = home / "osprofile" / "config.toml"
     settings.parent.mkdir()
     settings.write_text('default = "linux"\n')
     made = incarnate("START", *HERE)
-    assert quick._render(["START", *HERE]) == made.out
+    assert quick.run(["START", *HERE]) == 0
+    assert capfdbinary.readouterr().out.decode() == made.out
     settings.write_text('default = "slurm"\n')
-    assert quick._render(["START", *HERE]) is None
+    assert quick.run(["START", *HERE]) is None
     monkeypatch.setenv("OSPROFILE_PROFILE", "pbs")
-    assert quick._render(["START", *HERE]) is None
+    assert quick.run(["START", *HERE]) is None
     made = incarnate("START", *HERE)
-    assert quick._render(["START", *HERE]) == made.out
+    assert quick.run(["START", *HERE]) == 0
+    assert capfdbinary.readouterr().out.decode() == made.out
 
 
 def test_lint_and_check_neither_keep_nor_find(
