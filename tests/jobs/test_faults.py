@@ -13,7 +13,7 @@ import os
 import shutil
 import signal
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -475,8 +475,9 @@ async def test_a_submission_that_hangs(site: FaultySite) -> None:
         hanging.cancel()
         with pytest.raises(asyncio.CancelledError):
             await hanging
-    async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
-        target._shell._time_limit = 1
+    async with TargetSystem(
+        site.profile, store=Store(path), timing=replace(QUICK, script_timeout=1)
+    ) as target:
         with pytest.raises(OutcomeUnknownError, match="START: did not end within 1 s"):
             await target.submit(JOB, key="k")
         assert [r.key for r in target.store.list_interrupted_submissions(target.name)] == ["k"]

@@ -303,7 +303,9 @@ async def test_find_job_has_its_own_time_limit(toy: Toy, context: dict[str, str]
         "toysub",
         TOYSUB.replace("n=1", f"until [ -e {go} ] || [ ! -d {go.parent} ]; do sleep 0.02; done; n=1", 1),
     )
-    async with TargetSystem(toy.profile, context, timing=replace(QUICK, script_timeout=0.5)) as target:
+    store = Store()
+    in_time = replace(QUICK, script_timeout=0.5)
+    async with TargetSystem(toy.profile, context, store=store, timing=in_time) as target:
         words = r"START: did not end within 0\.5 s.*: FIND_JOB: did not end within 0\.5 s"
         for _ in range(2):
             with pytest.raises(OutcomeUnknownError, match=words):
@@ -311,8 +313,8 @@ async def test_find_job_has_its_own_time_limit(toy: Toy, context: dict[str, str]
             assert list_cut_keys(target) == ["k"]
         (answer,) = await target.recover_submissions(resubmit=False)
         assert isinstance(answer.error, ScriptTimeoutError)
-        go.touch()
-        target._shell._time_limit = 30
+    go.touch()
+    async with TargetSystem(toy.profile, context, store=store, timing=QUICK) as target:
         await check_key(toy, target)
 
 
