@@ -19,6 +19,7 @@ from osprofile.jobs.state import JobState, JobStatus, QueueState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from tests.jobs.conftest import QUICK, make_toy, shell
+from tests.waiting import wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -183,6 +184,22 @@ def test_a_submission_during_a_look() -> None:
         assert words(view) == {"a": "RUNNING"}
         view.add_job(TrackedJob(JobStatus("a", S.QUEUED)))  # the batch system has used its id again
         assert [(job.key, job.status) for job in view.jobs] == [("a", "QUEUED")]
+        assert (view.get_state("a"), view.get_state("b")) == (S.QUEUED, None)
+
+    asyncio.run(main())
+
+
+def test_looks_while_events_are_wanted() -> None:
+    async def main() -> None:
+        looks: list[int] = []
+        target, wanted = Target(meanwhile=lambda: looks.append(1)), asyncio.Event()
+        view = SystemView(target, lambda: None, lambda _: None, interval=0.01)  # type: ignore[arg-type]
+        looking = asyncio.create_task(view.poll_repeatedly(wanted))
+        await asyncio.sleep(0.05)
+        assert not looks
+        wanted.set()
+        await wait_until_async(lambda: len(looks) > 2)
+        looking.cancel()
 
     asyncio.run(main())
 
