@@ -460,7 +460,13 @@ def test_retries(machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert len(machine.directories) == 8
 
 
-def test_a_requeued_job(tmp_path: Path) -> None:
+def end_in_a_second_run() -> None:
+    with Path(os.environ["GPE_WORKING_DIRECTORY"], DIRECTORY, "runs.1").open("a") as file:
+        file.write("\n")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_requeued_job(machine: Machine, tmp_path: Path) -> None:
     calls = pack_calls(pickle.dumps(abs), [pickle.dumps([((-1,), {})])])
     environment = {
         **os.environ,
@@ -472,6 +478,10 @@ def test_a_requeued_job(tmp_path: Path) -> None:
         result = read_result(osprofile.JobFile(str(tmp_path), f"{DIRECTORY}/result.1"))
         assert result
         assert (result.run, [outcome.kind for outcome in result.outcomes]) == (run, ["result"])
+    with open_executor() as executor:
+        error = get_failure(executor.submit(end_in_a_second_run))
+    assert "this was its run 2, after a requeue" in error.message
+    assert len(machine.directories) == 1
 
 
 # The interpreter

@@ -83,9 +83,9 @@ class JobCommands:
     def _parse_submission(self, command: Command) -> Submission:
         submission = self._form.parse_submission(command.arguments, self._find_queue)
         if not submission.sub_id:  # the client could not tell the job in NEW_JOB from others
-            raise ValueRefusedError("attribute jobSubId is missing", field="jobSubId")
+            raise ValueRefusedError("attribute jobSubId is missing")
         if submission.debug:
-            raise ValueRefusedError("attribute debug: jobs are run, not debugged", field="debug")
+            raise ValueRefusedError("attribute debug: jobs are run, not debugged")
         for warning in submission.warnings:
             log.warning("job %s: %s", submission.sub_id, warning)
         if submission.ignored:
@@ -95,7 +95,7 @@ class JobCommands:
     def _find_queue(self, id_: str) -> str | None:
         name = self._find_key(Element.QUEUE, id_)
         if name is None:
-            raise ValueRefusedError(f"attribute queueId: {quote_value(id_)} is not a queue", field="QUEUE")
+            raise ValueRefusedError(f"attribute queueId: {quote_value(id_)} is not a queue")
         return name if self._view.has_queue(name) else None
 
     def _add_to_view(self, job_id: str, submission: Submission) -> None:

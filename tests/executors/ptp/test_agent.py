@@ -384,6 +384,10 @@ def test_the_machine_changes_live(place: Place) -> None:
         # a queue is there as long as a job is told to be in it
         assert client.by_name(QUEUE).keys() == {"batch", "old", "default"}
         live.until(lambda: client.by_name(JOB)["a3"]["jobState"] == "RUNNING")
+        number, args = live.do(
+            SUBMIT, f"queueId={client.id_of(QUEUE, 'batch')}", "jobSubId=J", "execName=true"
+        )
+        assert (number, "field QUEUE is not used" in args[-1]) == (211, True)  # the queue is asked for
         a3 = client.id_of(JOB, "a3")
         assert live.terminate(a3) == (0, [])
         assert (place.root / "sim/aborted").read_text() == "a3\n"

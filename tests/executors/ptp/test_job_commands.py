@@ -10,6 +10,7 @@ import pytest
 from osprofile.executors.ptp.form import SubmissionForm
 from osprofile.executors.ptp.job_commands import JobCommands
 from osprofile.executors.ptp.job_output import OutputFollower
+from osprofile.executors.ptp.protocol import Command, CommandKind
 from osprofile.executors.ptp.system_view import SystemView, TrackedJob
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import JobState, JobStatus
@@ -37,6 +38,15 @@ async def tidied(profile: Path, key: str, state: JobState) -> bool:
         return directory.rpartition("/")[2] not in {
             entry.name for entry in await target.files.list_directory(directory.rpartition("/")[0])
         }
+
+
+def test_a_fault_of_osprofile_is_answered() -> None:
+    def fail(_element: object, _id: str) -> None:
+        raise RuntimeError("x")
+
+    jobs = JobCommands(*[None] * 4, fail)  # type: ignore[arg-type]
+    answer = asyncio.run(jobs.run_command(Command(CommandKind.TERMINATE_JOB, 7, ("jobId=3",))))
+    assert "RuntimeError: x" in answer.arguments[-1]
 
 
 @pytest.mark.parametrize(
