@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import functools
 import gc
 import operator
 import os
@@ -68,6 +69,9 @@ def test_results(executor: Executor) -> None:
     assert future.job.name.endswith("add")
     assert future.job.status().state is JobState.DONE
     assert large.result() == 100_000
+    others = [executor.submit(functools.partial(add, 1), 2), executor.submit(operator.itemgetter(1), "ab")]
+    assert [other.result() for other in others] == [3, "b"]
+    assert [other.job.name.rpartition(".")[2] for other in others] == ["add", "itemgetter"]
 
 
 def test_exceptions_are_themselves(executor: Executor) -> None:

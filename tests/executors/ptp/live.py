@@ -161,10 +161,9 @@ class Live:
         assert START not in self.client.open.values()
 
     def submit(self, *arguments: str, queue: str = "default", sub_id: str = "JOB_1") -> int:
-        """Submit a job and give its element id."""
+        """Submit a job and give its element id: the job comes before the answer."""
         id_ = self.client.id_of(QUEUE, queue)
         assert self.do(SUBMIT, f"queueId={id_}", f"jobSubId={sub_id}", *arguments) == (0, [])
-        self.until(lambda: self.found(sub_id) is not None)
         found = self.found(sub_id)
         assert found is not None
         return found
