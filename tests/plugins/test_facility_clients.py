@@ -301,7 +301,7 @@ def write_command(tmp_path: Path, text: str) -> tuple[str, ...]:
 
 
 def test_users_by_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of the manual; a change counts without a restart, when what is known is old."""
+    """That of docs/tasks/centre.md; a change counts without a restart, when what is known is old."""
     (text,) = re.findall(r"^```sh\n(#!/bin/sh.*?)^```", CENTRE.read_text(), re.MULTILINE | re.DOTALL)
     command = write_command(tmp_path, text)
     clients = make_clients(tmp_path, users_command=command)
