@@ -1,7 +1,8 @@
 """The promises of jobs on a target system, on a real Slurm (root; tests/lab/ci.sh brings one up).
 
 Submitting: against a shell loop of `sh -s < script` with the same scripts and the same sbatch.
-`job submit --from FILE`: single jobs, and the tasks of one array, against a loop of bare sbatch, by the job.
+`JobSession.submit` in a loop, `job submit --from FILE` of single jobs, and of the tasks of one array: against a loop
+of bare sbatch, by the job.
 Watching 2,000 held jobs: our own processor time of a poll against that of its query.
 """
 
@@ -104,7 +105,19 @@ def bulk_submissions(root: Path, jobs: int, tasks: int) -> dict[str, Callable[[]
 
     text = f"for i in $(seq {jobs}); do sbatch -p {PARTITION} -o /dev/null {script} || exit; done"
     submit = [incarnate, "job", "submit", "-p", "slurm", "--queue", PARTITION, "--from"]
+
+    def session() -> float:
+        job = osprofile.JobDescription(queue=PARTITION, executable="/bin/true")
+        with osprofile.JobSession("slurm", store=tempfile.mktemp(dir=root)) as session:  # noqa: S306  # in our own
+            begin = time.perf_counter()
+            for _ in range(SOME):
+                session.submit(job)
+            took = time.perf_counter() - begin
+        call("scancel", "--partition", PARTITION)
+        return took / SOME
+
     return {
+        "session": session,
         "bare": lambda: measure(["sh", "-c", text], jobs),
         "file": lambda: measure([*submit, f"{root}/jobs.csv", "true"], jobs),
         "array": lambda: measure([*submit, f"{root}/tasks.csv", "--as-array", "true"], tasks),

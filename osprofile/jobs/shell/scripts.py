@@ -139,6 +139,14 @@ def wrap_script(script: str) -> bytes:
     return f"{{ :\n{script}\n}} </dev/null\n".encode()
 
 
+def wrap_locked_script(script: str) -> bytes:
+    """Return what `wrap_script` does, for a shell whose input is a locked file: its programs have the lock open as 3.
+
+    A program that the script runs by `sh` is run by this shell itself.
+    """
+    return b'exec 3<&0\nsh() { gpe_file=$1; shift; . "$gpe_file"; }\n' + wrap_script(script)
+
+
 def generate_mark() -> str:
     """Return a word for the line of an exit status that no output of a script has by chance or by intent."""
     return f"osprofile-{os.urandom(16).hex()}"
