@@ -244,8 +244,10 @@ def _wait_without_loop(
 
 
 async def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and none of those that it has started."""
     process.kill()
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(KILL_GRACE)
 
 
 async def _kill_group(process: subprocess.Popen[bytes]) -> None:
