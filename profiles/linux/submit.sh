@@ -12,6 +12,7 @@
 #   --after CONDITIONS    the conditions on other jobs, to check them
 #   --not-before TIME     the earliest start, to check it
 #   --several LINES       for new jobs, after the directory: submit-several.sh
+#   --prepared LINES      before it: the directories are made, and the scripts there; 3 has the lock
 # Exit status 69: the batch system cannot be reached, and has taken nothing: to be repeated later.
 # 73: nothing was done. 75: nobody knows whether there is a job. Any other but 0: the command has
 # failed. After all but 69 and 73, find-job.sh finds out whether there is a job all the same, and
@@ -23,7 +24,7 @@
 # submits nothing when it is repeated (75), until find-job.sh has found the job, or has taken the
 # mark away. main calls submit_once under the lock, that run_submission, and that submit_and_record;
 # submit_job, the profile's own, calls the batch system.
-# What submits several jobs is as a whole in a session of its own.
+# What submits several jobs is as a whole in a session of its own; --prepared comes in one.
 [ "${3-}" != --several ] || exec setsid sh "$0" --in-session y "$@"
 # All variables here begin with gpe_: one of another name, which the caller has exported, would
 # reach the job with another value. Those that the functions of a job script use are not the
@@ -243,6 +244,7 @@ START can be repeated"
   printf '%s\n' "$gpe_id"
 }
 link_id() { # makes the link by which the other programs find the directory
+  [ -z "$gpe_prepared" ] || return 0
   read -r gpe_id < .gpe/id
   case $gpe_id in '' | */* | .*) return 1 ;; esac
   ln -sfn -- "$gpe_directory" "$gpe_jobs/$gpe_id"

@@ -98,6 +98,17 @@ def test_a_time_limit(run: Run[Any], here: Path) -> None:
     assert all(map(has_ended, read_pids(here)))
 
 
+def test_a_time_limit_of_a_process_alone(run: Run[Any], here: Path) -> None:
+    with pytest.raises(ScriptTimeoutError):
+        run(run_process(SH, HANGS, 0.5, ends_group=False))
+    shell, left = read_pids(here)
+    try:
+        assert has_ended(shell)
+        os.kill(left, 0)
+    finally:
+        os.kill(left, 9)
+
+
 def test_what_ignores_a_signal_is_killed(run: Run[Any], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "KILL_GRACE", 0.2)
     with pytest.raises(ScriptTimeoutError):

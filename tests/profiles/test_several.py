@@ -1,11 +1,17 @@
-"""New jobs that one program submits: as many jobs as directories, also where it is cut off at any of its steps."""
+"""New jobs that one program submits: as many jobs as directories, also where it is cut off at any of its steps.
+
+Each test is also one of directories that the engine has prepared, as it does on its own machine.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
+import itertools
 import os
-import re
 import shutil
+import signal
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +20,23 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from osprofile.errors import ScriptFailedError
+from osprofile.incarnation.incarnate import static_scripts
 from osprofile.jobs.fields import JobDescription
-from osprofile.jobs.shell.scripts import split_results
-from osprofile.jobs.submit.starts import NewStart, build_common_start
+from osprofile.jobs.shell.scripts import split_results, wrap_locked_script, wrap_script
+from osprofile.jobs.submit.local_directories import JobPrograms, prepare_directories
+from osprofile.jobs.submit.starts import NewStart, split_starts
 from osprofile.jobs.target_system import TargetSystem
-from tests.profiles.conftest import CUT, DASH, quoted
+from osprofile.profile.repository import Repository
+from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
 from tests.profiles.test_crashes import COMMANDS, SHIM
+from tests.profiles.test_site_setup import SHELLS
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from osprofile.profile.repository import Repository
+    from osprofile.jobs.submit.local_directories import LocalDirectories
+    from osprofile.jobs.submit.starts import CommonStart
     from tests.profiles.conftest import Target
 
 MARK: Final = "of-several-jobs"
@@ -62,8 +73,15 @@ def slurm(target_of: Callable[..., Target], cluster: Path) -> Target:
     return target
 
 
-def build(slurm: Target, directories: Sequence[Path], *words: str) -> str:
-    """Return the script that submits a job in each directory; `words`: the arguments of each program."""
+@pytest.fixture(params=["by the program", "here"])
+def is_prepared(request: pytest.FixtureRequest, slurm: Target, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Say whether the directories are made here, and not by the program."""
+    monkeypatch.setenv("HOME", str(slurm.home))
+    return str(request.param) == "here"
+
+
+def split(slurm: Target, directories: Sequence[Path], *words: str) -> CommonStart:
+    """Return what START is for a job in each directory; `words`: the arguments of each program."""
     starts = [
         NewStart(
             str(directory),
@@ -71,9 +89,50 @@ def build(slurm: Target, directories: Sequence[Path], *words: str) -> str:
         )
         for directory, word in zip(directories, words or [""] * len(directories), strict=True)
     ]
-    script = build_common_start(starts, "--several", MARK)
-    assert script
-    return script
+    common = split_starts(starts)
+    assert common
+    return common
+
+
+def prepare(slurm: Target, common: CommonStart) -> LocalDirectories | None:
+    """Prepare the directories, as a client on this machine does."""
+    programs = JobPrograms(static_scripts(slurm.profile))
+    return prepare_directories(common.directories, common.jobs, programs, "slurm")
+
+
+@contextlib.contextmanager
+def submitting(
+    slurm: Target, directories: Sequence[Path], *words: str, is_prepared: bool
+) -> Iterator[subprocess.Popen[str]]:
+    """Run the program that submits a job in each directory."""
+    common = split(slurm, directories, *words)
+    local = prepare(slurm, common) if is_prepared else None
+    prepared = ("--prepared", local.told) if local is not None else None
+    script = common.build_script("--several", MARK, prepared)
+    if local is None:
+        assert not is_prepared
+        (lock := slurm.home / "input").write_bytes(wrap_script(script))
+        descriptor = os.open(lock, os.O_RDONLY)
+    else:
+        descriptor = local.lock
+        os.pwrite(descriptor, wrap_locked_script(script), 0)
+    with subprocess.Popen(
+        [slurm.shell, "-s"],
+        stdin=descriptor,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=slurm.env,
+        start_new_session=True,
+    ) as process:
+        os.close(descriptor)
+        yield process
+
+
+def submit(slurm: Target, directories: Sequence[Path], *words: str, is_prepared: bool) -> tuple[str, str]:
+    """Run that program to its end, and return its output."""
+    with submitting(slurm, directories, *words, is_prepared=is_prepared) as process:
+        return process.communicate()
 
 
 def get_jobs(cluster: Path) -> dict[str, str]:
@@ -100,12 +159,12 @@ def settle(slurm: Target, cluster: Path, directories: Sequence[Path]) -> None:
         shutil.rmtree(directory)
 
 
-def test_each_has_its_own_result(slurm: Target, cluster: Path) -> None:
+def test_each_has_its_own_result(slurm: Target, cluster: Path, *, is_prepared: bool) -> None:
     """One of them is refused; what each would have left by itself is there."""
     directories = [slurm.directory() for _ in range(6)]
     words = ["a", "b' c", "refuse", "d", "$e", "f"]
-    done = slurm.sh(build(slurm, directories, *words))
-    results = split_results(done.stdout.encode(), done.stderr.encode(), MARK)
+    stdout, stderr = submit(slurm, directories, *words, is_prepared=is_prepared)
+    results = split_results(stdout.encode(), stderr.encode(), MARK)
     assert [result.exit_code for result in results] == [0, 0, 1, 0, 0, 0]
     jobs = get_jobs(cluster)
     ids = [jobs.get(str(directory), "") for directory in directories]
@@ -113,6 +172,9 @@ def test_each_has_its_own_result(slurm: Target, cluster: Path) -> None:
     assert results[2].stderr == b"sbatch: error: no\n"
     for directory, word, job_id in zip(directories, words, ids, strict=True):
         if job_id:
+            if is_prepared:  # START does what remains to be done here
+                assert slurm.start(directory).id == job_id
+                (directories[0] / ".gpe/several").unlink(missing_ok=True)
             alone = slurm.directory()
             slurm.start(alone, EXECUTABLE="/bin/echo", ARGUMENTS=quoted(word))
             assert read_files(directory) == {
@@ -134,7 +196,9 @@ def read_files(directory: Path) -> dict[str, str]:
 @pytest.mark.race
 @pytest.mark.parametrize("when", ["before", "after"])
 @DASH
-def test_it_is_cut_off_at_each_program(slurm: Target, cluster: Path, tmp_path: Path, when: str) -> None:
+def test_it_is_cut_off_at_each_program(
+    slurm: Target, cluster: Path, tmp_path: Path, when: str, *, is_prepared: bool
+) -> None:
     shims = tmp_path / "shims"
     shims.mkdir()
     for name in PROGRAMS:
@@ -143,23 +207,24 @@ def test_it_is_cut_off_at_each_program(slurm: Target, cluster: Path, tmp_path: P
         (shims / name).chmod(0o700)
     for step in range(1, LAST):
         directories = [slurm.directory() for _ in range(3)]
-        script = build(slurm, directories)
         (shims / "count").write_text("")
         slurm.path.insert(0, shims)
         slurm.environment |= {"SHIMS": str(shims), "KILL_AT": str(step), "KILL_WHEN": when}
-        slurm.sh(script)
+        submit(slurm, directories, is_prepared=is_prepared)
         slurm.path.remove(shims)
         settle(slurm, cluster, directories)
         if len((shims / "count").read_text().split()) < step:
             break
-    assert 10 < step < LAST - 1
+    assert (3 if is_prepared else 10) < step < LAST - 1
 
 
 @pytest.mark.race
 @pytest.mark.hunt(EVERY)
 @pytest.mark.parametrize("first", range(1, EVERY + 1))
 @pytest.mark.parametrize("shell", ["bash"], indirect=True)
-def test_it_is_cut_off_before_each_command(slurm: Target, cluster: Path, tmp_path: Path, first: int) -> None:
+def test_it_is_cut_off_before_each_command(
+    slurm: Target, cluster: Path, tmp_path: Path, first: int, *, is_prepared: bool
+) -> None:
     shims = tmp_path / "shims"
     shims.mkdir()
     (shims / "sh").write_text('#!/bin/sh\nexec bash "$@"\n')
@@ -167,12 +232,11 @@ def test_it_is_cut_off_before_each_command(slurm: Target, cluster: Path, tmp_pat
     (shims / "steps").write_text(COMMANDS)
     for step in range(first, 400, EVERY):
         directories = [slurm.directory() for _ in range(2)]
-        script = build(slurm, directories)
         (shims / "count").write_text("")
         before = dict(slurm.environment)
         slurm.path.insert(0, shims)
         slurm.environment |= {"SHIMS": str(shims), "KILL_AT": str(step), "BASH_ENV": str(shims / "steps")}
-        slurm.sh(script)
+        submit(slurm, directories, is_prepared=is_prepared)
         slurm.path.remove(shims)
         slurm.environment.clear()
         slurm.environment.update(before)
@@ -182,21 +246,20 @@ def test_it_is_cut_off_before_each_command(slurm: Target, cluster: Path, tmp_pat
     assert 60 < step < 400 - EVERY
 
 
-def test_find_job_waits_for_a_submission_of_several(slurm: Target, cluster: Path) -> None:
+def test_find_job_waits_for_a_submission_of_several(
+    slurm: Target, cluster: Path, *, is_prepared: bool
+) -> None:
     """Also if its client is killed: the program is in a session of its own, and goes on."""
     directories = [slurm.directory() for _ in range(3)]
-    script = build(slurm, directories)
     (cluster / "wait").touch()
-    client = subprocess.Popen(
-        [slurm.shell, "-c", script], env=slurm.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    wait_until((cluster / "came").exists)
-    client.kill()
-    client.wait()
-    for stream in (client.stdout, client.stderr):  # nobody reads what the program prints
-        assert stream is not None
-        stream.close()
-    assert slurm.find(directories[2]) in get_jobs(cluster).values()
+    with submitting(slurm, directories, is_prepared=is_prepared) as client:
+        wait_until((cluster / "came").exists)
+        if not is_prepared:  # there, the shell is the program
+            client.kill()
+        for stream in (client.stdout, client.stderr):  # nobody reads what the program prints
+            assert stream is not None
+            stream.close()
+        assert slurm.find(directories[2]) in get_jobs(cluster).values()
     wait_until(lambda: not (directories[0] / ".gpe/several").exists())
     assert [*(slurm.home / ".gpe/submitting").iterdir()] == []
     assert {path.name for path in (slurm.home / ".gpe/jobs/slurm").iterdir()} == {"11", "12", "13"}
@@ -205,11 +268,14 @@ def test_find_job_waits_for_a_submission_of_several(slurm: Target, cluster: Path
 
 
 @DASH
-def test_a_directory_that_is_not_new(slurm: Target, cluster: Path) -> None:
+def test_a_directory_that_is_not_new(slurm: Target, cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is submitted: each is to be submitted by itself."""
+    monkeypatch.setenv("HOME", str(slurm.home))
     old, new = slurm.directory(), slurm.directory()
     job = slurm.start(old)
-    done = slurm.sh(build(slurm, [new, old]))
+    common = split(slurm, [new, old])
+    assert prepare(slurm, common) is None
+    done = slurm.sh(common.build_script("--several", MARK))
     assert (done.returncode, done.stdout) == (73, "")
     assert get_jobs(cluster) == {str(old): job.id}
     assert slurm.find(new) == ""
@@ -237,7 +303,153 @@ async def test_jobs_that_are_submitted_at_the_same_time(
     assert get_jobs(cluster) == dict(zip(directories, ids, strict=True))
     assert len(ids) == 19
     assert ids[3] == get_jobs(cluster)[str(made)]
-    assert 2 <= len({read_files(Path(d))["lock"] for d in directories} - {""}) <= 3  # programs
+    assert 2 <= len({read_files(Path(d))["lock"] for d in directories} - {""}) <= 4  # programs
+    assert {name for d in directories for name in read_files(Path(d))} == {
+        "id",
+        "job.sh",
+        "lock",
+        "script",
+        "submitting",
+    }
+    assert [*(home / ".gpe/submitting").iterdir()] == []
+
+
+STEPS: Final = ("mkdir", "open", "pwrite", "symlink", "unlink", "write")
+
+
+@pytest.mark.race
+@DASH
+def test_the_engine_is_cut_off_at_each_call(
+    slurm: Target, cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a process that ends before one of its calls; what it has begun is settled like that of the program."""
+    monkeypatch.setenv("HOME", str(slurm.home))
+    for step in range(1, LAST):
+        directories = [slurm.directory() for _ in range(2)]
+        common = split(slurm, directories)
+        child = os.fork()
+        if not child:
+            with contextlib.suppress(BaseException):
+                calls = itertools.count(1)
+                for name in STEPS:
+                    setattr(os, name, functools.partial(call_or_end, getattr(os, name), calls, step))
+                local = prepare(slurm, common)
+                assert local is not None
+                script = common.build_script("--several", MARK, ("--prepared", local.told))
+                os.pwrite(local.lock, wrap_locked_script(script), 0)
+                subprocess.run(
+                    [slurm.shell, "-s"],
+                    stdin=local.lock,
+                    env=slurm.env,
+                    check=True,
+                    stdout=subprocess.DEVNULL,
+                )
+                local.close()
+                jobs = get_jobs(cluster)
+                assert all(local.complete(directory, jobs[directory]) for directory in common.directories)
+                os._exit(0)
+            os._exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status in {0, CUT}
+        settle(slurm, cluster, directories)
+        if not status:
+            break
+    assert 20 < step < LAST - 1
+
+
+def call_or_end(call: Callable[..., object], calls: Iterator[int], last: int, *args: object) -> object:
+    if next(calls) == last:
+        os._exit(CUT)
+    return call(*args)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("", "0"), (": gpe_container", "0"), (": gpe_run_mpi", "0"), (": gpe_run_processes", "0"), (": STDOUT_NAME=", "0"),
+        (": STDERR_NAME=", "0"), (': gpe_stage "$@"', "0"), (": gpe_array=", "0"), (": gpe_dependency=", "0"),
+        (": gpe_start_time=", "0"), ("own", "1"),
+    ],
+)  # fmt: skip
+@DASH
+def test_a_job_gets_the_same_scripts(
+    slurm: Target, monkeypatch: pytest.MonkeyPatch, line: str, told: str
+) -> None:
+    monkeypatch.setenv("HOME", str(slurm.home))
+    alone, here = slurm.directory(), slurm.directory()
+    scripts = {d: slurm.script("START", directory=d, EXECUTABLE="/bin/true") for d in (alone, here)}
+    for directory, script in scripts.items():
+        begin = "own_begin\n" if line == "own" else f"{line}\ngpe_begin_job\n"
+        scripts[directory] = script.replace("gpe_begin_job\n", begin)
+    assert slurm.sh(scripts[alone]).returncode == 0
+    common = split_starts([NewStart(str(here), scripts[here])])
+    assert common
+    local = prepare(slurm, common)
+    assert local is not None
+    os.close(local.lock)
+    assert local.told == [f"{told}gpe_end_job"]
+    for name in ("job.sh", "script"):
+        texts = [(d / ".gpe" / name).read_text().replace(str(d), "DIRECTORY") for d in (alone, here)]
+        assert texts[0] == texts[1]
+    assert (here / ".gpe/script").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+async def test_jobs_of_this_machine(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each shell gets the lock, and no job keeps it. A job does not ignore SIGINT, as background commands do."""
+    path = shutil.which(shell)
+    if path is None:
+        pytest.skip(f"there is no {shell} here")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "sh").symlink_to(path)
+    for name, value in {"HOME": tmp_path, "PATH": f"{programs}:{os.environ['PATH']}"}.items():
+        monkeypatch.setenv(name, str(value))
+    go = tmp_path / "go"
+    words = ["-c", f"until [ -e {go} ]; do sleep 0.1; done; kill -s INT $$; sleep 9"]
+    jobs = [JobDescription(executable="/bin/sh", arguments=words)] * 4
+    async with TargetSystem(Repository([PROFILES]).load("linux"), {"USER_NAME": "me"}) as target:
+        ids = [await target.submit(jobs[0]), *await asyncio.gather(*map(target.submit, jobs[1:]))]
+        directories = [Path(await target.find_job_directory(job_id)) for job_id in ids]
+        locks = {(directory / ".gpe/lock").read_text().rstrip() for directory in directories}
+        assert "" not in locks
+        assert 2 <= len(locks) <= 3
+        assert not any(map(os.path.exists, locks))
+        go.touch()
+        ends = [await target.wait(job_id) for job_id in ids]
+    assert [end.signal for end in ends] == [signal.SIGINT] * 4
+
+
+@DASH
+def test_directories_that_the_program_has_to_look_at(slurm: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others can write above them, one is a link, is marked, or is not new. What is safe may be reached by links."""
+    monkeypatch.setenv("HOME", str(slurm.home))
+
+    def is_prepared(directory: Path) -> bool:
+        local = prepare(slurm, split(slurm, [directory]))
+        if local is not None:
+            local.close()
+        return local is not None
+
+    slurm.root.mkdir()
+    for mode in (0o770, 0o707):
+        (open_directory := slurm.root / f"{mode:o}").mkdir()
+        open_directory.chmod(mode)
+        assert not is_prepared(open_directory)
+        assert not is_prepared(open_directory / "job")
+        (slurm.root / f"to{mode:o}").symlink_to(open_directory)
+        assert not is_prepared(slurm.root / f"to{mode:o}" / "other")
+        open_directory.chmod(mode | 0o1000)  # where nobody can replace what is another's
+        assert is_prepared(open_directory / "third")
+    (slurm.root / "safe").mkdir(mode=0o700)
+    (slurm.root / "link").symlink_to("safe")
+    assert is_prepared(slurm.root / "link/job")
+    assert not is_prepared(slurm.root / "link/job")
+    assert not is_prepared(slurm.root / "link")
+    (slurm.home / ".gpe/submitting/marked").touch()
+    assert not is_prepared(slurm.root / "marked")
+    (slurm.root / "safe").chmod(0o755)
+    assert is_prepared(slurm.root / "safe/last")
 
 
 def test_scripts_that_differ_have_no_program_in_common(slurm: Target) -> None:
@@ -246,7 +458,7 @@ def test_scripts_that_differ_have_no_program_in_common(slurm: Target) -> None:
         for priority in ("", "-5")
     ]
     starts = [NewStart(f"{slurm.root}/job{n}", script) for n, script in enumerate(scripts, 1)]
-    assert build_common_start(starts, "--several", MARK) == ""
-    assert re.search("--several", build_common_start(starts[:1] * 2, "--several", MARK))
-    assert build_common_start([NewStart("/x", "echo 7\n")], "--several", MARK) == ""
+    assert split_starts(starts) is None
+    assert split_starts(starts[:1] * 2) is not None
+    assert split_starts([NewStart("/x", "echo 7\n")]) is None
     assert CUT == 75

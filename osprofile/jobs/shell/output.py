@@ -57,6 +57,8 @@ STATUS_END_FIELD: Final = "STATUS_END"
 """The last line of GET_JOB_STATUS ALL, which shows that no job is missing."""
 SEVERAL_OPTION_FIELD: Final = "SEVERAL_OPTION"
 """The option by which START's command takes further jobs, with which it does for several what it does for one."""
+PREPARED_OPTION_FIELD: Final = "PREPARED_OPTION"
+"""The option, beside that one, by which it is told that the directories are made and locked, and the scripts written."""
 _PROGRAM_NAME: Final = compile_late(r"(?<!\S)[A-Za-z0-9][A-Za-z0-9._-]*(?!\S)")
 POLL_INTERVAL_FORM: Final = compile_late(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""

@@ -92,6 +92,7 @@ async def run_process(
     *,
     stdout: int | None = None,
     stderr: int | None = None,
+    ends_group: bool = True,
 ) -> ProcessResult:
     """Run a command with `input_data` as its standard input, and return its exit code and output.
 
@@ -100,7 +101,7 @@ async def run_process(
 
     The command leads a session of its own. Its process group is ended (TERM, then KILL after KILL_GRACE)
     when `time_limit` (s; None for no limit) is over, when a stream has more than MAX_OUTPUT_SIZE bytes, or
-    when this task is cancelled. Raises `ScriptError` if the command cannot be started,
+    when this task is cancelled; without `ends_group`, only its own process is. Raises `ScriptError` if the command cannot be started,
     `ScriptTimeoutError`, `OutputError`.
     """
     with _open_memory_file(input_data) if isinstance(input_data, bytes) else nullcontext(input_data) as stdin:
@@ -135,7 +136,7 @@ async def run_process(
         finally:
             # Ask the process: the end of the event loop ends the waiting for it, too.
             if process.poll() is None:
-                await shield(_kill_group(process))
+                await shield(_kill_group(process) if ends_group else _kill(process))
     finally:
         # After the kill: close() reads the rest of the output.
         for reader in readers.values():
@@ -240,6 +241,13 @@ def _wait_without_loop(
                     poll.unregister(descriptor)
             if any(reader.is_overflowing for reader in readers):
                 return
+
+
+async def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process, and none of those that it has started."""
+    process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(KILL_GRACE)
 
 
 async def _kill_group(process: subprocess.Popen[bytes]) -> None:

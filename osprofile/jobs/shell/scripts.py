@@ -22,7 +22,7 @@ from osprofile.jobs.shell.loop import run_cancellable
 from osprofile.jobs.shell.process import ProcessResult, result_from_returncode, run_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.incarnation.static_scripts import StaticScriptFile
@@ -139,6 +139,14 @@ def wrap_script(script: str) -> bytes:
     return f"{{ :\n{script}\n}} </dev/null\n".encode()
 
 
+def wrap_locked_script(script: str) -> bytes:
+    """Return what `wrap_script` does, for a shell whose input is a locked file: its programs have the lock open as 3.
+
+    A program that the script runs by `sh` is run by this shell itself.
+    """
+    return b'exec 3<&0\nsh() { gpe_file=$1; shift; . "$gpe_file"; }\n' + wrap_script(script)
+
+
 def generate_mark() -> str:
     """Return a word for the line of an exit status that no output of a script has by chance or by intent."""
     return f"osprofile-{os.urandom(16).hex()}"
@@ -166,10 +174,20 @@ def join_scripts(scripts: Iterable[str], mark: str) -> str:
 
 def split_results(stdout: bytes, stderr: bytes, mark: str) -> list[ProcessResult]:
     """Return the result of each script of `join_scripts`, with its own output."""
-    marked_output = re.compile(rf"(.*?)\n{mark} ([0-9]+)\n".encode(), re.DOTALL)
     # Not strict: a stream may have been cut off. The caller compares the number of results.
-    streams = zip(marked_output.findall(stdout), marked_output.findall(stderr), strict=False)
-    return [ProcessResult(int(code), out, err) for (out, code), (err, _) in streams]
+    streams = zip(_split_stream(stdout, mark), _split_stream(stderr, mark), strict=False)
+    return [ProcessResult(code, out, err) for (out, code), (err, _) in streams]
+
+
+def _split_stream(stream: bytes, mark: str) -> Iterator[tuple[bytes, int]]:
+    """Yield each script's output and exit status. A pattern takes longer: the mark is a new one each time."""
+    output, *rest = stream.split(f"\n{mark} ".encode())
+    for part in rest:
+        code, line_end, following = part.partition(b"\n")
+        if not line_end:
+            return
+        yield output, int(code)
+        output = following
 
 
 def extract_rest(stream: bytes, mark: str) -> bytes:

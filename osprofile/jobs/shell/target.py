@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
@@ -38,6 +39,7 @@ from osprofile.jobs.shell.scripts import (
     get_shell_command,
     lacks_static_script,
     mark_exit_status,
+    wrap_locked_script,
     wrap_script,
 )
 from osprofile.late import compile_late
@@ -193,11 +195,13 @@ class TargetShell:
         stdout: int | None = None,
         needs_slot: bool = True,
         mark: str = "",
+        lock: int | None = None,
     ) -> ProcessResult:
         """Run a script to its end and return its result; errors name `label` (default: the template).
 
         If a static script is not deployed, deploy those of the profile and run the script again: nothing else is sent
         where they are there. Of joined scripts, all run again, so each of them can be repeated.
+        A shell of this machine has the file of `lock`, which is locked, open as 3; only itself is ended then, and not what it runs.
         `mark` is that of `join_scripts`; only the error output behind the last one is that of a script that was cut.
         """
         label = label or template
@@ -210,10 +214,10 @@ class TargetShell:
             async with turn, slot:
                 try:
                     with self.metrics.time("osprofile_script_duration_seconds", template=template):
-                        result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                        result = await self._run_in_shell(script, limit, stdout, lock)
                         if lacks_static_script(result):
                             await self.deploy_static_scripts(limit)
-                            result = await self._run_in_shell(wrap_script(script), limit, stdout)
+                            result = await self._run_in_shell(script, limit, stdout, lock)
                 except (ScriptError, OutputError) as error:
                     error.message = f"{label}: {error.message}"
                     if isinstance(error, OutcomeUnknownError) and (
@@ -290,7 +294,7 @@ class TargetShell:
         Raises `ScriptError`, or `ScriptFailedError` with NOTHING_DONE_STATUS: the script that needs them has not run.
         """
         script = deployment_script(static_scripts(self.profile, self.context))
-        result = await self._run_in_shell(wrap_script(script), limit or self._time_limit, None)
+        result = await self._run_in_shell(script, limit or self._time_limit)
         status = None if result.exit_code == _SSH_FAILURE_EXIT_STATUS else result.exit_code
         try:
             check_result(BIN_TEMPLATE, "deploying the static scripts", result, status)
@@ -298,12 +302,22 @@ class TargetShell:
             error.exit_status = NOTHING_DONE_STATUS
             raise
 
-    async def _run_in_shell(self, script: bytes, limit: float, stdout: int | None) -> ProcessResult:
+    async def _run_in_shell(
+        self, script: str, limit: float, stdout: int | None = None, lock: int | None = None
+    ) -> ProcessResult:
         """Run a script in an open shell, or, if its output goes to a file, in a shell of its own."""
+        if lock is not None:
+            try:
+                os.ftruncate(lock, 0)
+                os.pwrite(lock, wrap_locked_script(script), 0)
+                os.lseek(lock, 0, os.SEEK_SET)
+            except OSError as error:  # a full disk
+                raise ScriptError(f"the script cannot be written: {error.strerror}") from error
+            return await run_process(self._build_shell_command(), lock, limit, ends_group=False)
         if self._sessions is not None and stdout is None:
             await need_loop()
-            return await self._sessions.run(script, limit)
-        return await run_process(self._build_shell_command(), script, limit, stdout=stdout)
+            return await self._sessions.run(wrap_script(script), limit)
+        return await run_process(self._build_shell_command(), wrap_script(script), limit, stdout=stdout)
 
 
 def check_result(

@@ -18,7 +18,7 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.context import add_directory, generate_unique_name
 from osprofile.incarnation.evaluate import END_WORD_PREFIX
-from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.incarnate import incarnate, static_scripts
 from osprofile.incarnation.plan import find_directive_template
 from osprofile.jobs.arrays import ARRAY_FIELD, parse_array
 from osprofile.jobs.files.directory import build_entering_commands
@@ -26,6 +26,7 @@ from osprofile.jobs.record.names import format_link_directory
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
 from osprofile.jobs.shell.loop import has_loop
 from osprofile.jobs.shell.output import (
+    PREPARED_OPTION_FIELD,
     SEVERAL_OPTION_FIELD,
     START_TEMPLATE,
     build_output_error,
@@ -44,6 +45,7 @@ from osprofile.jobs.shell.scripts import (
 )
 from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, check_result
 from osprofile.jobs.submit.gatherer import StartGatherer
+from osprofile.jobs.submit.local_directories import JobPrograms, prepare_directories
 from osprofile.late import NamedTuple, compile_late
 from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.shell.target import TargetShell
+    from osprofile.jobs.submit.local_directories import LocalDirectories
 
 FIND_TEMPLATE: Final = "FIND_JOB"
 _MAX_JOINED_SIZE: Final = 1 << 20
@@ -101,7 +104,11 @@ class StartScripts:
         self.has_find_template = FIND_TEMPLATE in shell.profile.templates
         """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         self._job_id_pattern = get_job_id_pattern(shell.profile)
-        self._several_option = shell.profile.get_value(START_TEMPLATE, SEVERAL_OPTION_FIELD)
+        self._several_option, self._prepared_option = (
+            shell.profile.get_value(START_TEMPLATE, name)
+            for name in (SEVERAL_OPTION_FIELD, PREPARED_OPTION_FIELD)
+        )
+        self._job_programs: JobPrograms | None = None
         self._gatherer = StartGatherer(self.run_start_scripts)
 
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
@@ -166,9 +173,12 @@ class StartScripts:
 
     async def run_new_start(self, start: NewStart) -> str:
         """Run START's script for the first time and return the job's id, perhaps together with others that wait."""
-        if not self._several_option or not has_loop():  # without an event loop, there are no others
-            return await self.run_start_script(start.script)
-        return await self._gatherer.submit(start)
+        if self._several_option and has_loop():  # without an event loop, there are no others
+            return await self._gatherer.submit(start)
+        (answer,) = await self.run_start_scripts([start])
+        if isinstance(answer, OSProfileError):
+            raise answer
+        return answer
 
     async def run_start_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
         """Run the new STARTs of several jobs, in as few scripts as their size allows.
@@ -185,21 +195,41 @@ class StartScripts:
         return answers
 
     async def _run_joined_start_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
+        common = split_starts(starts) if self._several_option else None
+        local = self._prepare_directories(common) if common is not None else None
+        if common is None or (local is None and len(starts) == 1):
+            return await self._run_separate_scripts(starts)
+        mark = generate_mark()
+        if local is None:
+            script = common.build_script(self._several_option, mark)
+            return await self._run_marked_script(script, mark, len(starts))
+        script = common.build_script(self._several_option, mark, (self._prepared_option, local.told))
+        try:
+            answers = await self._run_marked_script(script, mark, len(starts), lock=local.lock)
+        finally:
+            local.close()
+        for position, (start, answer) in enumerate(zip(starts, answers, strict=True)):
+            if isinstance(answer, str) and not local.complete(start.directory, answer):
+                answers[position] = await self._try_start(start)
+        return answers
+
+    async def _run_separate_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
         if len(starts) == 1:
-            try:
-                return [await self.run_start_script(starts[0].script)]
-            except OSProfileError as error:
-                return [error]
+            return [await self._try_start(starts[0])]
         mark, status_mark = generate_mark(), generate_mark()
-        script = common_start = (
-            build_common_start(starts, self._several_option, mark) if self._several_option else ""
-        )
-        if not common_start:
-            script = join_scripts((mark_exit_status(start.script, status_mark) for start in starts), mark)
+        script = join_scripts((mark_exit_status(start.script, status_mark) for start in starts), mark)
+        return await self._run_marked_script(script, mark, len(starts), status_mark=status_mark)
+
+    async def _run_marked_script(
+        self, script: str, mark: str, count: int, *, status_mark: str = "", lock: int | None = None
+    ) -> list[str | OSProfileError]:
+        """Run a script that submits several jobs, and return the answer for each, by the mark after it."""
         failure: OSProfileError = OutcomeUnknownError(f"{START_TEMPLATE}: it has not reported how it ended")
         stdout = stderr = b""
         try:
-            result = await self.shell.run_to_end(START_TEMPLATE, script, script_count=len(starts), mark=mark)
+            result = await self.shell.run_to_end(
+                START_TEMPLATE, script, script_count=count, mark=mark, lock=lock
+            )
             stdout, stderr = result.stdout, result.stderr
         except OutcomeUnknownError as error:
             failure, stdout, stderr = error, error.stdout, error.stderr
@@ -211,13 +241,33 @@ class StartScripts:
         for result in split_results(stdout, stderr, mark):
             try:
                 status: int | None = result.exit_code
-                if not common_start:
+                if status_mark:
                     result, status = extract_exit_status(result, status_mark)  # noqa: PLW2901
                 ended = check_result(START_TEMPLATE, START_TEMPLATE, result, status)
                 answers.append(self._parse_job_id(START_TEMPLATE, ended.stdout.decode("utf-8", "replace")))
             except OSProfileError as error:
                 answers.append(error)
-        return answers + [failure] * (len(starts) - len(answers))
+        return answers + [failure] * (count - len(answers))
+
+    async def _try_start(self, start: NewStart) -> str | OSProfileError:
+        try:
+            return await self.run_start_script(start.script)
+        except OSProfileError as error:
+            return error
+
+    def _prepare_directories(self, common: CommonStart) -> LocalDirectories | None:
+        """Do here what START's program would do for each new directory; None where it does that itself."""
+        if not self._prepared_option or not self.shell.is_here:
+            return None
+        if self._job_programs is None:
+            self._job_programs = JobPrograms(static_scripts(self.profile, self.shell.context))
+        if not self._job_programs.option or self._job_programs.option not in common.end:
+            return None
+        return prepare_directories(common.directories, common.jobs, self._job_programs, self._link_directory)
+
+    @property
+    def _link_directory(self) -> str:
+        return format_link_directory(self.profile, self.shell.context)
 
     async def find_submitted_job(self, directory: str, start_script: str) -> str | None:
         """Return the id of the job that was submitted in a working directory; None if there is none.
@@ -254,29 +304,48 @@ class StartScripts:
         """Return the working directory of a job; empty if it has none."""
         if not job_id or "/" in job_id or job_id.startswith("."):
             return ""
-        link = f"{format_link_directory(self.profile, self.shell.context)}/{job_id}"
+        link = f"{self._link_directory}/{job_id}"
         script = (
             f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
         )
         return (await self.shell.run_script(START_TEMPLATE, script)).removesuffix("\n")
 
 
-def build_common_start(starts: Sequence[NewStart], option: str, mark: str) -> str:
-    """Return the script that submits several jobs with one program, to which the option gives the others' directories.
+@final
+class CommonStart(NamedTuple):
+    """STARTs that differ only in their directories and job scripts: what stands before the directory, and after it."""
 
-    It is empty if the scripts differ in more than their directories and job scripts.
-    """
+    begin: str
+    end: str
+    directories: Sequence[str]
+    jobs: Sequence[str]
+
+    def build_script(
+        self, several_option: str, mark: str, prepared: tuple[str, Sequence[str]] | None = None
+    ) -> str:
+        """Return the script that submits the jobs with one program, which gets the others' directories by an option.
+
+        `prepared`: another option, and what it says of each job. The program then takes the lock from the script's input.
+        """
+        others = quote_shell_word("\n".join([mark, *self.directories[1:], ""]))
+        options, jobs = f"{several_option} {others}", f"{mark}\n".join(self.jobs)
+        if prepared is not None:
+            option, told = prepared
+            options, jobs = f"{option} {quote_shell_word(chr(10).join(told))} {options} 3<&3", ""
+        end = generate_mark()
+        return f"{self.begin}'{self.directories[0]}' {options}{self.end}<<'{end}'\n{jobs}{end}\n"
+
+
+def split_starts(starts: Sequence[NewStart]) -> CommonStart | None:
+    """Return what STARTs have in common; None if they differ in more than their directories and job scripts."""
     jobs: list[str] = []
     heads: set[tuple[str, ...]] = set()
     for start in starts:
         if (script := _START_SCRIPT.fullmatch(start.script)) is None:
-            return ""
+            return None
         heads.add(tuple(script["head"].split(f"'{start.directory}'")))
         jobs.append(script["job"])
     head = heads.pop()
     if heads or len(head) != 2:  # what stands before the directory, and after it
-        return ""
-    first, *others = (start.directory for start in starts)
-    several, end = quote_shell_word("\n".join([mark, *others])), generate_mark()
-    text = f"{mark}\n".join(jobs)
-    return f"{head[0]}'{first}' {option} {several}{head[1]}<<'{end}'\n{text}{end}\n"
+        return None
+    return CommonStart(*head, [start.directory for start in starts], jobs)
