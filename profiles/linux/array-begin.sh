@@ -1,3 +1,4 @@
+# Needed by: gpe_array=
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # The leader makes the directories of the tasks; a task, which the leader runs, notes its session.
 gpe_begin_array() {

@@ -1,3 +1,4 @@
+# Needed by: gpe_container
 # For a job with CONTAINER: its program runs in an image.
 gpe_enter_container() { # the same directory and environment, in the image gpe_container
   case $gpe_container in

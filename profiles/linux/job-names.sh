@@ -1,3 +1,4 @@
+# Needed by: STD(OUT|ERR)_NAME=
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # For a job with STDOUT_NAME or STDERR_NAME.
 # FILE NAME: the file becomes a link to that of the name, in which %j is the job's id, %a the index

@@ -1,3 +1,4 @@
+# Needed by: gpe_run_(mpi|processes)
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # For the applications MPI, BLACS and Processes.
 # NAME=VALUE... -- PROGRAM ARGUMENT...: replaces this shell by mpirun. It runs a file, as some

@@ -1,3 +1,4 @@
+# Needed by: gpe_stage "[$]@"
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # For a job of BLAH, which asks for copies of its files or for another directory. It calls gpe_stage
 # in a shell of its own, with the environment of the node: that of the job is for its program alone.

@@ -120,37 +120,39 @@ make_mark() {
   return "$gpe_made"
 }
 # DIRECTORIES WORD: copies the functions of the job, without comments, and those of job-*.sh only if
-# it needs them, and the script that is read; of several jobs, each script but the first comes after
-# a line with the word. Prints the last line of each, which shows that it is whole, as what writes
-# it may be killed, and before it 1 if its prologue is the profile's own, without gpe_begin_job.
+# a line of the script matches the pattern in their first line, and the script that is read; of
+# several jobs, each script but the first comes after a line with the word. Prints the last line of
+# each, which shows that it is whole, as what writes it may be killed, and before it 1 if its
+# prologue is the profile's own, without gpe_begin_job. The engine does the same for --prepared.
 copy_scripts() {
-  (umask 077 && GPE_FOLDER=${gpe_job%/*} GPE_DIRECTORIES=$1 GPE_WORD=$2 LC_ALL=C awk '
-function finish(name, file, line, copy) {
+  (umask 077 && GPE_DIRECTORIES=$1 GPE_WORD=$2 LC_ALL=C awk '
+function finish(file, line, copy) {
   copy = directory[n] "/.gpe/job.sh"
   printf "%s", functions > copy
-  for (name in needed) {
-    file = ENVIRON["GPE_FOLDER"] "/job-" name ".sh"
+  for (file in needed) {
     while ((getline line < file) > 0) if (line !~ /^ *#/) print line > copy
     close(file)
-    delete needed[name]
+    delete needed[file]
   }
   close(copy)
   close(directory[n++] "/.gpe/script")
   print !begins last
   begins = last = ""
 }
-BEGIN { split(ENVIRON["GPE_DIRECTORIES"], directory, "\n"); n = 1 }
+BEGIN {
+  split(ENVIRON["GPE_DIRECTORIES"], directory, "\n")
+  n = 1
+  for (i = 2; i < ARGC - 1; i++) {
+    if ((getline line < ARGV[i]) > 0 && sub(/^# Needed by: /, "", line)) pattern[ARGV[i]] = line
+    ARGV[i] = "" # so that it is not read as the others
+  }
+}
 FILENAME == ARGV[1] { if (!/^ *#/) functions = functions $0 "\n"; next }
 $0 == ENVIRON["GPE_WORD"] && $0 != "" { finish(); next }
 { print > (directory[n] "/.gpe/script"); last = $0 }
 /^gpe_begin_job/ { begins = 1 }
-/gpe_container/ { needed["container"] }
-/gpe_run_(mpi|processes)/ { needed["parallel"] }
-/STD(OUT|ERR)_NAME=/ { needed["names"] }
-/gpe_stage "\$@"/ { needed["staging"] }
-/gpe_array=/ { needed["array"] } # without a batch system, as the next one
-/gpe_(dependency|start_time)=/ { needed["waiting"] }
-END { finish() }' "${gpe_job:-/dev/null}" -)
+{ for (file in pattern) if ($0 ~ pattern[file]) needed[file] }
+END { finish() }' "${gpe_job:-/dev/null}" "${gpe_job%/*}"/job-*.sh -)
 }
 check_script() { # gpe_last_line: what copy_scripts printed
   # shellcheck disable=SC2034  # start_session reads it

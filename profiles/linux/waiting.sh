@@ -1,3 +1,4 @@
+# Needed by: gpe_(dependency|start_time)=
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # Before the id is told: refuses what can never begin, and notes what the job waits for.
 gpe_check_waiting() {

@@ -18,6 +18,9 @@ from osprofile.text import quote_shell_word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_MAX_LINKS: Final = 40
+"""As the system: then a path leads nowhere."""
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -56,10 +59,41 @@ def _open_directory(path: str) -> int:
     """Return the descriptor of a directory that is this process's user's alone. Raises `OSError`."""
     directory = os.open(path.rstrip("/") or "/", _OPEN_FLAGS)
     status = os.fstat(directory)
-    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_WRITE:
         os.close(directory)
         raise PermissionError(None, "it is not its user's alone", path)
     return directory
+
+
+def is_safe_path(directory: str) -> bool:
+    """Return whether nobody else can replace a directory, or anything that its path leads through: as `check_paths` of profiles/linux.
+
+    False, too, where a link leads upwards: rare, and START looks at it itself.
+    """
+    user, links = os.geteuid(), 0
+    path, waiting = "/", [name for name in directory.split("/") if name][::-1]
+    entry = os.lstat(path)
+    while True:
+        is_link = stat.S_ISLNK(entry.st_mode)
+        is_closed = is_link or not entry.st_mode & _OTHERS_WRITE or entry.st_mode & stat.S_ISVTX
+        if entry.st_uid not in {0, user} or not is_closed:
+            return False
+        if is_link:
+            if not waiting:
+                return False
+            links += 1
+            target = os.readlink(path)
+            path = "/" if target[0] == "/" else os.path.dirname(path)
+            waiting += [name for name in target.split("/") if name not in {"", "."}][::-1]
+            if links > _MAX_LINKS or ".." in waiting:
+                return False
+            entry = os.lstat(path)
+            continue
+        if not waiting:
+            break
+        path = os.path.join(path, waiting.pop())
+        entry = os.lstat(path)
+    return stat.S_ISDIR(entry.st_mode) and entry.st_uid == user and not entry.st_mode & _OTHERS_WRITE
 
 
 @final
@@ -76,7 +110,7 @@ def write_new_files(directory: str, files: Sequence[NewFile]) -> None:
 
     Missing directories are created, for their owner only.
     """
-    _make_directory(directory.rstrip("/"))
+    make_directory(directory.rstrip("/"))
     descriptor = _open_directory(directory)
     try:
         for name, content, mode in files:
@@ -90,9 +124,10 @@ def write_new_files(directory: str, files: Sequence[NewFile]) -> None:
         os.close(descriptor)
 
 
-def _make_directory(path: str) -> None:
+def make_directory(path: str) -> None:
+    """Make a directory, and those above it, for the owner alone. Raises `OSError`."""
     if path and not os.path.isdir(path):
-        _make_directory(os.path.dirname(path))
+        make_directory(os.path.dirname(path))
         with contextlib.suppress(FileExistsError):
             os.mkdir(path, 0o700)
 

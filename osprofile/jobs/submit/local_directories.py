@@ -10,9 +10,10 @@ import contextlib
 import fcntl
 import os
 import posixpath
-import stat
+import re
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.jobs.files.directory import is_safe_path, make_directory
 from osprofile.jobs.shell.process import get_environment
 from osprofile.late import NamedTuple, compile_late
 
@@ -21,19 +22,10 @@ if TYPE_CHECKING:
 
     from osprofile.incarnation.static_scripts import StaticScriptFile
 
-_PART_PATTERNS: Final = {
-    "container": compile_late("gpe_container"),
-    "parallel": compile_late("gpe_run_(?:mpi|processes)"),
-    "names": compile_late("STD(?:OUT|ERR)_NAME="),
-    "staging": compile_late(r'gpe_stage "\$@"'),
-    "array": compile_late("gpe_array="),
-    "waiting": compile_late("gpe_(?:dependency|start_time)="),
-}
-"""Which job-NAME.sh a job script needs: as copy_scripts of submit.sh."""
 _COMMENT: Final = compile_late("(?m)^ *#.*\n")
+_NEED: Final = compile_late("# Needed by: (.*)")
+"""The first line of a program job-NAME.sh: a pattern of awk's and Python's form, for a line of the job scripts that need it."""
 _BEGINNING: Final = compile_late("(?m)^gpe_begin_job")
-_MAX_LINKS: Final = 40
-_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _LEFT_FILES: Final = ("answer", "error", "id.told")
 """What a submission that has succeeded leaves in .gpe for nobody."""
 
@@ -43,23 +35,24 @@ class JobPrograms:
     """The functions of job scripts, by the static scripts of a profile."""
 
     def __init__(self, scripts: Sequence[StaticScriptFile]) -> None:
-        self._texts = {posixpath.basename(script.path): script.body for script in scripts}
-        self.option = next((f" --job {s.path}" for s in scripts if s.path.endswith("/job.sh")), "")
+        self.option, self._functions = "", ""
         """The option by which START names them; empty if there are none."""
-        self._functions: dict[str, str] = {}
+        self._parts: list[tuple[str, str]] = []
+        """A pattern, and what the job scripts need in which it is found."""
+        for script in scripts:
+            text = _COMMENT.sub("", script.body)
+            if script.path.endswith("/job.sh"):
+                self.option, self._functions = f" --job {script.path}", text
+            elif match := _NEED.match(script.body):
+                self._parts.append((match[1], text))
 
     def write_scripts(self, directory: str, script: str) -> str:
         """Write the scripts of a job into its .gpe; return what copy_scripts of submit.sh prints of them."""
-        parts = [f"job-{name}.sh" for name, pattern in _PART_PATTERNS.items() if pattern.search(script)]
-        _write_new(f"{directory}/job.sh", "".join(map(self._get_functions, ["job.sh", *parts])))
+        parts = [text for pattern, text in self._parts if re.search(pattern, script)]
+        _write_new(f"{directory}/job.sh", "".join([self._functions, *parts]))
         _write_new(f"{directory}/script", script)
         is_own, last_line = _BEGINNING.search(script) is None, script[:-1].rpartition("\n")[2]
         return f"{is_own:d}{last_line}"
-
-    def _get_functions(self, name: str) -> str:
-        if name not in self._functions:
-            self._functions[name] = _COMMENT.sub("", self._texts.get(name, ""))
-        return self._functions[name]
 
 
 @final
@@ -110,14 +103,14 @@ def prepare_directories(
         return None
     links, path, lock = f"{_get_home()}/jobs/{link_directory}", _get_lock_path(directories), None
     try:
-        _make_directory(links)
-        _make_directory(f"{_get_home()}/submitting")
+        make_directory(links)
+        make_directory(f"{_get_home()}/submitting")
         if any(os.path.lexists(_get_mark(directory)) for directory in directories):
             return None
         for directory in directories:
-            _make_directory(directory)
+            make_directory(directory)
             os.mkdir(f"{directory}/.gpe", 0o700)
-            if not _is_safe(directory):
+            if not is_safe_path(directory):
                 return None
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,14 +144,6 @@ def _get_mark(directory: str) -> str:
     return f"{_get_home()}/submitting/{posixpath.basename(directory.rstrip('/'))}"
 
 
-def _make_directory(path: str) -> None:
-    """Make a directory, and those above it, for the owner alone, whatever the umask says."""
-    if not os.path.isdir(path):
-        _make_directory(os.path.dirname(path))
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(path, 0o700)
-
-
 def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
@@ -174,31 +159,3 @@ def _write_new(path: str, text: str, *, is_locked: bool = False) -> None:
             view = view[os.write(descriptor, view) :]
     finally:
         os.close(descriptor)
-
-
-def _is_safe(directory: str) -> bool:
-    """Return whether nobody else can replace a directory, or anything that its path leads through: as check_paths of submit.sh."""
-    user, links = os.geteuid(), 0
-    path, waiting = "/", [name for name in directory.split("/") if name][::-1]
-    entry = os.lstat(path)
-    while True:
-        is_link = stat.S_ISLNK(entry.st_mode)
-        is_closed = is_link or not entry.st_mode & _OTHERS_WRITE or entry.st_mode & stat.S_ISVTX
-        if entry.st_uid not in {0, user} or not is_closed:
-            return False
-        if is_link:
-            if not waiting:
-                return False
-            links += 1
-            target = os.readlink(path)
-            path = "/" if target[0] == "/" else os.path.dirname(path)
-            waiting += [name for name in target.split("/") if name not in {"", "."}][::-1]
-            if links > _MAX_LINKS or ".." in waiting:  # rare: START looks at it
-                return False
-            entry = os.lstat(path)
-            continue
-        if not waiting:
-            break
-        path = posixpath.join(path, waiting.pop())
-        entry = os.lstat(path)
-    return stat.S_ISDIR(entry.st_mode) and entry.st_uid == user and not entry.st_mode & _OTHERS_WRITE
