@@ -194,6 +194,7 @@ class TargetSystem:
             self._watcher.watch_submitted_job(record, job_id, task_ids)
 
     def _lose_reused_job(self, job_id: str) -> None:
+        self._retries.pop(job_id, None)
         if self._is_watching:
             self._watcher.lose_reused_job(job_id)
 
@@ -636,9 +637,7 @@ class TargetSystem:
             except OSProfileError as error:
                 log.warning("job %s is not submitted again: %s", job_id, error)
             if attempt is None:
-                del self._retries[job_id]
-            else:  # the batch system may have used the id of an older job again
-                self._retries.pop(attempt, None)
+                self._retries.pop(job_id, None)
             return attempt
 
         if job_id not in self._retries:

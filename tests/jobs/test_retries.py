@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -257,6 +258,17 @@ async def test_all_who_wait_follow_one_attempt(toy: Toy, tmp_path: Path) -> None
     assert len(toy.submissions) == 3
     for target in targets:
         await target.close()
+
+
+async def test_an_id_that_is_used_again_has_an_attempt_of_its_own(toy: Toy) -> None:
+    async with TargetSystem(toy.profile, timing=QUICK) as target:
+        job = shell(END.format("DEAD"), retry="NODE")
+        assert await target.submit(job, key="first") == "1"
+        assert (await target.wait("1")).job_id == "2"
+        shutil.rmtree(toy.path / "jobs/1")
+        assert await target.submit(job, key="second") == "1"
+        assert (await target.wait("1")).job_id == "3"
+        assert len(toy.submissions) == 4
 
 
 async def test_an_array_has_no_rules(target: TargetSystem) -> None:
