@@ -147,7 +147,7 @@ read -r id < .gpe/id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
 cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$"
 stdin='<STDIN/'/'\\''>' stdout='<STDOUT/'/'\\''>' stderr='<STDERR/'/'\\''>'
 export GPE_JOB_ID="$TOYJOB" GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_ARRAY_INDEX="$TOYTASK"
-export GPE_MEMORY='<MEMORY>' GPE_WALLTIME='<WALLTIME>' GPE_QUEUE='<QUEUE/'/'\\''>'
+export GPE_MEMORY='<MEMORY>' GPE_CPUS='<CPUS>' GPE_QUEUE='<QUEUE/'/'\\''>'
 stdout=${{stdout:-stdout}}${{TOYTASK:+.$TOYTASK}} stderr=${{stderr:-stderr}}${{TOYTASK:+.$TOYTASK}}
 (
 exec < "${{stdin:-/dev/null}}" > "$stdout" || exit 125

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 END = ': > "$TOY/jobs/$GPE_JOB_ID/killed"; echo {} > "$TOY/jobs/$GPE_JOB_ID/state"'
 """What a job runs that the batch system ends: the word is that of its state."""
-NEEDS_800 = f'echo "$GPE_MEMORY $GPE_WALLTIME"; [ "$GPE_MEMORY" -ge 800 ] || {{ {END.format("OOM")}; }}'
+NEEDS_800 = f'echo "$GPE_MEMORY $GPE_CPUS"; [ "$GPE_MEMORY" -ge 800 ] || {{ {END.format("OOM")}; }}'
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
     xmlns:ext="urn:osprofile:extension" name="site" extends="toy">
   <osp:UspaceRoot>{root}</osp:UspaceRoot>
@@ -145,7 +145,7 @@ async def test_each_attempt_gets_more_until_it_is_enough(
     target: TargetSystem, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with target:
-        job = shell(NEEDS_800, memory=200, walltime="10m", retry="MEMORY: memory*2, walltime*1.5, at most 3")
+        job = shell(NEEDS_800, memory=200, cpus=2, retry="MEMORY: memory*2, cpus*1.5, at most 3")
         first = await target.submit(job)
         end = await target.wait(first)
         runs = list_attempts(target.store, target.name, first)
@@ -157,26 +157,24 @@ async def test_each_attempt_gets_more_until_it_is_enough(
         assert end == runs[-1].status
         assert (runs[0].status.job_id, end.exit_code) == (first, 0)
         outputs = [await target.read_stdout(run.status.job_id) for run in runs]
-        assert outputs == [b"200 600\n", b"400 900\n", b"800 1350\n"]
+        assert outputs == [b"200 2\n", b"400 3\n", b"800 5\n"]
         left = [target.store.read_details(run.number).retry for run in runs]
         assert left[1:] == [
-            ("MEMORY: memory*2, walltime*1.5, at most 2",),
-            ("MEMORY: memory*2, walltime*1.5, at most 1",),
+            ("MEMORY: memory*2, cpus*1.5, at most 2",),
+            ("MEMORY: memory*2, cpus*1.5, at most 1",),
         ]
         # who waits once more follows the same attempts
         assert await target.wait(first) == end
         assert len(target.store.list_all_jobs()) == 3
-    assert "it exceeded its memory limit; submitted again as job 2: memory 400M, walltime 15m" in caplog.text
+    assert "it exceeded its memory limit; submitted again as job 2: memory 400M, cpus 3" in caplog.text
 
 
 async def test_a_rule_applies_once_unless_it_says_more(target: TargetSystem) -> None:
     async with target:
-        job = await target.submit(
-            shell(END.format("DEAD"), retry=["NODE", "TIME: walltime*2", "LOST"], walltime=60)
-        )
+        job = await target.submit(shell(END.format("DEAD"), retry=["NODE", "TIME: cpus*2", "LOST"], cpus=1))
         end = await target.wait(job)
         assert (end.job_id, end.cause) == ("2", EndCause.NODE)
-        assert target.store.read_details(2).retry == ("TIME: walltime*2, at most 1", "LOST, at most 1")
+        assert target.store.read_details(2).retry == ("TIME: cpus*2, at most 1", "LOST, at most 1")
 
 
 @pytest.mark.parametrize("text", ["exit 3", "kill -s KILL $$", END.format("LATE"), END.format("GONE")])
