@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.arrays import combine_into_array as combine_into_array
     from osprofile.jobs.fields import JobDescription as JobDescription
     from osprofile.jobs.request import build_job_name as build_job_name
+    from osprofile.jobs.retries import RetryRule as RetryRule, parse_retries as parse_retries
     from osprofile.jobs.watch.events import EventStream as EventStream
     from osprofile.jobs.shell.output import (
         FileEntry as FileEntry,
@@ -120,6 +121,7 @@ _NAMES_BY_MODULE = {
     "jobs.files.trees": "FetchedFile",
     "jobs.files.directory": "JobFile",
     "jobs.request": "build_job_name",
+    "jobs.retries": "RetryRule parse_retries",
     "jobs.watch.events": "EventStream",
     "jobs.shell.output": "FileEntry NodeStatus QueueStatus",
     "jobs.session": "Job JobSession",

@@ -18,32 +18,32 @@ import threading
 import time
 import weakref
 from collections import Counter
-from collections.abc import Mapping
 from copy import copy
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 import osprofile
-from osprofile import JobSession
+from osprofile import JobSession, RetryRule
 from osprofile.functions.future import FunctionFuture, Task
 from osprofile.functions.results import LOST
 from osprofile.functions.runner import Batch, FunctionRunner
 from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
 T = TypeVar("T")
 MAX_ARRAY_SIZE: Final = 1000
 """Tasks of an array: Slurm allows 1001 by default."""
-_OWN_ATTRIBUTES: Final = {"executable", "arguments", "stdin", "array", "application", "working_directory"}
+_OWN_ATTRIBUTES: Final = {
+    "executable", "arguments", "stdin", "array", "application", "working_directory", "retry",
+}  # fmt: skip
 _RESOURCES: Final = frozenset(f.name for f in fields(osprofile.JobDescription)) - _OWN_ATTRIBUTES
 _OTHER_EXECUTORS: Final = frozenset({"initializer", "initargs", "mp_context", "max_tasks_per_child"})
 """Arguments of the executors of the standard library, whose processes run many functions."""
 _RETRIED: Final = (osprofile.EndCause.NODE, osprofile.EndCause.PREEMPTED, LOST)
 """Ends that are no fault of the function."""
-_CAUSES: Final = frozenset({*map(str, osprofile.EndCause), LOST})
 
 
 @final
@@ -60,7 +60,7 @@ class Executor(concurrent.futures.Executor):
     - `workers`: run all functions in one job, which has so many processes that each run one after another; it is submitted
       with the first function, again when it has ended with functions left, and ends with `shutdown`
     - `retries`: how often a function is submitted again whose job ended without a result: a number, for NODE, PREEMPTED
-      and LOST; or numbers by cause, as in `{"TIME": 1}` (see `EndCause`)
+      and LOST; or rules, as `{"TIME": 1, "MEMORY": "memory*2, at most 3"}` (see `EndCause` and `JobDescription.retry`)
     - all others: what each job asks for, such as `walltime`, `cpus`, `memory`, `queue`; see `JobDescription`
 
     Functions and results are pickled by cloudpickle (`pip install osprofile-hpc[functions]`). Raises `ImportError`
@@ -82,7 +82,7 @@ class Executor(concurrent.futures.Executor):
         key: str | None = None,
         max_workers: int | None = None,
         workers: int | None = None,
-        retries: int | Mapping[str, int] = 0,
+        retries: int | str | Sequence[str] | Mapping[str, int | str] = 0,
         **resources: Any,  # noqa: ANN401  # the attributes of JobDescription, which has their types
     ) -> None:
         self._dumps = _import_dumps()
@@ -94,7 +94,10 @@ class Executor(concurrent.futures.Executor):
         if workers is not None and (key, max_workers) != (None, None):
             message = "workers: functions in workers have no jobs of their own: leave out key and max_workers"
             raise ValueError(message)
-        allowed_retries = _read_retries(retries)
+        rules = _read_retries(retries)
+        if workers is not None and any(rule.factors for rule in rules.values()):
+            message = "retries: functions in workers have no resources of their own: leave the factors out"
+            raise ValueError(message)
         if isinstance(profile, JobSession):
             if (context, host, store) != (None, None, None):
                 message = "a session has its own context, host and store: leave them out"
@@ -105,7 +108,7 @@ class Executor(concurrent.futures.Executor):
         self.session: JobSession = session
         """The session of the jobs. It stays open, for their output, until the program ends."""
         self._max_workers = max_workers or workers  # dask reads it
-        self._workers = workers
+        self._workers, self._rules = workers, rules.values()
         is_local = "@" not in session.name
         self._template = osprofile.JobDescription(
             executable=python or (is_local and sys.executable) or "python3",
@@ -128,7 +131,7 @@ class Executor(concurrent.futures.Executor):
             is_local=is_local,
             max_workers=max_workers,
             workers=workers or 0,
-            retries=allowed_retries,
+            retries=rules,
         )
         _runners.add(self._runner)
         weakref.finalize(self, self._runner.close).atexit = False
@@ -163,6 +166,8 @@ class Executor(concurrent.futures.Executor):
 
         async def render(target: osprofile.TargetSystem) -> None:
             await target.render_start_script(self._template)
+            for rule in self._rules:
+                await target.scale(self._template, rule.factors)
 
         self.session.run(render)
 
@@ -341,22 +346,20 @@ def _check_resources(resources: Mapping[str, object]) -> None:
             raise TypeError(message)
         if name not in _RESOURCES:
             message = f"Executor has no argument {name!r}, and a function's job no such attribute"
-            raise TypeError(f"{message}; {suggest_names(name, _RESOURCES)}")
+            raise TypeError(f"{message}; {suggest_names(name, _RESOURCES | {'retries'})}")
 
 
-def _read_retries(retries: object) -> dict[str, int]:
-    """Return the number of retries by cause."""
-    numbers: dict[str, Any] = (
-        dict(retries) if isinstance(retries, Mapping) else dict.fromkeys(map(str, _RETRIED), retries)
-    )
-    for cause, number in numbers.items():
-        if cause not in _CAUSES:
-            message = f"retries: {cause!r} is no cause of an end; there are {', '.join(sorted(_CAUSES))}"
+def _read_retries(retries: object) -> dict[str, RetryRule]:
+    """Return the rules for retries by cause."""
+    if isinstance(retries, int):
+        if retries < 0:
+            message = f"retries: {retries} is not a number of retries"
             raise ValueError(message)
-        if not isinstance(number, int) or number < 0:
-            message = f"retries: {number!r} is not a number of retries"
-            raise ValueError(message)
-    return {str(cause): number for cause, number in numbers.items()}
+        return {str(cause): RetryRule(str(cause), {}, retries) for cause in _RETRIED}
+    try:
+        return {rule.cause: rule for rule in osprofile.parse_retries(retries)}
+    except osprofile.ValueRefusedError as error:
+        raise ValueError(str(error)) from None
 
 
 def _get_name(fn: object) -> str:

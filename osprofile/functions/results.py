@@ -29,8 +29,8 @@ _FETCH_PAUSES: Final = (1, 2, 4, 8, 16, 32, 64, 128, None)
 _OUTPUT_LINES: Final = 12
 """Lines of standard error in the error of a job without a result."""
 _HINTS: Final[Mapping[str, str]] = {
-    osprofile.EndCause.TIME: 'give more walltime, or retries={"TIME": 1}',
-    osprofile.EndCause.MEMORY: "give more memory",
+    osprofile.EndCause.TIME: 'give more walltime, or retries={"TIME": "walltime*2"}',
+    osprofile.EndCause.MEMORY: 'give more memory, or retries={"MEMORY": "memory*2"}',
     osprofile.EndCause.NODE: "retries=1 runs it again",
     osprofile.EndCause.PREEMPTED: "retries=1 runs it again",
     LOST: "retries=1 runs it again",

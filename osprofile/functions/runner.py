@@ -86,7 +86,7 @@ class FunctionRunner:
         is_local: bool,
         max_workers: int | None,
         workers: int,
-        retries: Mapping[str, int],
+        retries: Mapping[str, osprofile.RetryRule],
     ) -> None:
         self.session = session
         self._template, self._is_local, self._retries = template, is_local, retries
@@ -506,11 +506,22 @@ class FunctionRunner:
             self._check_end()
 
     def _retry(self, task: Task, cause: str, message: str) -> bool:
-        """Submit a task again if its end allows it."""
-        if task.retries[cause] >= self._retries.get(cause, 0):
+        """Submit a task again if its end allows it, with as much more as the rule says and the site allows."""
+        rule = self._retries.get(cause)
+        if rule is None or task.retries[cause] >= rule.limit:
             return False
+        more = ""
+        if rule.factors:
+            try:
+                scaled = self.session.run(lambda target: target.scale(task.template, rule.factors))
+            except osprofile.OSProfileError as error:
+                log.warning("function %s: %s", task.name, error)
+                return False
+            if not scaled.amounts:
+                return False
+            task.template, more = scaled.description, f" with {scaled}"
         task.retries[cause] += 1
-        log.warning("%s; it is submitted again (retry %d)", message, sum(task.retries.values()))
+        log.warning("%s; it is submitted again%s (retry %d)", message, more, sum(task.retries.values()))
         self._repeat(task)
         return True
 

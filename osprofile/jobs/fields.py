@@ -34,6 +34,8 @@ class Kind(enum.Enum):
     WORDS = enum.auto()
     VARIABLES = enum.auto()
     """Environment variables by name."""
+    RULES = enum.auto()
+    """When the job is submitted again: see `retries`."""
     JOBS = enum.auto()
     """Ids or keys (see `TargetSystem.submit`) of jobs on which this one depends."""
 
@@ -46,6 +48,7 @@ Duration = Annotated[int | str | None, Kind.DURATION]
 Memory = Annotated[int | str | None, Kind.MEMORY]
 Words = Annotated[Sequence[str], Kind.WORDS]
 Variables = Annotated[Mapping[str, str], Kind.VARIABLES]
+Rules = Annotated[str | Sequence[str] | Mapping[str, int | str], Kind.RULES]
 Jobs = Annotated[Sequence[str], Kind.JOBS]
 
 
@@ -151,6 +154,14 @@ class JobDescription:
     requeue: Annotated[
         Switch, JobField("REQUEUE", "Let the batch system run it again if a node fails.", "--requeue")
     ] = None
+    retry: Annotated[
+        Rules,
+        JobField(
+            "",
+            "Submit the job again after an end by this cause, as in 'MEMORY: memory*2, at most 3'; may be repeated.",
+            "--retry RULE",
+        ),
+    ] = ()
     container: Annotated[
         Text,
         JobField("CONTAINER", "The image of a container in which the program runs.", "--container IMAGE"),
@@ -259,7 +270,7 @@ FIELDS: Final[Mapping[str, JobField]] = MappingProxyType(_read_table())
 """The table, by the attributes of JobDescription.
 
 `working_directory` and `passed_options` go into the context, `application` selects an application; `inputs`, `fetch` and
-`fetch_to` are for this machine alone (see `files.trees`); `fields` has all other fields.
+`fetch_to` are for this machine alone (see `files.trees`), as is `retry` (see `retries`); `fields` has all other fields.
 """
 
 
@@ -276,7 +287,7 @@ OPTION_GROUPS: Final = _group_options(
         "What to run": "--env --application --container --set --ignore-directives",
         "Files": "--directory --stdin --stdout --stderr --input --fetch --fetch-to --tmp-dir --node-file",
         "Resources": "--gpu-type --exclusive --constraint --qos --reservation --cputime",
-        "When": "--start-time --after --after-not-ok --after-any --priority --requeue --notify --notify-events --wait",
+        "When": "--start-time --after --after-not-ok --after-any --priority --requeue --retry --notify --notify-events --wait",
         "Where": "--host --cluster --context --profiles --store",
         "Many jobs": "--array --from --as-array --at-once --key --take-over",
         "Before and after": "--dry-run --test-only --yes --json",

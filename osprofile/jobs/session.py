@@ -99,7 +99,10 @@ class Job:
         return self._call(TargetSystem.query_usage)
 
     def wait(self, timeout: float | None = None) -> JobStatus:
-        """Wait until the job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
+        """Wait until the job ends, and return its last status; `TimeoutError` after `timeout` seconds.
+
+        Of a job with rules for retries, that of its last attempt, which has an id of its own: see `TargetSystem.wait`.
+        """
         return self.session.run(lambda target: target.wait(self.id), timeout)
 
     def task_statuses(self) -> dict[int, JobStatus]:

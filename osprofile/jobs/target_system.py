@@ -33,7 +33,7 @@ from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.files.directory import JobFile, NewFile
 from osprofile.jobs.files.transfer import TargetFiles
 from osprofile.jobs.profiles import keep_profile, tells_energy
-from osprofile.jobs.record.names import CLUSTER_FIELD, format_target_name
+from osprofile.jobs.record.names import CLUSTER_FIELD, format_target_name, generate_key
 from osprofile.jobs.record.store import JobFiles, Store
 from osprofile.jobs.shell.loop import has_loop, need_loop, shield
 from osprofile.jobs.shell.output import (
@@ -53,6 +53,7 @@ from osprofile.jobs.timing import Clock, Timing
 from osprofile.text import pluralize, quote_name, quote_value
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.files.trees import FetchedFile
     from osprofile.jobs.record.store import JobRecord
     from osprofile.jobs.shell.output import NodeStatus, QueueStatus
+    from osprofile.jobs.submit.attempts import ScaledJob
     from osprofile.jobs.submit.submitter import RecoveredSubmission
     from osprofile.jobs.watch.events import EventStream
     from osprofile.jobs.watch.queries import JobQueries
@@ -119,6 +121,8 @@ class TargetSystem:
         """The record."""
         self._owns_store = store is None
         self._is_profile_kept = False
+        self._retries: dict[str, asyncio.Task[str | None]] = {}
+        """What submits the next attempts of ended jobs, or has, by the ids of these."""
         self._clock = clock or Clock()
         self._shell = TargetShell(
             profile, context, time_limit=self.timing.script_timeout, max_parallel_scripts=max_parallel_scripts
@@ -190,6 +194,7 @@ class TargetSystem:
             self._watcher.watch_submitted_job(record, job_id, task_ids)
 
     def _lose_reused_job(self, job_id: str) -> None:
+        self._retries.pop(job_id, None)
         if self._is_watching:
             self._watcher.lose_reused_job(job_id)
 
@@ -214,6 +219,12 @@ class TargetSystem:
 
     async def close(self) -> None:
         """Stop watching. The jobs go on."""
+        if self._retries:  # whoever follows the jobs next completes them
+            import asyncio
+
+            for retry in self._retries.values():
+                retry.cancel()
+            await asyncio.gather(*self._retries.values(), return_exceptions=True)
         if self._is_watching:
             await self._watcher.close()
         await self._shell.close()
@@ -245,6 +256,8 @@ class TargetSystem:
         (see `task_statuses`). Raises `JobNotFoundError` if nobody knows a job that this one depends on.
         """
         _require_description(description)
+        if description.retry and key is None:
+            key = generate_key()  # those of its next attempts are made of it
         self._record_states()  # of the jobs that this one depends on
         self._keep_profile()
         job_id = await self._submitter.submit_job(description, key=key, strict=strict, take_over=take_over)
@@ -599,9 +612,91 @@ class TargetSystem:
         return self._machine_reader.read_queues(text)
 
     async def wait(self, job_id: str) -> JobStatus:
-        """Wait until a job ends, and return its last status."""
+        """Wait until a job ends, and return its last status; of a job with rules for retries, that of its last attempt.
+
+        Each attempt but the first is submitted here, unless it has been; one that cannot be is logged.
+        """
         status = await self.watch(job_id)
-        return status if status.state.is_terminal else await self._watcher.wait_for_end(status.job_id)
+        if not status.state.is_terminal:
+            status = await self._watcher.wait_for_end(status.job_id)
+        if status.state not in {JobState.FAILED, JobState.LOST}:
+            return status
+        import asyncio  # late: there is an event loop
+
+        attempt = await asyncio.shield(self._begin_retry(status.job_id))
+        return status if attempt is None else await self.wait(attempt)
+
+    def _begin_retry(self, job_id: str) -> asyncio.Task[str | None]:
+        """Submit the next attempt of an ended job, if it is due: once for all who follow the job here."""
+        import asyncio
+
+        async def submit() -> str | None:
+            attempt = None
+            try:
+                attempt = await self.retry(job_id)
+            except OSProfileError as error:
+                log.warning("job %s is not submitted again: %s", job_id, error)
+            if attempt is None:
+                self._retries.pop(job_id, None)
+            return attempt
+
+        if job_id not in self._retries:
+            self._retries[job_id] = asyncio.create_task(submit())
+        return self._retries[job_id]
+
+    def get_last_attempt(self, job_id: str) -> str:
+        """Return the id of the last attempt of a job that is followed here; of any other job, its own."""
+        while (retry := self._retries.get(job_id)) is not None and retry.done():
+            job_id = retry.result() or job_id
+        return job_id
+
+    async def retry(self, job_id: str) -> str | None:
+        """Submit a job again if it has ended, and a rule of it (`JobDescription.retry`) asks for it; return the new id.
+
+        None if no rule does. An end has one next attempt, however often and by whomever this is called. Raises what `submit`
+        raises.
+        """
+        from osprofile.jobs.retries import parse_retries, use_up  # late: few jobs fail
+        from osprofile.jobs.submit import attempts
+
+        self._record_states()
+        record = self.find_record(job_id)
+        due = attempts.find_due_retry(self.store, record) if record is not None else None
+        if record is None or due is None:
+            return None
+        if due.record is not None and due.record.is_submitted:
+            return due.record.status.job_id
+        details = self.store.read_details(record.number)
+        left = use_up(parse_retries(details.retry), due.rule)
+        description = attempts.read_description(details._replace(retry=left), {})
+        scaled = await self.scale(description, due.rule.factors)
+        if due.rule.factors and not scaled.amounts:
+            return None  # the site allows less than it did
+        context = {**self._shell.context, **details.context}
+        if context == self._shell.context:
+            new_id = await self.submit(scaled.description, key=due.key)
+        else:  # it was submitted with other special fields
+            async with TargetSystem(self.profile, context, store=self.store, timing=self.timing) as other:
+                new_id = await other.submit(scaled.description, key=due.key)
+        end = record.status.describe_end()
+        log.warning(
+            "job %s: %s; submitted again as job %s%s",
+            job_id,
+            end,
+            new_id,
+            f": {scaled}" * bool(scaled.amounts),
+        )
+        return new_id
+
+    async def scale(self, description: JobDescription, factors: Mapping[str, str]) -> ScaledJob:
+        """Return a job with amounts multiplied, as in `{"memory": "1.5"}`, as far as the site's limits allow.
+
+        Nothing is submitted. Raises `ValueRefusedError` for an amount that the job does not have, and what `preview` does.
+        """
+        from osprofile.jobs.submit.attempts import scale  # late: few jobs are submitted again
+
+        await self._shell.find_user()
+        return scale(self._starts, description, factors)
 
     # Watching
 
@@ -652,9 +747,14 @@ class TargetSystem:
         record = self._watcher.find_record(self.jobs.full_ids.get(job_id, job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
+            if record.key is not None and record.status.state in {JobState.FAILED, JobState.LOST}:
+                self._begin_retry(record.status.job_id)
 
     def unwatch_ended_jobs(self) -> None:
-        """From now on, keep no job in memory whose end is recorded, as for a program that runs for weeks."""
+        """From now on, keep no job in memory whose end is recorded, as for a program that runs for weeks.
+
+        A job that ends is submitted again then if its rules say so, whether anybody waits for it or not.
+        """
         self._watcher.on_end = self.unwatch_ended
 
     def events(self) -> EventStream:
@@ -844,7 +944,8 @@ def _pair_with_keys(
     if keys is not None and len(keys) != len(jobs):
         message = f"{len(jobs)} jobs have {len(keys)} keys: give one for each job, or None"
         raise ValueError(message)
-    return list(zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True))
+    pairs = zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True)
+    return [(job, generate_key() if job.retry and key is None else key) for job, key in pairs]
 
 
 def _require_description(job: object) -> None:

@@ -256,6 +256,10 @@ def test_asyncio(executor: Executor) -> None:
         ({"max_workers": 0}, ValueError, "max_workers"),
         ({"retries": {"TYME": 1}}, ValueError, "'TYME' is no cause"),
         ({"retries": -1}, ValueError, "-1 is not a number of retries"),
+        ({"retries": {"MEMORY": "memry*2"}}, ValueError, "'memry' cannot be multiplied"),
+        ({"retries": {"MEMORY": "memory*2"}}, osprofile.ValueRefusedError, "the job has no memory"),
+        ({"retries": "TIME: walltime*2", "walltime": 9, "workers": 2}, ValueError, "functions in workers"),
+        ({"retry": "NODE"}, TypeError, "did you mean .*retries"),
     ],
 )
 @pytest.mark.usefixtures("machine")
@@ -462,6 +466,21 @@ def test_retries(machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixt
         error = get_failure(executor.submit(live_twice, "one"))
         assert (error.cause, "signal 9" in error.message) == (EndCause.SIGNAL, True)
     assert len(machine.directories) == 8
+
+
+def test_a_retry_gets_more_time(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
+    def wait_long(number: int) -> int:
+        import time
+
+        time.sleep(2 * (number % 2))
+        return number
+
+    with open_executor(walltime=1, retries={"TIME": "walltime*30, at most 2"}) as executor:
+        futures = [executor.submit(wait_long, 1), *executor.submit_many(wait_long, [2, 3])]
+        assert [future.result() for future in futures] == [1, 2, 3]
+        asked = [future.job.session.history() for future in futures[:1]]
+    assert len(asked[0]) == len(machine.directories) == 4
+    assert sum("it is submitted again with walltime 30s (retry 1)" in r.message for r in caplog.records) == 2
 
 
 def end_in_a_second_run() -> None:

@@ -147,6 +147,7 @@ read -r id < .gpe/id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
 cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$"
 stdin='<STDIN/'/'\\''>' stdout='<STDOUT/'/'\\''>' stderr='<STDERR/'/'\\''>'
 export GPE_JOB_ID="$TOYJOB" GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_ARRAY_INDEX="$TOYTASK"
+export GPE_MEMORY='<MEMORY>' GPE_CPUS='<CPUS>' GPE_QUEUE='<QUEUE/'/'\\''>'
 stdout=${{stdout:-stdout}}${{TOYTASK:+.$TOYTASK}} stderr=${{stderr:-stderr}}${{TOYTASK:+.$TOYTASK}}
 (
 exec < "${{stdin:-/dev/null}}" > "$stdout" || exit 125
@@ -176,6 +177,9 @@ printf '%s\n' "$jobs" | grep '^job ' || :
       <idb:Tag name="GO">RUNNING</idb:Tag>
       <idb:Tag name="END">DONE</idb:Tag>
       <idb:Tag name="GONE">REMOVED</idb:Tag>
+      <idb:Tag name="OOM">FAILED/MEMORY</idb:Tag>
+      <idb:Tag name="LATE">FAILED/TIME</idb:Tag>
+      <idb:Tag name="DEAD">FAILED/NODE</idb:Tag>
     </idb:Field>
   </idb:Template>
   <idb:Template name="HOLD">

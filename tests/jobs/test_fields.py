@@ -75,7 +75,8 @@ def test_a_new_field_is_one_row_and_one_line_of_a_profile(tmp_path: Path) -> Non
 
 
 def test_every_attribute_is_a_field_a_context_or_a_choice() -> None:
-    others = {"working_directory", "application", "passed_options", "fields", "inputs", "fetch", "fetch_to"}
+    others = {"working_directory", "application", "passed_options", "fields"}
+    others |= {"inputs", "fetch", "fetch_to", "retry"}
     assert set(JobDescription.__slots__) == set(FIELD_BY_ATTRIBUTE) | set(DEPENDENCY_ATTRIBUTES) | others
     assert FIELDS.keys() == set(JobDescription.__slots__)
 

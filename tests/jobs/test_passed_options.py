@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 from osprofile.errors import ValueRefusedError
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.profiles import load_profile
+from osprofile.jobs.record.store import JobRecord, Store
 from osprofile.jobs.request import format_passed_options, is_passed_option
 from osprofile.jobs.shell.target import TargetShell
+from osprofile.jobs.submit.attempts import read_description
 from osprofile.jobs.submit.starts import StartScripts
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from osprofile.jobs.record.store import SubmissionValues
     from osprofile.profile.model import Profile
 
 SLURM, PBS, LINUX = (load_profile(name) for name in ("slurm", "pbs", "linux"))
@@ -51,6 +54,15 @@ def test_an_option_that_is_listed_is_a_directive(profile: Profile, option: str) 
     assert is_passed_option(profile, option)
     prefix = {"slurm": "#SBATCH", "pbs": "#PBS"}[profile.name]
     assert f"\n{prefix} {option}\n" in render(profile, option)
+
+
+def test_an_option_is_recorded_for_a_later_run() -> None:
+    store = Store()
+    values: SubmissionValues = {"script": "", "request": {}, "passed_options": ["--nodelist=n1"]}
+    (record,) = store.begin_submissions("slurm", [("/w", values)])
+    assert isinstance(record, JobRecord)
+    job = read_description(store.read_details(record.number), {})
+    assert list(job.passed_options) == ["--nodelist=n1"]
 
 
 @pytest.mark.parametrize(("profile", "option"), REFUSED)

@@ -10,6 +10,7 @@ import pytest
 
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.submit.attempts import list_runs
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
@@ -230,6 +231,28 @@ def test_why_a_job_ended(site: Path, tmp_path: Path, profile: str, how: str) -> 
     assert (status.state, status.cause) == (case.state, case.cause), status
     if case.cause not in {EndCause.USER, EndCause.SIGNAL}:
         assert status.reason or status.native_state, "the batch system's own text"
+
+
+@pytest.mark.usefixtures("node")
+def test_a_job_that_needs_more_memory_gets_it(site: Path) -> None:
+    job = python("x = b'a' * (300 << 20)", memory=100, retry="MEMORY: memory*2, at most 3")
+
+    async def main() -> list[tuple[EndCause | None, int | None, str]]:
+        async with open_target("slurm", site) as target:
+            first = await target.submit(job, key="hungry")
+            await asyncio.wait_for(target.wait(first), PATIENCE)
+            ends = []
+            for run in list_runs(target.store, target.name, "hungry"):
+                asked = target.store.read_details(run.number).request or {}
+                ends.append((run.status.cause, run.status.exit_code, asked["MEMORY"]))
+                await target.files.delete_path(run.directory)
+            return ends
+
+    assert asyncio.run(main()) == [
+        (EndCause.MEMORY, None, "100"),
+        (EndCause.MEMORY, None, "200"),
+        (None, 0, "400"),
+    ]
 
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])

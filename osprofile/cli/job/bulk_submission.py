@@ -21,7 +21,6 @@ from osprofile.cli.job.submission import (
     SubmitMode,
     announce_inputs,
     confirm_amounts,
-    generate_key,
     name_option,
     open_target,
     prepare_description,
@@ -31,6 +30,7 @@ from osprofile.errors import IncarnationError, OSProfileError, SubmissionsFailed
 from osprofile.jobs.arrays import combine_into_array, format_task
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
+from osprofile.jobs.record.names import generate_key
 from osprofile.text import pluralize, quote_name
 
 if TYPE_CHECKING:

@@ -267,11 +267,35 @@ def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
         "application": details.application,
         "fields": dict(details.request) if details.request is not None else None,
         "dependencies": _find_dependencies(session, row, details),
+        "retry": list(details.retry),
+        "attempts": [_encode_attempt(run) for run in _list_attempts(session, row)],
         "history": [{"state": state, "time": moment} for state, moment in _list_states(row, details)],
         "error_lines": list(diagnosis.lines),
         "likely_cause": diagnosis.cause or None,
         "setup_lines": list(diagnosis.setup_lines),
         "efficiency": measure_efficiency(list_runs(row, details.request)).encode(),
+    }
+
+
+def _list_attempts(session: CommandSession, row: JobRow) -> list[JobRecord]:
+    """Return the runs of a job, also those that a user asked for; none of a job that ran once."""
+    if row.record is None or row.record.key is None:
+        return []
+    from osprofile.jobs.submit.attempts import list_all_runs  # late: few jobs run again
+
+    runs = list_all_runs(session.store, row.record)
+    return runs if len(runs) > 1 else []
+
+
+def _encode_attempt(record: JobRecord) -> dict[str, Any]:
+    status = record.status
+    return {
+        "id": status.job_id or None,
+        "key": record.key,
+        "state": status.state.value,
+        "exit_code": status.exit_code,
+        "signal": status.signal,
+        "cause": status.cause,
     }
 
 
@@ -295,6 +319,7 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
                 shown = apply_style(rows.choose_style(row), shown)
             yield f"  {label:<{_LABEL_WIDTH}}{shown}"
     yield from _format_request(details)
+    yield from _format_attempts(_list_attempts(session, row))
     states = _list_states(row, details)
     yield "states, when they were seen"
     for state, moment in states:
@@ -308,6 +333,14 @@ def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
             yield from (f"  {escape_unprintable(line)}".rstrip() for line in lines)
     if diagnosis.cause:
         yield f"likely cause: {escape_unprintable(diagnosis.cause)}"
+
+
+def _format_attempts(runs: Iterable[JobRecord]) -> Iterator[str]:
+    for number, run in enumerate(runs, 1):
+        if number == 1:
+            yield "attempts"
+        words = (run.status.job_id or "-", run.status.state.value, rows.format_outcome(run.status))
+        yield f"  {number}  {escape_unprintable('  '.join(words))}".rstrip()
 
 
 def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]:
@@ -349,6 +382,7 @@ def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]
     yield "fetch", " ".join(map(shlex.quote, details.files.fetch))
     yield "fetch to", details.files.fetch_to
     yield "application", details.application or ""
+    yield "retry", "; ".join(details.retry)
 
 
 def _find_reason(row: JobRow, tasks: str) -> tuple[str, str]:

@@ -155,10 +155,13 @@ async def fetch_files(
     return failures.exit_code
 
 
-async def fetch_ended(jobs: Sequence[JobReference], codes: Mapping[str, int]) -> dict[str, int]:
-    """Fetch what jobs that have ended were submitted with; return the exit codes: of those that fail, no 0."""
-    fetched = await _fetch(jobs, ErrorReporter())
-    failed = {job.job_id for job in jobs if job not in fetched}
+async def fetch_ended(jobs: Mapping[str, JobReference], codes: Mapping[str, int]) -> dict[str, int]:
+    """Fetch what jobs that have ended were submitted with; return the exit codes: of those that fail, no 0.
+
+    The jobs are the last attempts of those whose ids `jobs` and `codes` have.
+    """
+    fetched = await _fetch([*jobs.values()], ErrorReporter())
+    failed = {job_id for job_id, job in jobs.items() if job not in fetched}
     return {
         job_id: code or (common.PASS_THROUGH_ERROR if job_id in failed else 0)
         for job_id, code in codes.items()

@@ -448,6 +448,13 @@ def _parse_words(column: str, value: object) -> list[str]:
         raise UsageError(message, hint=hint) from None
 
 
+def _parse_retries(column: str, value: object) -> object:
+    """Return rules as `JobDescription.retry` takes them: a text, a list, or an object."""
+    if isinstance(value, dict):
+        return {name: _parse_plain(column, rest) for name, rest in value.items()}
+    return _parse_words(column, value) if isinstance(value, list) else _parse_text(column, value)
+
+
 def _parse_switch(column: str, value: object) -> bool:
     words = {"true": True, "false": False}
     if isinstance(value, bool):
@@ -466,6 +473,7 @@ _PARSERS: Final[Mapping[Kind, Callable[[str, object], object]]] = {
     Kind.TEXT: _parse_text,
     Kind.SWITCH: _parse_switch,
     Kind.WORDS: _parse_words,
+    Kind.RULES: _parse_retries,
     Kind.JOBS: _parse_words,
     **{k: partial(_parse_amount, k) for k in (Kind.COUNT, Kind.INTEGER, Kind.DURATION, Kind.MEMORY)},
 }

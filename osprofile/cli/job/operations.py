@@ -108,6 +108,12 @@ def _keep_own_words(job: JobReference, error: OSProfileError) -> None:
 def _add_hint(session: CommandSession, job: JobReference, error: OSProfileError) -> None:
     if not error.hint:
         error.hint = session.suggest_other_targets(job)
+    from osprofile.jobs.submit.attempts import list_all_runs  # late: only errors need it
+
+    record = job.record
+    last = list_all_runs(session.store, record)[-1:] if record is not None else []
+    if record is not None and last and last[0].number != record.number and last[0].is_submitted:
+        error.hint = f"its last run is job {quote_name(last[0].status.job_id)}"
 
 
 @brief

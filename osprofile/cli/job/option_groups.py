@@ -93,6 +93,7 @@ def _list_job_options() -> list[Parameter]:
     types: dict[Kind, tuple[Any, object]] = {
         Kind.JOBS: (list[str], []),
         Kind.WORDS: (list[str], []),
+        Kind.RULES: (list[str], []),
         Kind.VARIABLES: (list[str], []),
         Kind.SWITCH: (bool, False),
     }

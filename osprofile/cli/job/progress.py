@@ -157,7 +157,7 @@ def show_bar(label: str, total: int, *, prints_ids: bool) -> Iterator[Callable[[
 
 def _get_reported_status(job: JobReference) -> JobStatus | None:
     """Return the last status that the batch system has reported; None before the first one."""
-    status = job.target.get_cached_status(job.job_id)
+    status = job.target.get_cached_status(job.target.get_last_attempt(job.job_id))
     is_reported = status is not None and (status.state is not JobState.UNKNOWN or status.native_state)
     return status if is_reported else None
 
@@ -178,5 +178,5 @@ async def _tell_lasting_reasons(
                 and told.get(job) != status.reason
             ):
                 told[job] = status.reason
-                message = f"incarnate: job {quote_name(job.job_id)} is {status.state}: {status.reason}"
+                message = f"incarnate: job {quote_name(status.job_id)} is {status.state}: {status.reason}"
                 common.print_message(format_message(message, hint="incarnate job cancel removes it"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # The numbers of digits are limited: int() raises ValueError for more than 4300.
 _WHOLE_NUMBER: Final = compile_late(r"[0-9]{1,12}\Z")
+_FACTOR: Final = compile_late(r"x([0-9]{1,4}(?:\.[0-9]{1,4})?)\Z")
 _INTEGER: Final = compile_late(r"-?[0-9]{1,12}\Z")
 _DECIMAL_NUMBER: Final = compile_late(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
 
@@ -24,6 +25,12 @@ def parse_count(option: str, text: str | None, hint: str = "as in 4") -> int | N
     return _parse(
         option, text, lambda text: int(text) if _WHOLE_NUMBER.match(text) else None, "a whole number", hint
     )
+
+
+def parse_factor(text: str | None) -> str | None:
+    """Return the factor that an option has in place of an amount, greater than 1: 1.5 of `x1.5`; None for anything else."""
+    match = _FACTOR.match(text or "")
+    return match[1] if match and float(match[1]) > 1 else None
 
 
 def parse_integer(option: str, text: str | None) -> int | None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
-from osprofile.cli.job.submission import generate_key
 from osprofile.errors import (
     JobNotFoundError,
     OSProfileError,
@@ -21,22 +19,35 @@ from osprofile.errors import (
 )
 from osprofile.jobs.arrays import ARRAY_FIELD
 from osprofile.jobs.client import JobReference, query_jobs
-from osprofile.jobs.fields import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, JobDescription
+from osprofile.jobs.record.names import generate_key
 from osprofile.jobs.state import EndCause
+from osprofile.jobs.submit.attempts import (
+    list_all_runs,
+    list_runs,
+    next_key,
+    read_description,
+)
+from osprofile.late import NamedTuple
 from osprofile.text import escape_unprintable, pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from osprofile.cli.job.option_groups import TargetSelection
+    from osprofile.jobs.fields import JobDescription
     from osprofile.jobs.record.store import JobRecord, Store
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.target_system import TargetSystem
 
-_RUN_KEY: Final = re.compile(r"(.*)~([1-9][0-9]{0,8})", re.DOTALL)
-"""The key of a later run: that of the first one, and the number of the run."""
 _REPETITION_HINT: Final = "the same command submits what is missing, and no job twice"
-_ATTRIBUTE_BY_CONDITION: Final = {condition: a for a, condition in DEPENDENCY_ATTRIBUTES.items()}
+
+
+@final
+class Changes(NamedTuple):
+    """What new jobs have in place of what the requests say: values of fields, and factors of attributes."""
+
+    values: Mapping[str, str]
+    factors: Mapping[str, str]
 
 
 @final
@@ -61,15 +72,12 @@ async def rerun_jobs(
     selection: TargetSelection,
     words: Sequence[str],
     file: str | None,
-    changes: Mapping[str, str],
+    changes: Changes,
     *,
     wait: bool,
     json: bool,
 ) -> int:
-    """Submit the requests of ended jobs again, by ids or keys, else those of a file that failed; print the new ids.
-
-    `changes` are values of fields in place of those of the requests.
-    """
+    """Submit the requests of ended jobs again, by ids or keys, else those of a file that failed; print the new ids."""
     failures = ErrorReporter()
     async with CommandSession(selection) as session:
         if file is None:
@@ -201,15 +209,6 @@ def _must_run_again(status: JobStatus) -> bool:
 # Keys
 
 
-def list_runs(store: Store, target: str, key: str | None) -> list[JobRecord]:
-    """Return the recorded runs of the job with a key, from that of the key on, oldest first."""
-    runs = []
-    while key is not None and (record := store.find_by_key(target, key)) is not None:
-        runs.append(record)
-        key = _next_key(key)
-    return runs
-
-
 def _choose_keys(store: Store, wanted: Iterable[_Rerun]) -> None:
     """Assign each job the key of its next run: that of the last one, if that has not ended or is not submitted."""
     taken: set[tuple[str, str]] = set()
@@ -222,23 +221,18 @@ def _choose_keys(store: Store, wanted: Iterable[_Rerun]) -> None:
         last = runs[-1]
         key = last.key or ""
         if last.is_submitted and (last.number == record.number or last.status.state.is_terminal):
-            key = _next_key(key)
+            key = next_key(key)
         while (record.target, key) in taken:
-            key = _next_key(key)
+            key = next_key(key)
         taken.add((record.target, key))
         rerun.key = key
-
-
-def _next_key(key: str) -> str:
-    match = _RUN_KEY.fullmatch(key)
-    return f"{match[1]}~{int(match[2]) + 1}" if match else f"{key}~2"
 
 
 # Submission
 
 
 async def _check_requests(
-    session: CommandSession, wanted: Sequence[_Rerun], changes: Mapping[str, str], failures: ErrorReporter
+    session: CommandSession, wanted: Sequence[_Rerun], changes: Changes, failures: ErrorReporter
 ) -> Mapping[TargetSystem, Sequence[tuple[_Rerun, JobDescription]]]:
     """Return the requests, with their new keys, by target; report those that are refused."""
     _choose_keys(session.store, wanted)
@@ -247,10 +241,14 @@ async def _check_requests(
     }
     groups: defaultdict[TargetSystem, list[tuple[_Rerun, JobDescription]]] = defaultdict(list)
     errors: list[tuple[str, OSProfileError]] = []
+    limited: defaultdict[str, list[str]] = defaultdict(list)
     for rerun in sorted(wanted, key=lambda rerun: rerun.record.number):
         try:
-            target, job = _read_job(session, rerun, new_keys, changes)
-            groups[target].append((rerun, job))
+            target, job = _read_job(session, rerun, new_keys, changes.values)
+            scaled = await target.scale(job, changes.factors)
+            if scaled.warning:
+                limited[scaled.warning].append(rerun.name)
+            groups[target].append((rerun, scaled.description))
         except OSProfileError as error:
             errors.append((rerun.name, error))
     for target, group in groups.items():
@@ -260,6 +258,8 @@ async def _check_requests(
         except SubmissionsFailedError as refused:
             errors += [(reruns[position].name, error) for position, error in refused.errors.items()]
     failures.report_job_errors(errors)
+    for warning, names in limited.items() if not failures.exit_code else ():
+        common.print_message(f"incarnate: {rows.name_jobs(names)}: {warning}")
     return groups
 
 
@@ -303,28 +303,17 @@ def _read_job(
     if details.request is None:
         raise TargetError("its request is not recorded", hint="submit it by incarnate job submit")
     target = session.open_recorded_target(record.target, details.context)
-    fields = {**details.request, **changes}
     if rerun.indices is not None:
         _, percent, limit = record.array.partition("%")
-        fields[ARRAY_FIELD] = f"{format_indices(rerun.indices)}{percent}{limit}"
-    name = fields.pop("JOB_NAME", None)
-    dependencies: defaultdict[str, Any] = defaultdict(list)
-    conditions = [condition.split(":") for condition in fields.get(DEPENDENCY_FIELD, "").split(",")]
-    if all(kind in _ATTRIBUTE_BY_CONDITION for kind, *_ in conditions):  # else the profile's own form
-        del fields[DEPENDENCY_FIELD]
-        for kind, *words in conditions:
-            last = [_find_last_run(session.store, record.target, word, new_keys) for word in words]
-            dependencies[_ATTRIBUTE_BY_CONDITION[kind]] += last
-    files = details.files
-    return target, JobDescription(
-        name=name,
-        application=details.application,
-        fields=fields,
-        inputs=[*files.inputs.values()],
-        fetch=files.fetch,
-        fetch_to=files.fetch_to or None,
-        **dependencies,
+        changes = {**changes, ARRAY_FIELD: f"{format_indices(rerun.indices)}{percent}{limit}"}
+    first = list_all_runs(session.store, record)[:1]  # its rules are not used up
+    retry = session.store.read_details(first[0].number).retry if first else ()
+    description = read_description(
+        details._replace(retry=retry),
+        changes,
+        lambda word: _find_last_run(session.store, record.target, word, new_keys),
     )
+    return target, description
 
 
 def _find_last_run(

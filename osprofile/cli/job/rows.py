@@ -67,7 +67,8 @@ class JobRow(NamedTuple):
     """A job: its status, and its entry in the record if it has one.
 
     `submission_state` is INTERRUPTED or SUBMITTING if the job has no id yet, or NOT_TOLD; `remedy` says what to do about INTERRUPTED.
-    An array has its `tasks`. `is_stale`: the target system did not answer; this is its last known state.
+    An array has its `tasks`. `due_retry` is the rule that asks for another attempt, if nobody has submitted it.
+    `is_stale`: the target system did not answer; this is its last known state.
     """
 
     target: str
@@ -77,6 +78,7 @@ class JobRow(NamedTuple):
     remedy: str = ""
     tasks: Sequence[JobRecord] = ()
     is_stale: bool = False
+    due_retry: str = ""
 
     @property
     def state(self) -> str:
@@ -86,6 +88,11 @@ class JobRow(NamedTuple):
     @property
     def reason(self) -> str:
         """The content of the column REASON."""
+        due = f"retry is due: incarnate job wait {quote_name(self.status.job_id)} submits it"
+        return "; ".join(filter(None, (self._own_reason, due if self.due_retry else "")))
+
+    @property
+    def _own_reason(self) -> str:
         if self.submission_state == INTERRUPTED and self.record is not None:
             return f"submission was interrupted, in {self.record.directory}; {self.remedy}"
         if self.status.native_state and (self.status.unknown_word or self.status.state is JobState.UNKNOWN):
@@ -115,7 +122,20 @@ def build_row(
     """
     record = record or store.find_job(name, status.job_id)
     is_array = with_tasks and record is not None and record.array
-    return JobRow(name, status, record, tasks=store.list_tasks(name, status.job_id) if is_array else ())
+    tasks = store.list_tasks(name, status.job_id) if is_array else ()
+    return JobRow(name, status, record, tasks=tasks, due_retry=_find_due_rule(store, status, record))
+
+
+def _find_due_rule(store: Store, status: JobStatus, record: JobRecord | None) -> str:
+    """Return the rule by which a job is to be submitted again, and has not been; empty without one."""
+    if record is None or status.state not in {JobState.FAILED, JobState.LOST}:
+        return ""
+    if not store.read_details(record.number).retry:
+        return ""
+    from osprofile.jobs.submit.attempts import find_due_retry  # late: few jobs have rules
+
+    due = find_due_retry(store, record._replace(status=status))
+    return "" if due is None or (due.record is not None and due.record.is_submitted) else str(due.rule)
 
 
 def format_target_options(target: str) -> str:
@@ -177,6 +197,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "state": row.state,
         "stale": row.is_stale,
         **_encode_end(status, row.reason),
+        "retry_due": row.due_retry or None,
         "name": (record.name if record is not None else "") or None,
         "key": record.key if record is not None else None,
         # For a job that was not started here, the record has a marker instead of a path.

@@ -35,6 +35,7 @@ from osprofile.errors import (
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELDS
 from osprofile.jobs.profiles import list_settable_fields, read_confirmation_limits
+from osprofile.jobs.record.names import generate_key
 from osprofile.jobs.shell.loop import need_loop
 from osprofile.late import NamedTuple
 from osprofile.text import escape_unprintable, format_amount, quote_value
@@ -69,11 +70,6 @@ class SubmitMode(NamedTuple):
     dry_run: bool = False
     test_only: bool = False
     is_confirmed: bool = False
-
-
-def generate_key() -> str:
-    """Return a new key, for a submission to which the user gives none."""
-    return f"auto-{os.urandom(6).hex()}"
 
 
 @brief
@@ -150,7 +146,8 @@ async def confirm_amounts(target: TargetSystem, jobs: Iterable[JobDescription], 
     """
     limits = {} if mode.is_confirmed else read_confirmation_limits(target.profile)
     found: dict[str, None] = {}
-    for job in jobs if limits else ():
+    attempts = [attempt for job in jobs for attempt in await _list_attempts(target, job)] if limits else []
+    for job in attempts:
         start = await target.preview(replace(job, after_ok=(), after_not_ok=(), after_any=()))
         for name, limit in limits.items():
             value = start.get_value(name)
@@ -174,6 +171,22 @@ async def confirm_amounts(target: TargetSystem, jobs: Iterable[JobDescription], 
         loop.remove_reader(sys.stdin)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise OSProfileError("nothing was submitted")
+
+
+async def _list_attempts(target: TargetSystem, job: JobDescription) -> list[JobDescription]:
+    """Return a job, and the last attempt by each of its rules for retries."""
+    attempts = [job]
+    if job.retry:
+        from osprofile.jobs.retries import parse_retries  # late: few jobs have rules
+
+        for rule in parse_retries(job.retry):
+            last = job
+            for _ in range(rule.limit if rule.factors else 0):
+                last = (scaled := await target.scale(last, rule.factors)).description
+                if not scaled.amounts:
+                    break
+            attempts.append(last)
+    return [replace(attempt, retry=()) for attempt in attempts]
 
 
 async def _show_job(

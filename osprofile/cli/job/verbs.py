@@ -118,6 +118,10 @@ def submit(
 
     If a submission is interrupted, the same command with the same --key completes it.
 
+    --retry 'MEMORY: memory*2, at most 3' submits a job again that used more memory than it may, with twice as much: up to
+    three times, at most what the site allows. The causes of an end are those of job show: TIME, MEMORY, NODE and
+    others. Without a number, a rule applies once. Who waits for the job submits it again: --wait, job wait.
+
     With --from, the first row of a CSV file names the columns: name, arguments, walltime and other
     attributes of a job, env:NAME, key, or a field of the profile in capitals. Each line of a .jsonl
     file is a JSON object with such names. The options and the program apply to all jobs; a line's own
@@ -311,7 +315,8 @@ def wait(
 
     For several jobs, exit with the first code that is not 0, in the order of the arguments. If
     standard error is a terminal, it shows the states meanwhile; otherwise, only why a job will not start.
-    An interrupt does not end the jobs.
+    An interrupt does not end the jobs. A job with --retry is submitted again if a rule asks for it; its exit
+    code is that of the last attempt.
 
     Exit codes: the job's own; 128+n: the job was ended by signal n; 124: the --timeout expired; 125:
     the job has no exit code (removed, lost, over a limit, ended by the system), a task of the
@@ -508,10 +513,18 @@ def rerun(
         bool, Option(("--wait",), "Wait for the jobs, as job wait does, and exit with their exit code.")
     ] = False,
     walltime: Annotated[
-        str | None, Option(("--walltime", "-t"), "Another time limit, as in 90m or 2d.", "TIME")
+        str | None,
+        Option(
+            ("--walltime", "-t"), "Another time limit, as in 90m or 2d; x2 is twice that of the job.", "TIME"
+        ),
     ] = None,
     memory: Annotated[
-        str | None, Option(("--memory",), "Another amount of memory on each node, as in 8G.", "SIZE")
+        str | None,
+        Option(
+            ("--memory",),
+            "Another amount of memory on each node, as in 8G; x2 is twice that of the job.",
+            "SIZE",
+        ),
     ] = None,
     set: Annotated[  # noqa: A002  # the option's name
         list[str],
@@ -535,20 +548,22 @@ def rerun(
 
     Examples:
       incarnate job rerun 12069-304973-7d90afd1
-      incarnate job rerun --failed sweep.csv --memory 16G
+      incarnate job rerun --failed sweep.csv --memory x2
       incarnate job rerun 4711_3 4711_8
     """
     from osprofile.cli.job import quantities, reruns
 
     common.check_option("--failed", failed is not None, excludes={"JOB": jobs})
     jobs = jobs if failed is not None else _require_jobs(jobs)
+    given = {"walltime": quantities.parse_factor(walltime), "memory": quantities.parse_factor(memory)}
+    factors = {name: factor for name, factor in given.items() if factor is not None}
     amounts = {
-        "WALLTIME": quantities.parse_duration("--walltime", walltime),
-        "MEMORY": quantities.parse_memory("--memory", memory),
+        "WALLTIME": quantities.parse_duration("--walltime", None if "walltime" in factors else walltime),
+        "MEMORY": quantities.parse_memory("--memory", None if "memory" in factors else memory),
     }
     changes = {name: str(amount) for name, amount in amounts.items() if amount is not None}
     changes |= common.parse_assignments(set, "--set")
-    return reruns.rerun_jobs(target, jobs, failed, changes, wait=wait, json=json)
+    return reruns.rerun_jobs(target, jobs, failed, reruns.Changes(changes, factors), wait=wait, json=json)
 
 
 def forget(

@@ -11,6 +11,7 @@ from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, cancellable, find_jobs
 from osprofile.errors import OSProfileError, format_message
+from osprofile.jobs.client import JobReference
 from osprofile.jobs.diagnosis import diagnose
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.text import quote_name
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from osprofile.cli.job.option_groups import TargetSelection
-    from osprofile.jobs.client import JobReference
     from osprofile.jobs.state import JobStatus
 
 
@@ -76,7 +76,8 @@ async def await_jobs(
         pairs = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
         rows.print_rows([session.build_row(job.target.name, s) for job, s in pairs if s], json=True)
     codes = await _report_exit_codes(jobs, ended, late)
-    with_files = [job for job in ended if _has_files(job)]
+    last = {job.job_id: JobReference(status.job_id, job.target) for job, status in ended.items()}
+    with_files = {job_id: job for job_id, job in last.items() if _has_files(job)}
     if not with_files:
         return codes
     from osprofile.cli.job.files import fetch_ended
@@ -122,7 +123,7 @@ async def _report_exit_codes(
         await _print_cause(alike, ended[alike[0]])
     for code, job_ids in by_code.items() if len(jobs) > 1 else ():
         common.print_message(f"incarnate: {rows.name_jobs(job_ids)} ended with exit code {code}")
-    if late_ids := [job.job_id for job in jobs if job in late]:
+    if late_ids := [job.target.get_last_attempt(job.job_id) for job in jobs if job in late]:
         words = (
             "has not ended yet; it continues" if len(late_ids) == 1 else "have not ended yet; they continue"
         )

@@ -27,6 +27,11 @@ CLUSTER_FIELD: Final = "CLUSTER"
 _HOST_AND_PORT: Final = compile_late(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
+def generate_key() -> str:
+    """Return a new key, for a submission to which the user gives none."""
+    return f"auto-{os.urandom(6).hex()}"
+
+
 def get_current_owner() -> str:
     """Return this process's name in the record: host, boot, process id, start time."""
     return f"{get_host_and_boot()} {os.getpid()} {_get_start_time(os.getpid())}"

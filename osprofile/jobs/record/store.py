@@ -51,6 +51,10 @@ if TYPE_CHECKING:
         """The special fields of the submission that are no part of the target's name."""
         files: JobFiles
         """What is copied for the job."""
+        passed_options: Sequence[str]
+        """The options of the batch system without a field."""
+        retry: Sequence[str]
+        """The rules by which it is submitted again."""
 
 
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
@@ -208,6 +212,10 @@ class JobDetails(NamedTuple):
     """The special fields of the submission that are no part of the target's name."""
     files: JobFiles = JobFiles()
     """What is copied for the job."""
+    passed_options: Sequence[str] = ()
+    """The options of the batch system without a field."""
+    retry: Sequence[str] = ()
+    """The rules by which it is submitted again, as far as they are not used up."""
 
 
 def put_user_name(path: str, user_name: str | None = None) -> str:
@@ -293,12 +301,17 @@ class Store:
                 get("array", ""), get("stdout", ""), get("stderr", ""), time.time(),
             ),
         ).lastrowid or 0  # fmt: skip
+        lists = {
+            "passed_options": list(values.get("passed_options", ())),
+            "retry": list(values.get("retry", ())),
+        }
         content = json.dumps(
             {
                 "fields": dict(values.get("request") or {}),
                 "application": get("application"),
                 "context": dict(values.get("context") or {}),
                 **({"files": files} if files is not None and any(files) else {}),
+                **{name: words for name, words in lists.items() if words},
             }
         )
         self._db.execute("INSERT OR REPLACE INTO request VALUES (?, ?, ?)", (number, directory, content))
@@ -598,8 +611,8 @@ class Store:
             ).fetchone()
         if row is None:
             return JobDetails()
-        request, application, context, files = _parse_request(row["content"])
-        return JobDetails(request, application, _parse_history(row["history"] or ""), context, files)
+        history = _parse_history(row["history"] or "")
+        return _parse_request(row["content"])._replace(history=history)
 
     def list_interrupted_submissions(self, target: str) -> list[JobRecord]:
         """Return the submissions that were interrupted: their process no longer exists."""
@@ -742,17 +755,17 @@ def _build_missing_period(since: float, last: float | None, boot: str) -> Missin
     return MissingPeriod(since, since if last is None else last)
 
 
-def _parse_request(
-    text: str | None,
-) -> tuple[Mapping[str, str] | None, str | None, Mapping[str, str], JobFiles]:
-    """Return the fields, application, context and files of a recorded request; None for what is not recorded."""
+def _parse_request(text: str | None) -> JobDetails:
+    """Return what a recorded request has; without fields what is not recorded."""
     with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
         request = json.loads(text or "")
         fields, context = (
             {str(name): str(value) for name, value in request[part].items()} for part in ("fields", "context")
         )
-        return fields, request["application"], context, JobFiles(*request.get("files", ()))
-    return None, None, _NO_CONTEXT, JobFiles()
+        passed_options, retry = (tuple(map(str, request.get(n, ()))) for n in ("passed_options", "retry"))
+        files = JobFiles(*request.get("files", ()))
+        return JobDetails(fields, request["application"], (), context, files, passed_options, retry)
+    return JobDetails()
 
 
 def _parse_history(text: str) -> tuple[tuple[JobState, float], ...]:

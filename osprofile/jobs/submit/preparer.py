@@ -64,6 +64,8 @@ class SubmissionPreparer:
     ) -> None:
         self._target, self._starts, self._store = target, starts, store
         self._dependencies, self._throttle = dependencies, throttle
+        self._told: set[str] = set()
+        """The warnings about retries that were logged."""
 
     async def check_jobs(
         self, jobs: Sequence[tuple[JobDescription, str | None]], on_checked: Callable[[int], object]
@@ -109,6 +111,7 @@ class SubmissionPreparer:
                 prepared.script.encode()
                 self._throttle.check_array(prepared.array)
                 read_files(job)
+                self._fit_retries(job)
             except OSProfileError as error:
                 errors.setdefault(position, error)
             on_checked(position)
@@ -118,7 +121,9 @@ class SubmissionPreparer:
     async def preview(self, description: JobDescription) -> Incarnation:
         """Return START for a job; nothing is submitted."""
         await self._starts.shell.find_user()
-        return self._starts.incarnate_start(self._dependencies.replace_keys(description))[1]
+        description = self._dependencies.replace_keys(description)
+        self._fit_retries(description)
+        return self._starts.incarnate_start(description)[1]
 
     async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
         """See `TargetSystem.find_choices`."""
@@ -147,7 +152,7 @@ class SubmissionPreparer:
         return prepared.directory, {
             "script": prepared.script,
             "key": key,
-            "name": description.name or os.path.basename(description.executable or ""),
+            "name": description.name or os.path.basename(request.get("EXECUTABLE", "")),
             "walltime": parse_duration(request.get("WALLTIME", "")),
             "array": prepared.array,
             "stdout": prepared.stdout,
@@ -156,7 +161,22 @@ class SubmissionPreparer:
             "application": description.application,
             "context": {n: v for n, v in self._starts.shell.context.items() if n not in _UNRECORDED_CONTEXT},
             "files": read_files(description),
+            "passed_options": description.passed_options,
+            "retry": self._fit_retries(description),
         }
+
+    def _fit_retries(self, description: JobDescription) -> list[str]:
+        """Return the rules by which a job may be submitted again; warn once of what the site's limits leave of each."""
+        if not description.retry:
+            return []
+        from osprofile.jobs.submit.attempts import fit_rules  # late: few jobs have rules
+
+        fitted = list(fit_rules(self._starts, description))
+        for warning in dict.fromkeys(warning for _, warning in fitted):
+            if warning and warning not in self._told:
+                self._told.add(warning)
+                log.warning("%s", warning)
+        return [str(rule) for rule, _ in fitted if rule.limit]
 
     def warn_of_other_requests(self, jobs: Iterable[tuple[JobDescription, JobRecord, str]]) -> None:
         """Warn once of all keys, given with their records and ids, whose jobs were submitted with other requests."""

@@ -73,7 +73,7 @@ def test_a_line(text: str, expected: dict[str, Any]) -> None:
 
 def test_every_attribute_is_a_column() -> None:
     others = {"after_ok", "after_not_ok", "after_any", "application", "passed_options", "working_directory"}
-    others |= {"inputs", "fetch", "fetch_to"}
+    others |= {"inputs", "fetch", "fetch_to", "retry"}
     known = {*FIELD_BY_ATTRIBUTE, *others}
     assert known == {name for name in JobDescription.__slots__ if name != "fields"}
     for name in known - {"environment"}:

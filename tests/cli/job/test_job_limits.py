@@ -114,6 +114,9 @@ def test_a_site_asks_before_a_large_job(machine: Machine) -> None:
         ended = machine.run("job", "submit", "-p", "large", *(more or ["--walltime", "120"]), "true")
         said = f"incarnate: nothing was submitted: {asked}\n    hint: if that is meant, give --yes\n"
         assert (ended.code, ended.out, ended.err) == (1, "", said)
+    again = machine.run(*words, "30", "--retry", "TIME: walltime*2, at most 2", "true")
+    assert (again.code, asked in again.err) == (1, True)
+    assert machine.run(*words, "30", "--retry", "TIME: walltime*2", "true").code == 0
     assert machine.run(*words, "120", "--yes", "true").code == 0
     for answer, code in ((b"y\n", 0), (b"\n", 1)):
         ended, screen, _ = on_terminal(*words, "120", "true", stream="stderr", answer=answer)

@@ -65,6 +65,37 @@ def test_another_limit(machine: Machine) -> None:
     assert (refused.code, "--walltime 'soon' is not a time" in refused.err) == (2, True)
 
 
+def test_a_factor_multiplies_what_each_job_had(machine: Machine) -> None:
+    """Each gets as much of it as the site allows, and it is said which get less."""
+    field = '<idb:Field name="MEMORY" ext:type="integer"><idb:Max>1000</idb:Max><idb:Default/></idb:Field>'
+    machine.add("limited", f'<idb:Template name="">{field}</idb:Template>')
+    (machine.root / "jobs.csv").write_text("memory\n100\n900\n1000\n")
+    words = ("-p", "limited", "--walltime", "10m", "--from", "jobs.csv", "--key", "k", "--wait")
+    assert machine.run("job", "submit", *words, "false").code == 1
+    ended = machine.run(
+        "job", "rerun", "--failed", "jobs.csv", "--memory", "x2.5", "--walltime", "x2", "--wait"
+    )
+    old = [job["id"] for job in machine.run_json("show", "k-1", "k-2", "k-3")]
+    assert ended.err.startswith(
+        f"incarnate: 2 jobs ({old[1]}, {old[2]}): memory 1000M, the most that the site allows\n"
+    )
+    new = [job["fields"] for job in machine.run_json("show", "k-1~2", "k-2~2", "k-3~2")]
+    assert [(f["MEMORY"], f["WALLTIME"]) for f in new] == [
+        ("250", "1200"),
+        ("1000", "1200"),
+        ("1000", "1200"),
+    ]
+    refused = machine.run("job", "rerun", "k-1", "--memory", "x0.5")
+    assert (refused.code, "--memory 'x0.5' is not an amount of memory" in refused.err) == (2, True)
+    plain = machine.submit("true")
+    machine.run("job", "wait", plain)
+    refused = machine.run("job", "rerun", plain, "--memory", "x2")
+    assert (refused.code, "memory*2: the job has no memory that can be multiplied" in refused.err) == (
+        1,
+        True,
+    )
+
+
 def test_json_and_waiting(machine: Machine) -> None:
     job = machine.submit("sh", "-c", "exit 3")
     machine.run("job", "wait", job)

@@ -34,7 +34,7 @@ ENDS = [
 ]  # fmt: skip
 KEYS = [
     "id", "profile", "cluster", "host", "target", "state", "stale", "native_state", "exit_code", "signal", "limit",
-    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "end_reported", "elapsed",
+    "cause", "hosts", "reason", "retry_due", "name", "key", "directory", "submitted", "started", "ended", "end_reported", "elapsed",
     "cpu_time", "max_memory", "energy", "allocated_cpus", "allocated_memory", "array", "array_id", "tasks",
 ]  # fmt: skip
 
@@ -194,7 +194,7 @@ def test_json(machine: Machine) -> None:
     assert waited == machine.run_json("list", job_id)[0] == machine.run_json("list")[0]
     known = {
         "id": job_id, "profile": "here", "host": None, "target": "here", "state": "DONE",
-        "exit_code": 0, "signal": None, "limit": False, "reason": None, "name": "name", "key": "k",
+        "exit_code": 0, "signal": None, "limit": False, "reason": None, "retry_due": None, "name": "name", "key": "k",
         "directory": str(machine.directories[0]), "native_state": "exited",
     }  # fmt: skip
     assert {name: waited[name] for name in known} == known

@@ -60,7 +60,8 @@ def test_json(machine: Machine) -> None:
     (job,) = json.loads(show(machine, "--json", job_id))
     more = [
         "queue", "walltime", "stdin", "stdout", "stderr", "inputs", "fetch", "fetch_to", "application",
-        "fields", "dependencies", "history", "error_lines", "likely_cause", "setup_lines", "efficiency",
+        "fields", "dependencies", "retry", "attempts", "history", "error_lines", "likely_cause", "setup_lines",
+        "efficiency",
     ]  # fmt: skip
     assert list(job) == [*KEYS, *more]
     assert {name: job[name] for name in KEYS} == machine.run_json("list", job_id)[0]

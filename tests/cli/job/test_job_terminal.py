@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,6 +73,15 @@ def test_many_jobs_are_counted_in_one_line(machine: Machine) -> None:
     code, screen, _ = on_terminal("job", "wait", *jobs, stream="stderr", lines=8)
     assert code == 0
     assert "and 3 more: 3 DONE" in screen
+
+
+def test_the_attempt_that_runs_is_shown(machine: Machine) -> None:
+    words = ("--walltime", "1", "--retry", "TIME: walltime*60", "--key", "k")
+    job_id = machine.submit(*words, "sh", "-c", "sleep 2; exit 3")
+    code, screen, _ = on_terminal("job", "wait", job_id, stream="stderr", columns=200)
+    attempt = machine.run_json("show", "k~2")[0]["id"]
+    assert (code, attempt != job_id) == (3, True)
+    assert re.search(rf"{attempt} .*RUNNING", screen)
 
 
 def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None:
