@@ -37,10 +37,12 @@ COMMANDS = {
     "flux": "flux", "hyperqueue": "hq", "htcondor": "condor_submit", "tcs": "pjsub", "moab": "msub", "tsp": "tsp",
     "loadleveler": "llsubmit", "cobalt": "qsub", "nqsv": "qsub", "kubernetes": "kubectl", "slurmrest": "curl",
 }  # fmt: skip
+FIELDS = {"slurm": {"NOTIFY": "me@here", "NOTIFY_EVENTS": "begin"}}
+"""Values with which START itself sets variables."""
 OWN_NAMES = {
     name: "the user's"
-    for path in PROFILES.glob("*/*.sh")
-    for name in re.findall(r"(?:^|[\s;(])([a-z_]\w*)=", path.read_text())
+    for path in (*PROFILES.glob("*/*.sh"), *PROFILES.glob("*/profile.xml"))
+    for name in re.findall(r"(?:^|[\s;(/])([a-z_]\w*)=", path.read_text())
     if not name.startswith("gpe_")
 }
 """Variables of the user that have the names of variables in any program of a profile."""
@@ -53,9 +55,8 @@ def list_variables(profile: str, shell: str, tmp_path: Path, options: dict[str, 
     command.write_text(f"#!/bin/sh\nenv > {tmp_path}/seen\necho 42\n")
     command.chmod(0o755)
     directory = tmp_path / "work"
-    start = incarnate(
-        Repository().load(profile), "START", context={"WORKING_DIRECTORY": str(directory), "USER_NAME": "me"}
-    )
+    context = {"WORKING_DIRECTORY": str(directory), "USER_NAME": "me"}
+    start = incarnate(Repository().load(profile), "START", fields=FIELDS.get(profile, {}), context=context)
     path = f"{command.parent}:{os.environ['PATH']}"
     environment = {"HOME": str(tmp_path), "PATH": path, **options}
     subprocess.run(

@@ -109,8 +109,17 @@ def submitting(
     local = prepare(slurm, common) if is_prepared else None
     prepared = ("--prepared", local.told) if local is not None else None
     script = common.build_script("--several", MARK, prepared)
+    assert (local is not None) == is_prepared
+    with local_shell(slurm, script, local) as process:
+        yield process
+
+
+@contextlib.contextmanager
+def local_shell(
+    slurm: Target, script: str, local: LocalDirectories | None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a script as a client on this machine does."""
     if local is None:
-        assert not is_prepared
         (lock := slurm.home / "input").write_bytes(wrap_script(script))
         descriptor = os.open(lock, os.O_RDONLY)
     else:
@@ -312,6 +321,29 @@ async def test_jobs_that_are_submitted_at_the_same_time(
         "submitting",
     }
     assert [*(home / ".gpe/submitting").iterdir()] == []
+
+
+@DASH
+def test_what_a_site_runs_before_the_program(
+    slurm: Target, cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the program itself is run by the engine's shell; the commands of a site's START before it are as they are."""
+    monkeypatch.setenv("HOME", str(slurm.home))
+    directory = slurm.directory()
+    text = slurm.script("START", directory=directory, EXECUTABLE="/bin/true")
+    common = split_starts([NewStart(str(directory), f"sh -c 'echo \"$0\" > ~/hook; exit 3' 'a b'\n{text}")])
+    assert common
+    local = prepare(slurm, common)
+    assert local
+    with local_shell(
+        slurm, common.build_script("--several", MARK, ("--prepared", local.told)), local
+    ) as process:
+        stdout, stderr = process.communicate()
+    (result,) = split_results(stdout.encode(), stderr.encode(), MARK)
+    assert result.stdout.decode().strip() == get_jobs(cluster)[str(directory)]
+    assert (slurm.home / "hook").read_text() == "a b\n"
+    other = common._replace(begin=f"true\nenv sh {common.begin.rpartition('sh ')[2]}")
+    assert not other.has_program
 
 
 STEPS: Final = ("mkdir", "open", "pwrite", "symlink", "unlink", "write")

@@ -33,6 +33,8 @@ SSH_VARIATION: Final = "SSH"
 SUDO_VARIATION: Final = "SUDO"
 LOGIN_VARIATION: Final = "LOGIN"
 CONTROL_PATH_FIELD: Final = "SSH:CONTROL_PATH"
+SOURCE_PROGRAM: Final = "gpe_source"
+"""The command by which the shell of `wrap_locked_script` runs a program itself, in place of `sh`."""
 _DEPLOYMENT_FAILED_STATUS: Final = 125  # as of env and timeout: the program has not begun
 _NOT_DEPLOYED: Final = "is not deployed"
 _NOT_DEPLOYED_STATUS: Final = 72
@@ -142,9 +144,10 @@ def wrap_script(script: str) -> bytes:
 def wrap_locked_script(script: str) -> bytes:
     """Return what `wrap_script` does, for a shell whose input is a locked file: its programs have the lock open as 3.
 
-    A program that the script runs by `sh` is run by this shell itself.
+    A program that the script runs by SOURCE_PROGRAM in place of `sh` is run by this shell itself.
     """
-    return b'exec 3<&0\nsh() { gpe_file=$1; shift; . "$gpe_file"; }\n' + wrap_script(script)
+    begin = f'exec 3<&0\n{SOURCE_PROGRAM}() {{ gpe_file=$1; shift; . "$gpe_file"; }}\n'
+    return begin.encode() + wrap_script(script)
 
 
 def generate_mark() -> str:

@@ -36,6 +36,7 @@ from osprofile.jobs.shell.output import (
 )
 from osprofile.jobs.shell.scripts import (
     SHELL_TEMPLATE,
+    SOURCE_PROGRAM,
     build_script,
     extract_exit_status,
     generate_mark,
@@ -64,6 +65,8 @@ _MAX_JOINED_SIZE: Final = 1 << 20
 _START_SCRIPT: Final = compile_late(
     rf"(?P<head>[^\0]*)<<'(?P<end>{END_WORD_PREFIX}[0-9a-z]+)'\n(?P<job>[^\0]*\n)(?P=end)\n*"
 )
+_LAST_PROGRAM: Final = compile_late(r"(?P<before>(?:[^\0]*\n)?)sh (?P<command>[^\n]*)")
+"""The begin of a script whose last line, which its program reads, runs this by `sh`."""
 _JOB_ID_FILE: Final = ".gpe/id"
 """START writes the job's id to this file in the working directory."""
 _PRINT_FILE_SCRIPT: Final = """\
@@ -261,7 +264,8 @@ class StartScripts:
             return None
         if self._job_programs is None:
             self._job_programs = JobPrograms(static_scripts(self.profile, self.shell.context))
-        if not self._job_programs.option or self._job_programs.option not in common.end:
+        option = self._job_programs.option
+        if not option or option not in common.end or not common.has_program:
             return None
         return prepare_directories(common.directories, common.jobs, self._job_programs, self._link_directory)
 
@@ -320,6 +324,11 @@ class CommonStart(NamedTuple):
     directories: Sequence[str]
     jobs: Sequence[str]
 
+    @property
+    def has_program(self) -> bool:
+        """Whether what reads the job scripts is a program that is run by `sh`."""
+        return _LAST_PROGRAM.fullmatch(self.begin) is not None
+
     def build_script(
         self, several_option: str, mark: str, prepared: tuple[str, Sequence[str]] | None = None
     ) -> str:
@@ -328,12 +337,13 @@ class CommonStart(NamedTuple):
         `prepared`: another option, and what it says of each job. The program then takes the lock from the script's input.
         """
         others = quote_shell_word("\n".join([mark, *self.directories[1:], ""]))
-        options, jobs = f"{several_option} {others}", f"{mark}\n".join(self.jobs)
-        if prepared is not None:
+        begin, options, jobs = self.begin, f"{several_option} {others}", f"{mark}\n".join(self.jobs)
+        if prepared is not None and (program := _LAST_PROGRAM.fullmatch(begin)):
             option, told = prepared
+            begin = f"{program['before']}{SOURCE_PROGRAM} {program['command']}"
             options, jobs = f"{option} {quote_shell_word(chr(10).join(told))} {options} 3<&3", ""
         end = generate_mark()
-        return f"{self.begin}'{self.directories[0]}' {options}{self.end}<<'{end}'\n{jobs}{end}\n"
+        return f"{begin}'{self.directories[0]}' {options}{self.end}<<'{end}'\n{jobs}{end}\n"
 
 
 def split_starts(starts: Sequence[NewStart]) -> CommonStart | None:
