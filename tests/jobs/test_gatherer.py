@@ -117,3 +117,23 @@ async def test_an_unexpected_error_reaches_all_who_wait() -> None:
         *(gatherer.submit(NewStart("/d", script)) for script in "ab"), return_exceptions=True
     )
     assert [type(answer) for answer in answers] == [KeyError, KeyError]
+
+
+async def test_a_job_that_comes_as_the_programs_end_has_one_of_its_own(programs: Programs) -> None:
+    """Programs that end together have looked for jobs before those come that wait for their answers."""
+
+    async def submit_two(*scripts: str) -> list[str]:
+        return [await programs.gatherer.submit(NewStart("/d", script)) for script in scripts]
+
+    first = asyncio.ensure_future(submit_two("a", "b"))
+    await settle()
+    second = asyncio.ensure_future(submit_two("c", "d"))
+    await settle()
+    assert programs.parts == [["a"], ["c"]]
+    for may_end in programs.may_end:
+        may_end.set()
+    await settle()
+    assert programs.parts[2:] == [["b"], ["d"]]
+    for may_end in programs.may_end:
+        may_end.set()
+    assert await asyncio.gather(first, second) == [["id of a", "id of b"], ["id of c", "id of d"]]

@@ -38,6 +38,8 @@ class StartGatherer:
         self._run = run
         self._waiting: list[_Waiting] = []
         self._programs: set[asyncio.Task[None]] = set()
+        self._count = 0
+        """How many of the programs look for jobs that wait; a task is in `_programs` for a moment longer."""
         self._running = 0
         """How many of the programs have taken jobs."""
 
@@ -45,7 +47,8 @@ class StartGatherer:
         """Return the id of a job, or raise the error of its START. A program that nobody waits for any more is ended."""
         waiting = _Waiting(start, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
-        if len(self._programs) < _MAX_PROGRAMS:
+        if self._count < _MAX_PROGRAMS:
+            self._count += 1
             program = asyncio.ensure_future(self._run_programs())
             self._programs.add(program)
             program.add_done_callback(self._programs.discard)
@@ -55,17 +58,20 @@ class StartGatherer:
         return result
 
     async def _run_programs(self) -> None:
-        while self._waiting:
-            # What waits is shared by the programs that are free.
-            size = min(math.ceil(len(self._waiting) / (_MAX_PROGRAMS - self._running)), _MAX_STARTS)
-            part = [waiting for waiting in self._waiting[:size] if not waiting.answer.done()]
-            del self._waiting[:size]
-            if part:
-                self._running += 1
-                try:
-                    await self._run_program(part)
-                finally:
-                    self._running -= 1
+        try:
+            while self._waiting:
+                # What waits is shared by the programs that are free.
+                size = min(math.ceil(len(self._waiting) / (_MAX_PROGRAMS - self._running)), _MAX_STARTS)
+                part = [waiting for waiting in self._waiting[:size] if not waiting.answer.done()]
+                del self._waiting[:size]
+                if part:
+                    self._running += 1
+                    try:
+                        await self._run_program(part)
+                    finally:
+                        self._running -= 1
+        finally:  # at once: a job that comes after the last look has a program of its own
+            self._count -= 1
 
     async def _run_program(self, part: Sequence[_Waiting]) -> None:
         program = asyncio.ensure_future(self._run([waiting.start for waiting in part]))
