@@ -27,7 +27,7 @@ SAFE = (
 
 def list_unsafe_groups(text: str) -> list[str]:
     """Return the line of each possessive group that might go on at a wrong place."""
-    groups = [(match.start(), match[1]) for match in re.finditer(r"\)([*+?]|\{[0-9,]+\})\+", text)]
+    groups = [(match.start(), match[1]) for match in re.finditer(r"(?<!\()\)([*+?]|\{[0-9,]+\})\+", text)]
     unsafe = [at for at, count in groups if count == "?" or not text[:at].endswith(SAFE)]
     return [text[text.rfind("\n", 0, at) + 1 :].partition("\n")[0].strip() for at in unsafe]
 
