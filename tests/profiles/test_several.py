@@ -13,9 +13,10 @@ import os
 import shutil
 import signal
 import subprocess
+import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -23,6 +24,7 @@ from osprofile.errors import ScriptFailedError
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.shell.scripts import split_results, wrap_locked_script, wrap_script
+from osprofile.jobs.submit import starts
 from osprofile.jobs.submit.local_directories import JobPrograms, prepare_directories
 from osprofile.jobs.submit.starts import NewStart, split_starts
 from osprofile.jobs.target_system import TargetSystem
@@ -30,7 +32,7 @@ from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
 from tests.profiles.test_crashes import COMMANDS, SHIM
 from tests.profiles.test_site_setup import SHELLS
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -424,6 +426,52 @@ def test_a_job_gets_the_same_scripts(
         texts = [(d / ".gpe" / name).read_text().replace(str(d), "DIRECTORY") for d in (alone, here)]
         assert texts[0] == texts[1]
     assert (here / ".gpe/script").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_a_file_server_that_does_not_answer(
+    cluster: Path,
+    tmp_path: Path,
+    repository: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_cancelled: bool,
+) -> None:
+    """START asks it then, and says so. What was prepared too late keeps no lock."""
+    for name, value in {
+        "CLUSTER": cluster,
+        "HOME": tmp_path,
+        "PATH": f"{cluster}:{os.environ['PATH']}",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    begun, answers = threading.Event(), threading.Event()
+    prepared: list[LocalDirectories | None] = []
+
+    def prepare_late(*args: Any) -> LocalDirectories | None:  # noqa: ANN401
+        begun.set()
+        answers.wait(PATIENCE)
+        prepared.append(prepare_directories(*args))
+        return prepared[0]
+
+    monkeypatch.setattr(starts, "prepare_directories", prepare_late)
+    monkeypatch.setattr(starts, "_PREPARE_LIMIT", PATIENCE if is_cancelled else 0.1)
+    async with TargetSystem(repository.load("slurm"), {"USER_NAME": "me"}) as target:
+        submission = asyncio.ensure_future(target.submit(JobDescription(executable="/bin/echo")))
+        if is_cancelled:
+            await asyncio.to_thread(begun.wait, PATIENCE)
+            submission.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await submission
+            answers.set()
+            await wait_until_async(lambda: prepared)
+            assert prepared[0]
+            lock = Path(prepared[0].directories[0], ".gpe/several")
+            await wait_until_async(lambda: not lock.exists())
+        else:
+            assert await submission == get_jobs(cluster)[await target.find_job_directory(await submission)]
+            answers.set()
+            await wait_until_async(lambda: prepared)
+            assert prepared == [None]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
