@@ -31,6 +31,13 @@ def find_processes(*names: str) -> str:
     return found.stdout.strip()
 
 
+def find_children(pid: int) -> set[str]:
+    """Return the ids of the processes that a process has started, or taken over."""
+    words = ["ps", "-o", "pid=,stat=", "--ppid", str(pid)]
+    found = subprocess.run(words, capture_output=True, text=True, check=False).stdout
+    return {line.split()[0] for line in found.splitlines() if not line.split()[1].startswith("Z")}
+
+
 class Slurm:
     """The lab's Slurm, whose server goes and comes back."""
 
@@ -116,9 +123,12 @@ async def test_a_cancel_is_kept(here: Path, words: tuple[str, ...], slurm: Slurm
     job_id = await client.submit(write_ad(here, "exec sleep 600", 1))
     answer = await cancel_while_away(client, slurm, job_id, here / "home/log")
     if is_killed:
+        shells = find_children(client.process.pid)
         await client.kill()
         # Its last command may still reach the server that comes back.
-        await wait_until_async(lambda: not find_processes("scancel", "squeue"))
+        await wait_until_async(
+            lambda: not shells & find_children(1) and not find_processes("scancel", "squeue")
+        )
     else:
         client.process.terminate()
     await slurm.start()
