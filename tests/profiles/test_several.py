@@ -474,6 +474,32 @@ async def test_a_file_server_that_does_not_answer(
             assert prepared == [None]
 
 
+async def test_what_was_prepared_when_nobody_waits_any_more(
+    cluster: Path, tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """START's program has the lock then."""
+    for name, value in {
+        "CLUSTER": cluster,
+        "HOME": tmp_path,
+        "PATH": f"{cluster}:{os.environ['PATH']}",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+
+    def prepare_late(*args: Any) -> LocalDirectories | None:  # noqa: ANN401
+        local = prepare_directories(*args)
+        answers.wait(PATIENCE)
+        return local
+
+    answers = threading.Event()
+    monkeypatch.setattr(starts, "prepare_directories", prepare_late)
+    monkeypatch.setattr(starts, "_PREPARE_LIMIT", 0.1)
+    async with TargetSystem(repository.load("slurm"), {"USER_NAME": "me"}) as target:
+        submission = asyncio.ensure_future(target.submit(JobDescription(executable="/bin/echo")))
+        asyncio.get_running_loop().call_later(1, answers.set)
+        job_id = await submission
+        assert get_jobs(cluster) == {await target.find_job_directory(job_id): job_id}
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 async def test_jobs_of_this_machine(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each shell gets the lock, and no job keeps it. A job does not ignore SIGINT, as background commands do."""

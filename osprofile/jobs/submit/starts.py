@@ -279,11 +279,11 @@ class StartScripts:
         try:
             async with asyncio.timeout(_PREPARE_LIMIT):
                 return await asyncio.shield(thread)
-        except TimeoutError:
-            return None
-        finally:
-            if not thread.done():
-                thread.add_done_callback(_let_go)
+        except BaseException as error:
+            thread.add_done_callback(_let_go)
+            if isinstance(error, TimeoutError):
+                return None
+            raise
 
     @property
     def _link_directory(self) -> str:
