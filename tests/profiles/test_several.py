@@ -13,10 +13,9 @@ import os
 import shutil
 import signal
 import subprocess
-import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -24,7 +23,6 @@ from osprofile.errors import ScriptFailedError
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.shell.scripts import split_results, wrap_locked_script, wrap_script
-from osprofile.jobs.submit import starts
 from osprofile.jobs.submit.local_directories import JobPrograms, prepare_directories
 from osprofile.jobs.submit.starts import NewStart, split_starts
 from osprofile.jobs.target_system import TargetSystem
@@ -32,7 +30,7 @@ from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
 from tests.profiles.test_crashes import COMMANDS, SHIM
 from tests.profiles.test_site_setup import SHELLS
-from tests.waiting import PATIENCE, wait_until, wait_until_async
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -426,78 +424,6 @@ def test_a_job_gets_the_same_scripts(
         texts = [(d / ".gpe" / name).read_text().replace(str(d), "DIRECTORY") for d in (alone, here)]
         assert texts[0] == texts[1]
     assert (here / ".gpe/script").stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("is_cancelled", [False, True])
-async def test_a_file_server_that_does_not_answer(
-    cluster: Path,
-    tmp_path: Path,
-    repository: Repository,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    is_cancelled: bool,
-) -> None:
-    """START asks it then, and says so. What was prepared too late keeps no lock."""
-    for name, value in {
-        "CLUSTER": cluster,
-        "HOME": tmp_path,
-        "PATH": f"{cluster}:{os.environ['PATH']}",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-    begun, answers = threading.Event(), threading.Event()
-    prepared: list[LocalDirectories | None] = []
-
-    def prepare_late(*args: Any) -> LocalDirectories | None:  # noqa: ANN401
-        begun.set()
-        answers.wait(PATIENCE)
-        prepared.append(prepare_directories(*args))
-        return prepared[0]
-
-    monkeypatch.setattr(starts, "prepare_directories", prepare_late)
-    monkeypatch.setattr(starts, "_PREPARE_LIMIT", PATIENCE if is_cancelled else 0.1)
-    async with TargetSystem(repository.load("slurm"), {"USER_NAME": "me"}) as target:
-        submission = asyncio.ensure_future(target.submit(JobDescription(executable="/bin/echo")))
-        if is_cancelled:
-            await asyncio.to_thread(begun.wait, PATIENCE)
-            submission.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await submission
-            answers.set()
-            await wait_until_async(lambda: prepared)
-            assert prepared[0]
-            lock = Path(prepared[0].directories[0], ".gpe/several")
-            await wait_until_async(lambda: not lock.exists())
-        else:
-            assert await submission == get_jobs(cluster)[await target.find_job_directory(await submission)]
-            answers.set()
-            await wait_until_async(lambda: prepared)
-            assert prepared == [None]
-
-
-async def test_what_was_prepared_when_nobody_waits_any_more(
-    cluster: Path, tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """START's program has the lock then."""
-    for name, value in {
-        "CLUSTER": cluster,
-        "HOME": tmp_path,
-        "PATH": f"{cluster}:{os.environ['PATH']}",
-    }.items():
-        monkeypatch.setenv(name, str(value))
-
-    def prepare_late(*args: Any) -> LocalDirectories | None:  # noqa: ANN401
-        local = prepare_directories(*args)
-        answers.wait(PATIENCE)
-        return local
-
-    answers = threading.Event()
-    monkeypatch.setattr(starts, "prepare_directories", prepare_late)
-    monkeypatch.setattr(starts, "_PREPARE_LIMIT", 0.1)
-    async with TargetSystem(repository.load("slurm"), {"USER_NAME": "me"}) as target:
-        submission = asyncio.ensure_future(target.submit(JobDescription(executable="/bin/echo")))
-        asyncio.get_running_loop().call_later(1, answers.set)
-        job_id = await submission
-        assert get_jobs(cluster) == {await target.find_job_directory(job_id): job_id}
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 import posixpath
@@ -25,7 +24,7 @@ from osprofile.jobs.arrays import ARRAY_FIELD, parse_array
 from osprofile.jobs.files.directory import build_entering_commands
 from osprofile.jobs.record.names import format_link_directory
 from osprofile.jobs.request import build_request, explain_units, format_passed_options
-from osprofile.jobs.shell.loop import has_loop, to_thread
+from osprofile.jobs.shell.loop import has_loop
 from osprofile.jobs.shell.output import (
     PREPARED_OPTION_FIELD,
     SEVERAL_OPTION_FIELD,
@@ -66,8 +65,6 @@ _MAX_JOINED_SIZE: Final = 1 << 20
 _START_SCRIPT: Final = compile_late(
     rf"(?P<head>[^\0]*)<<'(?P<end>{END_WORD_PREFIX}[0-9a-z]+)'\n(?P<job>[^\0]*\n)(?P=end)\n*"
 )
-_PREPARE_LIMIT: Final = 10.0
-"""Seconds to prepare directories, in a thread: their file server may be away, and START then says so."""
 _LAST_PROGRAM: Final = compile_late(r"(?P<before>(?:[^\0]*\n)?)sh (?P<command>[^\n]*)")
 """The begin of a script whose last line, which its program reads, runs this by `sh`."""
 _JOB_ID_FILE: Final = ".gpe/id"
@@ -202,7 +199,7 @@ class StartScripts:
 
     async def _run_joined_start_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
         common = split_starts(starts) if self._several_option else None
-        local = await self._prepare_directories(common) if common is not None else None
+        local = self._prepare_directories(common) if common is not None else None
         if common is None or (local is None and len(starts) == 1):
             return await self._run_separate_scripts(starts)
         mark = generate_mark()
@@ -261,7 +258,7 @@ class StartScripts:
         except OSProfileError as error:
             return error
 
-    async def _prepare_directories(self, common: CommonStart) -> LocalDirectories | None:
+    def _prepare_directories(self, common: CommonStart) -> LocalDirectories | None:
         """Do here what START's program would do for each new directory; None where it does that itself."""
         if not self._prepared_option or not self.shell.is_here:
             return None
@@ -270,20 +267,7 @@ class StartScripts:
         option = self._job_programs.option
         if not option or option not in common.end or not common.has_program:
             return None
-        preparing = to_thread(
-            prepare_directories, common.directories, common.jobs, self._job_programs, self._link_directory
-        )
-        if not has_loop():
-            return await preparing
-        thread = asyncio.ensure_future(preparing)
-        try:
-            async with asyncio.timeout(_PREPARE_LIMIT):
-                return await asyncio.shield(thread)
-        except BaseException as error:
-            thread.add_done_callback(_let_go)
-            if isinstance(error, TimeoutError):
-                return None
-            raise
+        return prepare_directories(common.directories, common.jobs, self._job_programs, self._link_directory)
 
     @property
     def _link_directory(self) -> str:
@@ -329,12 +313,6 @@ class StartScripts:
             f'd="$HOME"/.gpe/jobs/{quote_shell_word(link)}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; }}\n'
         )
         return (await self.shell.run_script(START_TEMPLATE, script)).removesuffix("\n")
-
-
-def _let_go(thread: asyncio.Future[LocalDirectories | None]) -> None:
-    """Close directories that nobody waits for any more: START waits for their lock."""
-    if not thread.cancelled() and thread.exception() is None and (local := thread.result()) is not None:
-        local.close()
 
 
 @final
