@@ -34,7 +34,8 @@ async def follow(client: Client, answer: dict[str, Any], *expected: str, **chang
     A job that has ended already is not waited for.
     """
     for tool in expected:
-        if tool == "wait" and answer["status"]["state"] in {"completed", "failed", "canceled"}:
+        state = answer.get("status", {}).get("state")
+        if tool == "wait" and state in {"completed", "failed", "canceled"}:
             continue
         step = answer["next"]
         assert step["tool"] == tool, answer
