@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ValueRefusedError
 from osprofile.jobs.fields import FIELDS, Kind
-from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.state import FAILED_STATES, EndCause, JobState
 from osprofile.late import NamedTuple
 from osprofile.text import quote_value, suggest_names
 
@@ -124,7 +124,7 @@ def multiply(amount: int, factor: str) -> int:
 
 def find_rule(rules: Iterable[RetryRule], status: JobStatus) -> RetryRule | None:
     """Return the rule that applies to the end of a job; None if there is none."""
-    if status.state not in {JobState.FAILED, JobState.LOST}:
+    if status.state not in FAILED_STATES:
         return None
     cause = str(status.cause or status.state)
     return next((rule for rule in rules if rule.cause == cause), None)

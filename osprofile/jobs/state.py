@@ -95,6 +95,8 @@ _END_TEXTS: Final = {
 
 TERMINAL_STATES: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
 """The states that no other state can follow."""
+FAILED_STATES: Final = frozenset({JobState.FAILED, JobState.LOST})
+"""Those of a job that something else than its program ended: only these are submitted again by a rule."""
 _LIMIT_CAUSES: Final = frozenset({EndCause.TIME, EndCause.MEMORY, EndCause.LIMIT})
 _TAGS_WITH_CAUSES: Final = {
     f"{state}/{cause}": (state, cause)
@@ -196,7 +198,7 @@ class JobStatus(NamedTuple):
     @property
     def has_failed(self) -> bool:
         """Whether it has failed, by a cause from outside or by the exit code of its program."""
-        return self.state in {JobState.FAILED, JobState.LOST} or bool(self.exit_code)
+        return self.state in FAILED_STATES or bool(self.exit_code)
 
     @property
     def has_exited(self) -> bool:

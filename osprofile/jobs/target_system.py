@@ -44,7 +44,7 @@ from osprofile.jobs.shell.output import (
     get_poll_intervals,
 )
 from osprofile.jobs.shell.target import TargetShell
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import FAILED_STATES, JobState, JobStatus
 from osprofile.jobs.submit.preparer import DependencyResolver, SubmissionPreparer
 from osprofile.jobs.submit.starts import StartScripts
 from osprofile.jobs.submit.submitter import MAX_PART_SIZE, BulkSubmitter, JobSubmitter
@@ -619,7 +619,7 @@ class TargetSystem:
         status = await self.watch(job_id)
         if not status.state.is_terminal:
             status = await self._watcher.wait_for_end(status.job_id)
-        if status.state not in {JobState.FAILED, JobState.LOST}:
+        if status.state not in FAILED_STATES:
             return status
         import asyncio  # late: there is an event loop
 
@@ -698,6 +698,18 @@ class TargetSystem:
         await self._shell.find_user()
         return scale(self._starts, description, factors)
 
+    async def list_last_attempts(self, description: JobDescription) -> list[JobDescription]:
+        """Return a job, and the last attempt by each of its rules for retries: the most that it may ask for.
+
+        Nothing is submitted. Raises what `scale` does.
+        """
+        if not description.retry:
+            return [description]
+        from osprofile.jobs.submit.attempts import list_last_attempts  # late: few jobs have rules
+
+        await self._shell.find_user()
+        return list_last_attempts(self._starts, description)
+
     # Watching
 
     def listen(self) -> None:
@@ -747,7 +759,7 @@ class TargetSystem:
         record = self._watcher.find_record(self.jobs.full_ids.get(job_id, job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
-            if record.key is not None and record.status.state in {JobState.FAILED, JobState.LOST}:
+            if record.key is not None and record.status.state in FAILED_STATES:
                 self._begin_retry(record.status.job_id)
 
     def unwatch_ended_jobs(self) -> None:

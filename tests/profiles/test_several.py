@@ -75,7 +75,7 @@ def slurm(target_of: Callable[..., Target], cluster: Path) -> Target:
 
 @pytest.fixture(params=["by the program", "here"])
 def is_prepared(request: pytest.FixtureRequest, slurm: Target, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Say whether the directories are made here, and not by the program."""
+    """Return whether the directories are made here, and not by the program."""
     monkeypatch.setenv("HOME", str(slurm.home))
     return str(request.param) == "here"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.cli import common
 from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
-from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.state import FAILED_STATES, EndCause, JobState
 from osprofile.late import NamedTuple
 from osprofile.text import (
     count_columns,
@@ -128,7 +128,7 @@ def build_row(
 
 def _find_due_rule(store: Store, status: JobStatus, record: JobRecord | None) -> str:
     """Return the rule by which a job is to be submitted again, and has not been; empty without one."""
-    if record is None or status.state not in {JobState.FAILED, JobState.LOST}:
+    if record is None or record.key is None or status.state not in FAILED_STATES:
         return ""
     if not store.read_details(record.number).retry:
         return ""

@@ -146,7 +146,7 @@ async def confirm_amounts(target: TargetSystem, jobs: Iterable[JobDescription], 
     """
     limits = {} if mode.is_confirmed else read_confirmation_limits(target.profile)
     found: dict[str, None] = {}
-    attempts = [attempt for job in jobs for attempt in await _list_attempts(target, job)] if limits else []
+    attempts = [attempt for job in jobs for attempt in await target.list_last_attempts(job)] if limits else []
     for job in attempts:
         start = await target.preview(replace(job, after_ok=(), after_not_ok=(), after_any=()))
         for name, limit in limits.items():
@@ -171,22 +171,6 @@ async def confirm_amounts(target: TargetSystem, jobs: Iterable[JobDescription], 
         loop.remove_reader(sys.stdin)
     if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
         raise OSProfileError("nothing was submitted")
-
-
-async def _list_attempts(target: TargetSystem, job: JobDescription) -> list[JobDescription]:
-    """Return a job, and the last attempt by each of its rules for retries."""
-    attempts = [job]
-    if job.retry:
-        from osprofile.jobs.retries import parse_retries  # late: few jobs have rules
-
-        for rule in parse_retries(job.retry):
-            last = job
-            for _ in range(rule.limit if rule.factors else 0):
-                last = (scaled := await target.scale(last, rule.factors)).description
-                if not scaled.amounts:
-                    break
-            attempts.append(last)
-    return [replace(attempt, retry=()) for attempt in attempts]
 
 
 async def _show_job(

@@ -21,7 +21,7 @@ from osprofile.jobs.fields import (
 )
 from osprofile.jobs.retries import RetryRule, find_rule, multiply, parse_retries
 from osprofile.jobs.shell.output import START_TEMPLATE
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import FAILED_STATES
 from osprofile.late import NamedTuple
 from osprofile.text import format_amount
 
@@ -102,7 +102,7 @@ class DueRetry(NamedTuple):
 
 def find_due_retry(store: Store, record: JobRecord) -> DueRetry | None:
     """Return what a rule of a job asks for now that it has ended; None if no rule applies to its end."""
-    if record.key is None or record.status.state not in {JobState.FAILED, JobState.LOST}:
+    if record.key is None or record.status.state not in FAILED_STATES:
         return None
     rule = None
     with contextlib.suppress(ValueRefusedError):  # a later version may have other rules
@@ -197,9 +197,8 @@ def fit_rules(starts: StartScripts, description: JobDescription) -> Iterator[tup
             message, field="retry", hint="incarnate job rerun runs those that failed; or submit single jobs"
         )
     for rule in rules:
-        told, job = "", description
-        for number in range(rule.limit if rule.factors else 0):
-            scaled = scale(starts, job, rule.factors)
+        told = ""
+        for number, scaled in enumerate(_list_attempts(starts, description, rule)):
             if scaled.warning and not told:
                 whose = f"attempt {number + 2} gets" if scaled.amounts else "the job has"
                 told = f"retry {rule}: {whose} {scaled.warning}"
@@ -207,6 +206,24 @@ def fit_rules(starts: StartScripts, description: JobDescription) -> Iterator[tup
                 told += f"; there is no attempt {number + 2}"
                 yield rule._replace(limit=number), told
                 break
-            job = scaled.description
         else:
             yield rule, told
+
+
+def list_last_attempts(starts: StartScripts, description: JobDescription) -> list[JobDescription]:
+    """Return a job, and the last attempt by each of its rules; none of them has rules any more. Raises what `scale` does."""
+    last = [description]
+    for rule in parse_retries(description.retry):
+        attempts = [scaled.description for scaled in _list_attempts(starts, description, rule)]
+        last.append((attempts or [description])[-1])
+    return [replace(job, retry=()) for job in last]
+
+
+def _list_attempts(starts: StartScripts, description: JobDescription, rule: RetryRule) -> Iterator[ScaledJob]:
+    """Yield the attempts by a rule; one without amounts is none, as the site allows no more, and is the last."""
+    for _ in range(rule.limit if rule.factors else 0):
+        scaled = scale(starts, description, rule.factors)
+        yield scaled
+        if not scaled.amounts:
+            return
+        description = scaled.description

@@ -66,6 +66,8 @@ class LocalDirectories(NamedTuple):
     """What submit.sh is told of the scripts of each."""
     links: str
     """The directory of the links to jobs."""
+    marks: str
+    """The directory of the marks of submissions."""
 
     def complete(self, directory: str, job_id: str) -> bool:
         """Do what remains after a submission; return whether that is done, else START does it when it is repeated."""
@@ -78,7 +80,7 @@ class LocalDirectories(NamedTuple):
                 os.replace(new, link)
             for name in _LEFT_FILES:
                 _remove(f"{directory}/.gpe/{name}")
-            _remove(_get_mark(directory))
+            _remove(_get_mark(self.marks, directory))
         except OSError:
             return False
         return True
@@ -99,13 +101,15 @@ def prepare_directories(
     directories: Sequence[str], scripts: Sequence[str], programs: JobPrograms, link_directory: str
 ) -> LocalDirectories | None:
     """Make and lock the directories, and write the scripts; return None where START is to do all of it by itself."""
-    if not os.path.isabs(_get_home()):
+    home = (get_environment() or os.environ).get("HOME", "")
+    if not os.path.isabs(home):
         return None
-    links, path, lock = f"{_get_home()}/jobs/{link_directory}", _get_lock_path(directories), None
+    links, marks = f"{home}/.gpe/jobs/{link_directory}", f"{home}/.gpe/submitting"
+    path, lock = _get_lock_path(directories), None
     try:
         make_directory(links)
-        make_directory(f"{_get_home()}/submitting")
-        if any(os.path.lexists(_get_mark(directory)) for directory in directories):
+        make_directory(marks)
+        if any(os.path.lexists(_get_mark(marks, directory)) for directory in directories):
             return None
         for directory in directories:
             make_directory(directory)
@@ -120,7 +124,7 @@ def prepare_directories(
             programs.write_scripts(f"{directory}/.gpe", script)
             for directory, script in zip(directories, scripts, strict=True)
         ]
-        prepared = LocalDirectories(directories, lock, told, links)
+        prepared = LocalDirectories(directories, lock, told, links, marks)
     except OSError:
         return None
     else:
@@ -136,12 +140,8 @@ def _get_lock_path(directories: Sequence[str]) -> str:
     return f"{directories[0]}/.gpe/several"
 
 
-def _get_home() -> str:
-    return f"{(get_environment() or os.environ).get('HOME', '')}/.gpe"
-
-
-def _get_mark(directory: str) -> str:
-    return f"{_get_home()}/submitting/{posixpath.basename(directory.rstrip('/'))}"
+def _get_mark(marks: str, directory: str) -> str:
+    return f"{marks}/{posixpath.basename(directory.rstrip('/'))}"
 
 
 def _remove(path: str) -> None:
