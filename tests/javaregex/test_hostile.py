@@ -119,7 +119,7 @@ print(len([*pattern.find_iter(value)]), flush=True)
 
 def test_a_process_that_is_stopped_in_a_match_finds_the_same() -> None:
     calls = [
-        ("(?:(a)|b\\1)*+c", "a", "400000", "1"),  # the machine
+        ("(?:(a)|b\\1)*+c", "a", "100000", "1"),  # the machine
         ("[^ ]+ é", "a é", "100000", "100000"),  # the package regex
     ]
     with ExitStack() as stack:

@@ -101,7 +101,7 @@ class SubmissionThrottle:
         """Held for each submission, once the batch system was full or away."""
         self._pause, self._paused_until = 0.0, 0.0
         self._told: set[str] = set()
-        self._last_told = ""
+        self._last_told = "its turn did not come"
 
     @property
     def was_full(self) -> bool:

@@ -1,5 +1,5 @@
 #!/bin/bash
 #PBS -t 1-10%2
 #PBS -l procs=4,pmem=1gb
-#PBS -d /scratch
+#PBS -d /tmp
 #PBS -q batch
