@@ -10,7 +10,8 @@ chown "$user" "$home/.gpe/slurmrest"
 answers() { curl -sf --unix-socket "$run/socket" http://localhost/slurm/v0.0.38/ping > /dev/null; }
 answers && exit
 rm -f "$run/socket"
-runuser -u "$user" -- slurmrestd -f /etc/slurm/slurm.conf -a rest_auth/local -s openapi/v0.0.38 \
+# A session of its own: it stays when whoever started it is ended, as with its process group.
+setsid runuser -u "$user" -- slurmrestd -f /etc/slurm/slurm.conf -a rest_auth/local -s openapi/v0.0.38 \
   "unix:$run/socket" < /dev/null > "$run/log" 2>&1 &
 echo "$!" > "$run/pid"
 left=50
