@@ -660,12 +660,12 @@ def test_an_interrupted_submission_is_completed_by_its_key(tmp_path: Path) -> No
     text = """
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     for delay in (0.001, 0.01, 0.02, 0.03, 0.05):
-        signal.setitimer(signal.ITIMER_REAL, delay)
         try:
+            signal.setitimer(signal.ITIMER_REAL, delay)
             session.submit(job("exit 8"), key="k")
+            signal.setitimer(signal.ITIMER_REAL, 0)
         except KeyboardInterrupt:
             pass
-        signal.setitimer(signal.ITIMER_REAL, 0)
     print(session.submit(job("exit 8"), key="k").wait().exit_code)
     print(len(session.list_jobs(include_ended=True)))
     """
