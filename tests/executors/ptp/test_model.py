@@ -119,7 +119,7 @@ def test_ten_thousand_nodes_are_one_frame() -> None:
 def test_many_processes_are_one_frame() -> None:
     """All processes of one state in one CHANGE_PROCESS; RANGE is ranks (docs/protocols/ptp.md, 4.1)."""
     session = Session()
-    count = rounds(100_000, 10_000)
+    count = rounds(100_000, MAX_GROUPS_PER_EVENT + 4000)
     job = Job("1", "q", "big", "RUNNING", processes=(Process("RUNNING"),) * count)
     frames = session.update(jobs=[job])
     assert len(frames) == 2 + -(-count // MAX_GROUPS_PER_EVENT)
