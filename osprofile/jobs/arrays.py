@@ -23,7 +23,7 @@ from osprofile.late import NamedTuple, compile_late
 from osprofile.text import quote_shell_word, quote_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 ARRAY_FIELD: Final = "ARRAY"
@@ -80,6 +80,17 @@ def parse_array(value: str) -> ArrayRange:
         )
     indices = tuple(sorted(set(itertools.chain.from_iterable(ranges))))
     return ArrayRange(indices, int(limit) if percent else None)
+
+
+def format_indices(indices: Collection[int]) -> str:
+    """Return indices as the field ARRAY takes them: `1-3,7`."""
+    runs: list[list[int]] = []
+    for index in sorted(indices):
+        if runs and runs[-1][-1] == index - 1:
+            runs[-1][1:] = [index]
+        else:
+            runs.append([index])
+    return ",".join("-".join(map(str, run)) for run in runs)
 
 
 def count_indices(value: str) -> int:

@@ -20,7 +20,7 @@ from osprofile.late import NamedTuple
 from osprofile.text import quote_value, suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from osprofile.jobs.state import JobStatus
 
@@ -130,6 +130,14 @@ def find_rule(rules: Iterable[RetryRule], status: JobStatus) -> RetryRule | None
     return next((rule for rule in rules if rule.cause == cause), None)
 
 
-def use_up(rules: Iterable[RetryRule], used: RetryRule) -> list[str]:
-    """Return the rules of the next attempt, as texts, when one has been used."""
-    return [str(rule._replace(limit=rule.limit - (rule == used))) for rule in rules]
+def use_up(rules: Iterable[RetryRule], used: Collection[RetryRule]) -> list[str]:
+    """Return the rules of the next attempt, as texts, when some have been used."""
+    return [str(rule._replace(limit=rule.limit - (rule in used))) for rule in rules]
+
+
+def combine_factors(rules: Iterable[RetryRule]) -> dict[str, str]:
+    """Return the largest factor of each amount."""
+    factors: dict[str, str] = {}
+    for name, factor in (item for rule in rules for item in rule.factors.items()):
+        factors[name] = max(factors.get(name, factor), factor, key=Fraction)
+    return factors

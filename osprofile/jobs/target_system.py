@@ -28,7 +28,7 @@ from osprofile.errors import (
 )
 from osprofile.incarnation.context import add_target_fields, add_user_groups, get_user_name
 from osprofile.incarnation.field_rules import fit_program_name
-from osprofile.jobs.arrays import sum_usage
+from osprofile.jobs.arrays import sum_usage, summarize_tasks
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.files.directory import JobFile, NewFile
 from osprofile.jobs.files.transfer import TargetFiles
@@ -54,7 +54,7 @@ from osprofile.text import pluralize, quote_name, quote_value
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from osprofile.incarnation.incarnate import Incarnation
@@ -614,17 +614,52 @@ class TargetSystem:
     async def wait(self, job_id: str) -> JobStatus:
         """Wait until a job ends, and return its last status; of a job with rules for retries, that of its last attempt.
 
-        Each attempt but the first is submitted here, unless it has been; one that cannot be is logged.
+        Each attempt but the first is submitted here, unless it has been; one that cannot be is logged. Of an array, the
+        attempts are arrays of the tasks that failed: the status has the id of the last one, and is made of the last
+        statuses of all tasks.
         """
+        status = await self._wait_for_end(job_id)
+        followed = [status.job_id]
+        while (attempt := await self._find_next_attempt(status)) is not None:
+            status = await self._wait_for_end(attempt)
+            followed.append(status.job_id)
+        return status if len(followed) == 1 else self._merge_attempts(status, followed)
+
+    async def _wait_for_end(self, job_id: str) -> JobStatus:
         status = await self.watch(job_id)
-        if not status.state.is_terminal:
-            status = await self._watcher.wait_for_end(status.job_id)
-        if status.state not in FAILED_STATES:
-            return status
+        return status if status.state.is_terminal else await self._watcher.wait_for_end(status.job_id)
+
+    async def _find_next_attempt(self, status: JobStatus) -> str | None:
+        """Submit the next attempt of an ended job if it is due, and return its id; of a task, that in a later array."""
         import asyncio  # late: there is an event loop
 
-        attempt = await asyncio.shield(self._begin_retry(status.job_id))
-        return status if attempt is None else await self.wait(attempt)
+        record = self.find_record(status.job_id)
+        if record is None or (status.state not in FAILED_STATES and not record.array):
+            return None
+        if record.array_id is None:
+            return await asyncio.shield(self._begin_retry(status.job_id))
+        self._record_states()
+        record = self.find_record(status.job_id) or record
+        from osprofile.jobs.submit.attempts import has_rule  # late: few tasks fail
+
+        array_id: str | None = record.array_id if has_rule(self.store, record) else None
+        while array_id is not None:
+            await self._wait_for_end(array_id)
+            array_id = await asyncio.shield(self._begin_retry(array_id))
+            for task in self.store.list_tasks(self.name, array_id or ""):
+                if task.array_index == record.array_index:
+                    return task.status.job_id
+        return None
+
+    def _merge_attempts(self, status: JobStatus, job_ids: Iterable[str]) -> JobStatus:
+        """Return the status of the last attempt of a job; of an array, that of all its tasks, as each ended last."""
+        self._record_states()
+        runs = [run for run in map(self.find_record, job_ids) if run is not None and run.array]
+        if not runs:
+            return status
+        from osprofile.jobs.submit.attempts import merge_statuses  # late: few arrays run again
+
+        return summarize_tasks(status.job_id, merge_statuses(self.store, runs).values())
 
     def _begin_retry(self, job_id: str) -> asyncio.Task[str | None]:
         """Submit the next attempt of an ended job, if it is due: once for all who follow the job here."""
@@ -638,55 +673,70 @@ class TargetSystem:
                 log.warning("job %s is not submitted again: %s", job_id, error)
             if attempt is None:
                 self._retries.pop(job_id, None)
+            elif (
+                (last := self.find_record(self.list_attempts(attempt)[-1]))
+                and last.array
+                and last.may_be_retried
+            ):
+                # It ended earlier, and left out the tasks of this array.
+                self._begin_retry(last.status.job_id)
             return attempt
 
         if job_id not in self._retries:
             self._retries[job_id] = asyncio.create_task(submit())
         return self._retries[job_id]
 
-    def get_last_attempt(self, job_id: str) -> str:
-        """Return the id of the last attempt of a job that is followed here; of any other job, its own."""
-        while (retry := self._retries.get(job_id)) is not None and retry.done():
-            job_id = retry.result() or job_id
-        return job_id
+    def list_attempts(self, job_id: str) -> list[str]:
+        """Return the ids of a job that is followed here and of its later attempts; of any other job, its own alone."""
+        job_ids = [job_id]
+        while (retry := self._retries.get(job_ids[-1])) is not None and retry.done():
+            if retry.cancelled() or (attempt := retry.result()) is None:
+                break
+            job_ids.append(attempt)
+        return job_ids
 
     async def retry(self, job_id: str) -> str | None:
         """Submit a job again if it has ended, and a rule of it (`JobDescription.retry`) asks for it; return the new id.
 
-        None if no rule does. An end has one next attempt, however often and by whomever this is called. Raises what `submit`
-        raises.
+        None if no rule does. Of an array, the tasks whose ends have rules are submitted again, as one array; where the batch
+        system takes only ranges of indices, as several, of which the first one's id is returned. An end has one next
+        attempt, however often and by whomever this is called. Raises what `submit` raises.
         """
-        from osprofile.jobs.retries import parse_retries, use_up  # late: few jobs fail
-        from osprofile.jobs.submit import attempts
+        from osprofile.jobs.submit import attempts  # late: few jobs fail
 
         self._record_states()
         record = self.find_record(job_id)
-        due = attempts.find_due_retry(self.store, record) if record is not None else None
-        if record is None or due is None:
+        due = attempts.find_due_retries(self.store, record) if record is not None else []
+        if record is None or record.key is None or not due:
             return None
-        if due.record is not None and due.record.is_submitted:
-            return due.record.status.job_id
-        details = self.store.read_details(record.number)
-        left = use_up(parse_retries(details.retry), due.rule)
-        description = attempts.read_description(details._replace(retry=left), {})
-        scaled = await self.scale(description, due.rule.factors)
-        if due.rule.factors and not scaled.amounts:
+        key = attempts.next_key(record.key)
+        later = self.find_by_key(key)
+        if later is not None and later.is_submitted:
+            return later.status.job_id
+        await self._shell.find_user()
+        found = [a for each in due for a in attempts.build_attempts(self._starts, self.store, each)]
+        if not found:
             return None  # the site allows less than it did
-        context = {**self._shell.context, **details.context}
+        keys = [key]
+        while len(keys) < len(found):
+            keys.append(attempts.next_key(keys[-1]))
+        jobs = [attempt.job.description for attempt in found]
+        context = {**self._shell.context, **self.store.read_details(due[0].run.number).context}
         if context == self._shell.context:
-            new_id = await self.submit(scaled.description, key=due.key)
+            new_ids = await self._submit_attempts(jobs, keys)
         else:  # it was submitted with other special fields
             async with TargetSystem(self.profile, context, store=self.store, timing=self.timing) as other:
-                new_id = await other.submit(scaled.description, key=due.key)
-        end = record.status.describe_end()
-        log.warning(
-            "job %s: %s; submitted again as job %s%s",
-            job_id,
-            end,
-            new_id,
-            f": {scaled}" * bool(scaled.amounts),
-        )
-        return new_id
+                new_ids = await other._submit_attempts(jobs, keys)
+        for attempt, new_id in zip(found, new_ids, strict=True):
+            amounts = f": {attempt.job}" * bool(attempt.job.amounts)
+            text = "job %s: %s as job %s%s"
+            log.warning(text, attempt.run.status.job_id, attempt.describe(), new_id, amounts)
+        return new_ids[0]
+
+    async def _submit_attempts(self, jobs: Sequence[JobDescription], keys: Sequence[str]) -> list[str]:
+        if len(jobs) == 1:
+            return [await self.submit(jobs[0], key=keys[0])]
+        return await self.submit_many(jobs, keys=keys)
 
     async def scale(self, description: JobDescription, factors: Mapping[str, str]) -> ScaledJob:
         """Return a job with amounts multiplied, as in `{"memory": "1.5"}`, as far as the site's limits allow.
@@ -697,6 +747,16 @@ class TargetSystem:
 
         await self._shell.find_user()
         return scale(self._starts, description, factors)
+
+    async def split_array(self, description: JobDescription, indices: Collection[int]) -> list[str]:
+        """Return the values of ARRAY for some tasks of an array: several, if the batch system takes only ranges of indices.
+
+        Nothing is submitted. Raises what `preview` does.
+        """
+        from osprofile.jobs.submit.attempts import split_array  # late: few arrays run again
+
+        await self._shell.find_user()
+        return split_array(self._starts, description, indices)
 
     async def list_last_attempts(self, description: JobDescription) -> list[JobDescription]:
         """Return a job, and the last attempt by each of its rules for retries: the most that it may ask for.
@@ -759,7 +819,7 @@ class TargetSystem:
         record = self._watcher.find_record(self.jobs.full_ids.get(job_id, job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
-            if record.key is not None and record.status.state in FAILED_STATES:
+            if record.may_be_retried:
                 self._begin_retry(record.status.job_id)
 
     def unwatch_ended_jobs(self) -> None:
@@ -849,13 +909,19 @@ class TargetSystem:
     # Files
 
     async def fetch(
-        self, job_id: str, patterns: Sequence[str] | None = None, to: str | None = None
+        self,
+        job_id: str,
+        patterns: Sequence[str] | None = None,
+        to: str | None = None,
+        *,
+        earlier: Sequence[str] = (),
     ) -> list[FetchedFile]:
         """Copy files of a job's working directory to a directory of this machine, and return them.
 
         `patterns` and `to` (default: those that the job was submitted with, and the current directory) are as in
-        `JobDescription`. A directory that matches is copied with all in it. Raises `TargetError` if no file matches a
-        pattern; all others are copied.
+        `JobDescription`. A directory that matches is copied with all in it. `earlier` are the ids of the earlier attempts of
+        an array: what their tasks left is copied, too, and replaced by that of later ones. Raises `TargetError` if no file
+        matches a pattern; all others are copied.
         """
         record = self.find_record(job_id)
         files = self.store.read_details(record.number).files if record is not None else JobFiles()
@@ -865,12 +931,18 @@ class TargetSystem:
         if not patterns:
             message = "the job was submitted without patterns of files to fetch"
             raise TargetError(message, hint="name the files, as in 'out*'")
-        directory = await self.find_job_directory(job_id)
-        fetched, missing = await self.files.fetch(directory, patterns, to or files.fetch_to)
+        directories = [await self.find_job_directory(attempt) for attempt in (*earlier, job_id)]
+        found: dict[str, FetchedFile] = {}
+        missing = list(patterns)
+        for directory in directories:
+            copied, absent = await self.files.fetch(directory, patterns, to or files.fetch_to)
+            found |= {file.path: file for file in copied}
+            missing = [pattern for pattern in missing if pattern in absent]
+        fetched = list(found.values())
         if missing:
             names = ", ".join(map(quote_value, missing))
             others = f"; {pluralize(len(fetched), 'other file')} copied" if fetched else ""
-            message = f"no file matches {names} in {directory}{others}"
+            message = f"no file matches {names} in {directories[-1]}{others}"
             raise TargetError(message, hint="as in a shell, * matches no name that begins with a dot")
         return fetched
 

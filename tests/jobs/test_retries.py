@@ -18,7 +18,7 @@ from osprofile.jobs.record.store import Store
 from osprofile.jobs.retries import AMOUNTS, CAUSES, RetryRule, multiply, parse_retries
 from osprofile.jobs.session import JobSession
 from osprofile.jobs.state import EndCause, JobState
-from osprofile.jobs.submit.attempts import find_due_retry, list_all_runs
+from osprofile.jobs.submit.attempts import find_due_retries, list_all_runs
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.hunting import rounds
@@ -242,7 +242,7 @@ async def test_an_attempt_that_cannot_be_submitted_stays_due(
         end = await target.wait(job)
         assert end.job_id == job
         assert "job 1 is not submitted again: " in caplog.text
-        assert find_due_retry(target.store, get_record(target.store, "toy", job)) is not None
+        assert find_due_retries(target.store, get_record(target.store, "toy", job))
         (toy.path / "bin/toysub").write_text(toysub)
         assert (await target.wait(job)).job_id == "2"
 
@@ -267,12 +267,6 @@ async def test_an_id_that_is_used_again_has_an_attempt_of_its_own(toy: Toy) -> N
         assert await target.submit(job, key="second") == "1"
         assert (await target.wait("1")).job_id == "3"
         assert len(toy.submissions) == 4
-
-
-async def test_an_array_has_no_rules(target: TargetSystem) -> None:
-    async with target:
-        with pytest.raises(ValueRefusedError, match="the tasks of an array"):
-            await target.submit(shell("exit 0", array="1-3", retry="NODE"))
 
 
 def test_a_session_follows(toy: Toy) -> None:

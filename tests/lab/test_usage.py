@@ -255,6 +255,55 @@ def test_a_job_that_needs_more_memory_gets_it(site: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("node")
+def test_the_tasks_of_an_array_that_need_more_memory_get_it(site: Path) -> None:
+    text = "import os; x = b'a' * ([0, 0, 150, 300, 0][int(os.environ['GPE_ARRAY_INDEX'])] << 20)"
+    job = python(text, array="1-4", memory=100, retry="MEMORY: memory*2, at most 3")
+
+    async def main() -> tuple[JobStatus, list[tuple[str, EndCause | None, str]]]:
+        async with open_target("slurm", site) as target:
+            first = await target.submit(job, key="hungry")
+            end = await asyncio.wait_for(target.wait(first), PATIENCE)
+            runs = []
+            for run in list_runs(target.store, target.name, "hungry"):
+                asked = target.store.read_details(run.number).request or {}
+                runs.append((run.array, run.status.cause, asked["MEMORY"]))
+                await target.files.delete_path(run.directory)
+            return end, runs
+
+    end, runs = asyncio.run(main())
+    assert (end.state, end.exit_code) == (JobState.DONE, 0), end
+    assert runs == [
+        ("1-4", EndCause.MEMORY, "100"),
+        ("2-3", EndCause.MEMORY, "200"),
+        ("3", None, "400"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("profile", "arrays"), [("linux", ["1-5", "2,4"]), ("sge", ["1-5", "2", "4"])], ids=["linux", "sge"]
+)
+def test_the_tasks_of_an_array_that_need_more_time_get_it(
+    site: Path, profile: str, arrays: list[str]
+) -> None:
+    """Grid Engine takes no list of indices: there, each range is an array."""
+    text = "case $GPE_ARRAY_INDEX in 2 | 4) sleep 12 ;; esac"
+    job = shell(text, array="1-5", walltime=5, retry="TIME: walltime*60")
+
+    async def main() -> tuple[JobStatus, list[str]]:
+        async with open_target(profile, site) as target:
+            first = await target.submit(job, key="slow")
+            end = await asyncio.wait_for(target.wait(first), PATIENCE)
+            runs = list_runs(target.store, target.name, "slow")
+            for run in runs:
+                await target.files.delete_path(run.directory)
+            return end, [run.array for run in runs]
+
+    end, found = asyncio.run(main())
+    assert (end.state, end.exit_code) == (JobState.DONE, 0), end
+    assert found == arrays
+
+
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])
 def test_a_condition_that_never_holds(site: Path, profile: str) -> None:
     async def main() -> JobStatus:

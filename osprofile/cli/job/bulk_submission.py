@@ -15,7 +15,6 @@ from osprofile.cli.job.job_file import STANDARD_INPUT, JobFileError, LineError, 
 from osprofile.cli.job.placeholders import list_placeholders
 from osprofile.cli.job.program import runs_scripts_here
 from osprofile.cli.job.progress import show_bar
-from osprofile.cli.job.reruns import format_indices
 from osprofile.cli.job.session import CommandSession, ErrorReporter, print_warnings_once, run_cancellable
 from osprofile.cli.job.submission import (
     SubmitMode,
@@ -27,7 +26,7 @@ from osprofile.cli.job.submission import (
     submit_job,
 )
 from osprofile.errors import IncarnationError, OSProfileError, SubmissionsFailedError, format_message
-from osprofile.jobs.arrays import combine_into_array, format_task
+from osprofile.jobs.arrays import combine_into_array, format_indices, format_task
 from osprofile.jobs.client import JobReference
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE
 from osprofile.jobs.record.names import generate_key

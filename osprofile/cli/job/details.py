@@ -292,6 +292,7 @@ def _encode_attempt(record: JobRecord) -> dict[str, Any]:
     return {
         "id": status.job_id or None,
         "key": record.key,
+        "array": record.array or None,
         "state": status.state.value,
         "exit_code": status.exit_code,
         "signal": status.signal,
@@ -339,8 +340,10 @@ def _format_attempts(runs: Iterable[JobRecord]) -> Iterator[str]:
     for number, run in enumerate(runs, 1):
         if number == 1:
             yield "attempts"
-        words = (run.status.job_id or "-", run.status.state.value, rows.format_outcome(run.status))
-        yield f"  {number}  {escape_unprintable('  '.join(words))}".rstrip()
+        words = [run.status.job_id or "-", run.status.state.value, rows.format_outcome(run.status)]
+        if run.array:
+            words.append(f"tasks {run.array}")
+        yield f"  {number}  {escape_unprintable('  '.join(filter(None, words)))}"
 
 
 def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
 from osprofile.cli import common
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _SYSTEM_DIRECTORIES = ("/bin/", "/sbin/", "/usr/")
 """A program in one of these is that of the target system."""
+_NONE: Mapping[JobReference, Sequence[str]] = MappingProxyType({})
 _MAX_NAMED = 3
 """Files that a message names; of more, it has the number."""
 
@@ -155,12 +157,16 @@ async def fetch_files(
     return failures.exit_code
 
 
-async def fetch_ended(jobs: Mapping[str, JobReference], codes: Mapping[str, int]) -> dict[str, int]:
+async def fetch_ended(
+    jobs: Mapping[str, JobReference],
+    codes: Mapping[str, int],
+    earlier: Mapping[JobReference, Sequence[str]],
+) -> dict[str, int]:
     """Fetch what jobs that have ended were submitted with; return the exit codes: of those that fail, no 0.
 
-    The jobs are the last attempts of those whose ids `jobs` and `codes` have.
+    The jobs are the last attempts of those whose ids `jobs` and `codes` have; arrays have those before in `earlier`.
     """
-    fetched = await _fetch([*jobs.values()], ErrorReporter())
+    fetched = await _fetch([*jobs.values()], ErrorReporter(), earlier=earlier)
     failed = {job_id for job_id, job in jobs.items() if job not in fetched}
     return {
         job_id: code or (common.PASS_THROUGH_ERROR if job_id in failed else 0)
@@ -173,9 +179,12 @@ async def _fetch(
     failures: ErrorReporter,
     patterns: Sequence[str] | None = None,
     to: str | None = None,
+    earlier: Mapping[JobReference, Sequence[str]] = _NONE,
 ) -> dict[JobReference, list[FetchedFile]]:
     """Fetch the files of jobs, print what these are, report errors, and return the files of the others."""
-    results = await gather_results(jobs, lambda job: job.target.fetch(job.job_id, patterns, to))
+    results = await gather_results(
+        jobs, lambda job: job.target.fetch(job.job_id, patterns, to, earlier=earlier.get(job, ()))
+    )
     fetched = {}
     for job, result in zip(jobs, results, strict=True):
         if isinstance(result, OSProfileError):

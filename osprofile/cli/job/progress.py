@@ -157,7 +157,7 @@ def show_bar(label: str, total: int, *, prints_ids: bool) -> Iterator[Callable[[
 
 def _get_reported_status(job: JobReference) -> JobStatus | None:
     """Return the last status that the batch system has reported; None before the first one."""
-    status = job.target.get_cached_status(job.target.get_last_attempt(job.job_id))
+    status = job.target.get_cached_status(job.target.list_attempts(job.job_id)[-1])
     is_reported = status is not None and (status.state is not JobState.UNKNOWN or status.native_state)
     return status if is_reported else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
@@ -17,13 +18,14 @@ from osprofile.errors import (
     TargetError,
     format_message,
 )
-from osprofile.jobs.arrays import ARRAY_FIELD
+from osprofile.jobs.arrays import ARRAY_FIELD, format_indices
 from osprofile.jobs.client import JobReference, query_jobs
 from osprofile.jobs.record.names import generate_key
 from osprofile.jobs.state import EndCause
 from osprofile.jobs.submit.attempts import (
     list_all_runs,
     list_runs,
+    merge_statuses,
     next_key,
     read_description,
 )
@@ -31,7 +33,7 @@ from osprofile.late import NamedTuple
 from osprofile.text import escape_unprintable, pluralize, quote_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.cli.job.option_groups import TargetSelection
     from osprofile.jobs.fields import JobDescription
@@ -53,10 +55,11 @@ class Changes(NamedTuple):
 @final
 @dataclass(slots=True)
 class _Rerun:
-    """A job that is to run again: `record` has its request. `indices`: only these tasks of an array."""
+    """A job that is to run again: `record` has its request. `indices`: only these tasks of an array, as `array` names them."""
 
     record: JobRecord
     indices: frozenset[int] | None = None
+    array: str = ""
     key: str = ""
     job: JobReference | None = None
     """The new job, if it was submitted."""
@@ -84,7 +87,8 @@ async def rerun_jobs(
             wanted = await _select_named(session, words, failures)
         else:
             wanted = await _select_failed(session, file, failures)
-        groups = {} if failures.exit_code else await _check_requests(session, wanted, changes, failures)
+        wanted = [] if failures.exit_code else await _split_arrays(session, wanted)
+        groups = await _check_requests(session, wanted, changes, failures)
         if failures.exit_code:
             common.print_message("incarnate: nothing was submitted")
             return common.PASS_THROUGH_ERROR if wait else failures.exit_code
@@ -150,7 +154,7 @@ async def _select_failed(session: CommandSession, file: str, failures: ErrorRepo
         runs = list_runs(session.store, target_name, key)
         if not runs:
             continue
-        statuses = _merge_statuses(session.store, runs)
+        statuses = merge_statuses(session.store, runs)
         failed = [index for index, status in statuses.items() if _must_run_again(status)]
         if not runs[-1].is_submitted and not runs[-1].has_live_owner:
             wanted.append(_Rerun(runs[-1]))
@@ -193,17 +197,25 @@ async def _refresh(session: CommandSession, jobs: Iterable[JobReference], failur
             failures.report_job_error(job, status)
 
 
-def _merge_statuses(store: Store, runs: Sequence[JobRecord]) -> dict[int | None, JobStatus]:
-    """Return the last status of each task of an array that has run several times; of any other job, by None."""
-    merged: dict[int | None, JobStatus] = {}
-    for run in runs:
-        tasks = store.list_tasks(run.target, run.status.job_id) if run.array else ()
-        merged |= {task.array_index: task.status for task in tasks} or {None: run.status}
-    return merged
-
-
 def _must_run_again(status: JobStatus) -> bool:
     return status.has_failed or status.cause is EndCause.DEPENDENCY
+
+
+async def _split_arrays(session: CommandSession, wanted: Iterable[_Rerun]) -> list[_Rerun]:
+    """Return the jobs, with several runs for tasks that their batch system does not take as one array."""
+    split = []
+    for rerun in wanted:
+        if rerun.indices is None:
+            split.append(rerun)
+            continue
+        _, percent, limit = rerun.record.array.partition("%")
+        arrays = [f"{format_indices(rerun.indices)}{percent}{limit}"]
+        details = session.store.read_details(rerun.record.number)
+        with contextlib.suppress(OSProfileError):  # what is refused is reported when the request is checked
+            target = session.open_recorded_target(rerun.record.target, details.context)
+            arrays = await target.split_array(read_description(details, {}), rerun.indices)
+        split += [_Rerun(rerun.record, array=array) for array in arrays]
+    return split
 
 
 # Keys
@@ -236,9 +248,10 @@ async def _check_requests(
 ) -> Mapping[TargetSystem, Sequence[tuple[_Rerun, JobDescription]]]:
     """Return the requests, with their new keys, by target; report those that are refused."""
     _choose_keys(session.store, wanted)
-    new_keys = {
-        (r.record.target, name): r.key for r in wanted for name in (r.record.status.job_id, r.record.key)
-    }
+    new_keys: defaultdict[tuple[str, str | None], list[str]] = defaultdict(list)
+    for rerun in wanted:
+        for name in (rerun.record.status.job_id, rerun.record.key):
+            new_keys[rerun.record.target, name].append(rerun.key)
     groups: defaultdict[TargetSystem, list[tuple[_Rerun, JobDescription]]] = defaultdict(list)
     errors: list[tuple[str, OSProfileError]] = []
     limited: defaultdict[str, list[str]] = defaultdict(list)
@@ -294,7 +307,7 @@ async def _submit_group(
 def _read_job(
     session: CommandSession,
     rerun: _Rerun,
-    new_keys: Mapping[tuple[str, str | None], str],
+    new_keys: Mapping[tuple[str, str | None], Sequence[str]],
     changes: Mapping[str, str],
 ) -> tuple[TargetSystem, JobDescription]:
     """Return the target and the recorded request of a job."""
@@ -303,39 +316,27 @@ def _read_job(
     if details.request is None:
         raise TargetError("its request is not recorded", hint="submit it by incarnate job submit")
     target = session.open_recorded_target(record.target, details.context)
-    if rerun.indices is not None:
-        _, percent, limit = record.array.partition("%")
-        changes = {**changes, ARRAY_FIELD: f"{format_indices(rerun.indices)}{percent}{limit}"}
+    if rerun.array:
+        changes = {**changes, ARRAY_FIELD: rerun.array}
     first = list_all_runs(session.store, record)[:1]  # its rules are not used up
     retry = session.store.read_details(first[0].number).retry if first else ()
     description = read_description(
         details._replace(retry=retry),
         changes,
-        lambda word: _find_last_run(session.store, record.target, word, new_keys),
+        lambda word: _find_last_runs(session.store, record.target, word, new_keys),
     )
     return target, description
 
 
-def _find_last_run(
-    store: Store, target: str, word: str, new_keys: Mapping[tuple[str, str | None], str]
-) -> str:
-    """Return the key of the last run of a job, which another job depends on by an id or key; the word if it is the only one."""
+def _find_last_runs(
+    store: Store, target: str, word: str, new_keys: Mapping[tuple[str, str | None], Sequence[str]]
+) -> Sequence[str]:
+    """Return the keys of the last runs of a job, which another job depends on by an id or key; the word if it is the only one."""
     if (target, word) in new_keys:
         return new_keys[target, word]
     record = store.find_by_key(target, word) or store.find_job(target, word)
     runs = list_runs(store, target, record.key if record is not None else None)
     if len(runs) < 2:
-        return word
+        return [word]
     last = runs[-1].key or word
-    return new_keys.get((target, last), last)
-
-
-def format_indices(indices: Collection[int]) -> str:
-    """Return indices as the field ARRAY takes them: `1-3,7`."""
-    runs: list[list[int]] = []
-    for index in sorted(indices):
-        if runs and runs[-1][-1] == index - 1:
-            runs[-1][1:] = [index]
-        else:
-            runs.append([index])
-    return ",".join("-".join(map(str, run)) for run in runs)
+    return new_keys.get((target, last), [last])

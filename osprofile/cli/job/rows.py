@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.cli import common
 from osprofile.cli.terminal import apply_style, supports_colours
 from osprofile.jobs.record.names import CLUSTER_FIELD, parse_target_name
-from osprofile.jobs.state import FAILED_STATES, EndCause, JobState
+from osprofile.jobs.state import EndCause, JobState
 from osprofile.late import NamedTuple
 from osprofile.text import (
     count_columns,
@@ -128,14 +128,19 @@ def build_row(
 
 def _find_due_rule(store: Store, status: JobStatus, record: JobRecord | None) -> str:
     """Return the rule by which a job is to be submitted again, and has not been; empty without one."""
-    if record is None or record.key is None or status.state not in FAILED_STATES:
+    if record is None or record.key is None:
         return ""
-    if not store.read_details(record.number).retry:
+    record = record._replace(status=status)
+    if not record.may_be_retried:
         return ""
-    from osprofile.jobs.submit.attempts import find_due_retry  # late: few jobs have rules
+    if not record.array and not store.read_details(record.number).retry:
+        return ""
+    from osprofile.jobs.submit.attempts import find_due_retries, next_key  # late: few jobs have rules
 
-    due = find_due_retry(store, record._replace(status=status))
-    return "" if due is None or (due.record is not None and due.record.is_submitted) else str(due.rule)
+    later = store.find_by_key(record.target, next_key(record.key or ""))
+    if later is not None and later.is_submitted:
+        return ""
+    return "; ".join(map(str, find_due_retries(store, record)))
 
 
 def format_target_options(target: str) -> str:

@@ -82,7 +82,16 @@ async def await_jobs(
         return codes
     from osprofile.cli.job.files import fetch_ended
 
-    return await fetch_ended(with_files, codes)
+    earlier = {
+        with_files[job.job_id]: job.target.list_attempts(job.job_id)[:-1]
+        for job in jobs
+        if job.job_id in with_files and _is_array(with_files[job.job_id])
+    }
+    return await fetch_ended(with_files, codes, earlier)
+
+
+def _is_array(job: JobReference) -> bool:
+    return job.record is not None and bool(job.record.array)
 
 
 def _has_files(job: JobReference) -> bool:
@@ -123,7 +132,7 @@ async def _report_exit_codes(
         await _print_cause(alike, ended[alike[0]])
     for code, job_ids in by_code.items() if len(jobs) > 1 else ():
         common.print_message(f"incarnate: {rows.name_jobs(job_ids)} ended with exit code {code}")
-    if late_ids := [job.target.get_last_attempt(job.job_id) for job in jobs if job in late]:
+    if late_ids := [job.target.list_attempts(job.job_id)[-1] for job in jobs if job in late]:
         words = (
             "has not ended yet; it continues" if len(late_ids) == 1 else "have not ended yet; they continue"
         )

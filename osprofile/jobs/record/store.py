@@ -24,7 +24,14 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs.record import names
 from osprofile.jobs.record.file import END_TIME, ENDED_CONDITION, LIVE_CONDITION, RecordFile
-from osprofile.jobs.state import REUSED_ID_REASON, EndCause, JobState, JobStatus, MissingPeriod
+from osprofile.jobs.state import (
+    FAILED_STATES,
+    REUSED_ID_REASON,
+    EndCause,
+    JobState,
+    JobStatus,
+    MissingPeriod,
+)
 from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
@@ -154,6 +161,13 @@ class JobRecord(NamedTuple):
     def is_submitted(self) -> bool:
         """Whether the job's id is known."""
         return bool(self.status.job_id)
+
+    @property
+    def may_be_retried(self) -> bool:
+        """Whether a rule may ask for another attempt: of an end, or of tasks of an array that later runs left out."""
+        if self.key is None or not self.status.state.is_terminal:
+            return False
+        return self.status.state in FAILED_STATES or bool(self.array and "~" in self.key)
 
     def name_output_file(self, stream: str, index: int | str | None = None) -> str:
         """Return the file of `stdout` or `stderr`, or that of a task, relative to `directory`; empty if not recorded.

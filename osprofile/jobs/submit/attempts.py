@@ -10,30 +10,41 @@ import contextlib
 import re
 from collections import defaultdict
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import ValueRefusedError
+from osprofile.jobs.arrays import ARRAY_FIELD, format_indices, parse_array
 from osprofile.jobs.fields import (
     DEPENDENCY_ATTRIBUTES,
     DEPENDENCY_FIELD,
     FIELD_BY_ATTRIBUTE,
     JobDescription,
 )
-from osprofile.jobs.retries import RetryRule, find_rule, multiply, parse_retries
+from osprofile.jobs.retries import (
+    RetryRule,
+    combine_factors,
+    find_rule,
+    multiply,
+    parse_retries,
+    use_up,
+)
 from osprofile.jobs.shell.output import START_TEMPLATE
-from osprofile.jobs.state import FAILED_STATES
 from osprofile.late import NamedTuple
 from osprofile.text import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from osprofile.jobs.record.store import JobDetails, JobRecord, Store
+    from osprofile.jobs.state import JobStatus
     from osprofile.jobs.submit.starts import StartScripts
     from osprofile.profile.model import Profile
 
 _RUN_KEY: Final = re.compile(r"(.*)~([1-9][0-9]{0,8})", re.DOTALL)
 """The key of a later run: that of the first one, and the number of the run."""
+_MAX_LISTED: Final = 60
+"""Characters of the indices of tasks that a message names."""
 _ATTRIBUTE_BY_CONDITION: Final = {condition: a for a, condition in DEPENDENCY_ATTRIBUTES.items()}
 
 
@@ -64,11 +75,11 @@ def list_all_runs(store: Store, record: JobRecord) -> list[JobRecord]:
 def read_description(
     details: JobDetails,
     changes: Mapping[str, str],
-    rename: Callable[[str], str] = str,
+    rename: Callable[[str], Iterable[str]] = lambda word: [word],
 ) -> JobDescription:
     """Return the recorded request of a job, with the values of some fields changed.
 
-    `rename` returns the id or key that takes the place of one on which the job depends.
+    `rename` returns the ids or keys that take the place of one on which the job depends.
     """
     fields = {**(details.request or {}), **changes}
     name = fields.pop("JOB_NAME", None)
@@ -77,7 +88,7 @@ def read_description(
     if all(kind in _ATTRIBUTE_BY_CONDITION for kind, *_ in conditions):  # else the profile's own form
         del fields[DEPENDENCY_FIELD]
         for kind, *words in conditions:
-            dependencies[_ATTRIBUTE_BY_CONDITION[kind]] += map(rename, words)
+            dependencies[_ATTRIBUTE_BY_CONDITION[kind]] += chain.from_iterable(map(rename, words))
     return JobDescription(
         name=name,
         application=details.application,
@@ -91,26 +102,75 @@ def read_description(
     )
 
 
+def merge_statuses(store: Store, runs: Iterable[JobRecord]) -> dict[int | None, JobStatus]:
+    """Return the last status of each task of an array that has run several times; of any other job, by None."""
+    merged: dict[int | None, JobStatus] = {}
+    for run in runs:
+        tasks = store.list_tasks(run.target, run.status.job_id) if run.array else ()
+        merged |= {task.array_index: task.status for task in tasks} or {None: run.status}
+    return merged
+
+
+# What is due
+
+
 @final
 class DueRetry(NamedTuple):
-    """A rule that asks for another attempt of an ended job, and the key of this; `record`, if it is recorded already."""
+    """A run that has ended, and the rules that ask for another attempt: by the indices of tasks, or None for the whole job."""
 
-    rule: RetryRule
-    key: str
-    record: JobRecord | None
+    run: JobRecord
+    rules: Mapping[int | None, RetryRule]
+
+    def __str__(self) -> str:
+        """Return the rules, each once."""
+        return "; ".join(dict.fromkeys(map(str, self.rules.values())))
 
 
-def find_due_retry(store: Store, record: JobRecord) -> DueRetry | None:
-    """Return what a rule of a job asks for now that it has ended; None if no rule applies to its end."""
-    if record.key is None or record.status.state not in FAILED_STATES:
-        return None
-    rule = None
+def find_due_retries(store: Store, record: JobRecord) -> list[DueRetry]:
+    """Return what rules ask for now that a run has ended; nothing if none applies.
+
+    Of an array, that is also what its earlier runs have left out: where the batch system takes only ranges of indices,
+    several arrays run the tasks that failed, and they may not have been submitted all. A task counts as it ended last.
+    """
+    if not record.may_be_retried:
+        return []
+    due: dict[int | None, tuple[JobRecord, RetryRule]] = {}
+    for run in _list_runs_until(store, record) if record.array else [record]:
+        for task_index in parse_array(run.array).indices if run.array else ():
+            due.pop(task_index, None)
+        if run.aborted_at is not None:
+            due.clear()  # whoever cancelled it wants no other
+        elif run.status.state.is_terminal:
+            rules = _read_rules(store, run)
+            tasks = store.list_tasks(run.target, run.status.job_id) if rules and run.array else []
+            for task in tasks or [run]:
+                if (rule := find_rule(rules, task.status)) is not None:
+                    due[task.array_index] = (run, rule)
+    found: dict[int, DueRetry] = {}
+    for index, (run, rule) in due.items():
+        rules_by_index = found.setdefault(run.number, DueRetry(run, {})).rules
+        found[run.number] = DueRetry(run, {**rules_by_index, index: rule})
+    return [*found.values()]
+
+
+def _list_runs_until(store: Store, record: JobRecord) -> Iterator[JobRecord]:
+    for run in list_all_runs(store, record):
+        if run.number == record.number:
+            break
+        yield run
+    yield record
+
+
+def _read_rules(store: Store, run: JobRecord) -> list[RetryRule]:
     with contextlib.suppress(ValueRefusedError):  # a later version may have other rules
-        rule = find_rule(parse_retries(store.read_details(record.number).retry), record.status)
-    if rule is None:
-        return None
-    key = next_key(record.key)
-    return DueRetry(rule, key, store.find_by_key(record.target, key))
+        return parse_retries(store.read_details(run.number).retry)
+    return []
+
+
+def has_rule(store: Store, task: JobRecord) -> bool:
+    """Return whether a rule of its array asks for another attempt of a task."""
+    array = store.find_whole_job(task)
+    return array is not None and find_rule(_read_rules(store, array), task.status) is not None
 
 
 # What the next attempt gets
@@ -185,17 +245,88 @@ def _set_amount(description: JobDescription, attribute: str, amount: int) -> Job
     return replace(description, **{attribute: amount})  # type: ignore[arg-type]  # an amount takes a number
 
 
+def split_array(starts: StartScripts, description: JobDescription, indices: Collection[int]) -> list[str]:
+    """Return the values of ARRAY for some tasks of an array: one, unless the batch system takes only ranges of indices.
+
+    Raises what START raises for an array of one task.
+    """
+    trial = replace(description, after_ok=(), after_not_ok=(), after_any=())
+    _, percent, limit = starts.incarnate_start(trial)[1].get_value(ARRAY_FIELD).partition("%")
+
+    def is_accepted(listing: str) -> bool:
+        try:
+            starts.incarnate_start(select_tasks(trial, f"{listing}{percent}{limit}"))
+        except ValueRefusedError as error:
+            if error.field == ARRAY_FIELD:
+                return False
+            raise
+        return True
+
+    listings = [format_indices(indices)]
+    if not is_accepted(listings[0]):
+        # PBS takes a single index only as the begin of a range
+        ranges = listings[0].split(",")
+        listings = [r if "-" in r or is_accepted(r) else f"{r}-{int(r) + 1}:2" for r in ranges]
+        starts.incarnate_start(select_tasks(trial, f"{listings[0]}{percent}{limit}"))
+    return [f"{listing}{percent}{limit}" for listing in listings]
+
+
+def select_tasks(description: JobDescription, array: str) -> JobDescription:
+    """Return a job that is an array of other tasks."""
+    return replace(description, array=None, fields={**description.fields, ARRAY_FIELD: array})
+
+
+@final
+class NextAttempt(NamedTuple):
+    """What is submitted next, and for which tasks of which run; `indices` are empty for a job that is no array."""
+
+    run: JobRecord
+    job: ScaledJob
+    indices: Collection[int] = ()
+
+    def describe(self) -> str:
+        """Return why it is submitted, and for which tasks, for a message."""
+        end = self.run.status.reason if self.indices else ""
+        end = end or self.run.status.describe_end()
+        if not self.indices:
+            return f"{end}; submitted again"
+        listed = format_indices(self.indices)
+        if len(listed) > _MAX_LISTED:
+            listed = str(len(self.indices))
+            return f"{end}; {listed} tasks submitted again"
+        return f"{end}; {'task' if len(self.indices) == 1 else 'tasks'} {listed} submitted again"
+
+
+def build_attempts(starts: StartScripts, store: Store, due: DueRetry) -> list[NextAttempt]:
+    """Return the next attempts of a run; none if the site now allows no more than the run had."""
+    details = store.read_details(due.run.number)
+    used = {rule.cause: rule for rule in due.rules.values()}
+    left = use_up(parse_retries(details.retry), used.values())
+    description = read_description(details._replace(retry=left), {})
+    scaled = scale(starts, description, combine_factors(used.values()))
+    gains = {c for c, rule in used.items() if not rule.factors or rule.factors.keys() & scaled.amounts.keys()}
+    tasks = [index for index, rule in due.rules.items() if rule.cause in gains]
+    indices = [index for index in tasks if index is not None]
+    if not indices:
+        return [NextAttempt(due.run, scaled)] if tasks else []
+    return [
+        NextAttempt(
+            due.run,
+            scaled._replace(description=select_tasks(scaled.description, array)),
+            parse_array(array).indices,
+        )
+        for array in split_array(starts, scaled.description, indices)
+    ]
+
+
 def fit_rules(starts: StartScripts, description: JobDescription) -> Iterator[tuple[RetryRule, str]]:
     """Yield the rules of a job as far as the site's limits let them apply, each with what to tell the user of these.
 
     Raises `ValueRefusedError` for a rule that is malformed or cannot apply.
     """
     rules = parse_retries(description.retry)
-    if rules and description.array:
-        message = "retry: the tasks of an array are not submitted again by a rule"
-        raise ValueRefusedError(
-            message, field="retry", hint="incarnate job rerun runs those that failed; or submit single jobs"
-        )
+    if rules:
+        _check_array(starts, description)
     for rule in rules:
         told = ""
         for number, scaled in enumerate(_list_attempts(starts, description, rule)):
@@ -208,6 +339,21 @@ def fit_rules(starts: StartScripts, description: JobDescription) -> Iterator[tup
                 break
         else:
             yield rule, told
+
+
+def _check_array(starts: StartScripts, description: JobDescription) -> None:
+    """Raise `ValueRefusedError` for an array of which no single task can be submitted again."""
+    array = starts.incarnate_start(description)[1].get_value(ARRAY_FIELD)
+    if not array:
+        return
+    try:
+        split_array(starts, description, parse_array(array).indices[-1:])
+    except ValueRefusedError as error:
+        if error.field != ARRAY_FIELD:
+            raise
+        message = f"retry: tasks of an array cannot be submitted again alone: {error.message}"
+        hint = "leave the rules out, or submit single jobs"
+        raise ValueRefusedError(message, field="retry", hint=hint) from None
 
 
 def list_last_attempts(starts: StartScripts, description: JobDescription) -> list[JobDescription]:

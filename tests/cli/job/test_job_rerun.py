@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli.job.reruns import format_indices
+from osprofile.jobs.arrays import format_indices
 from tests.cli.job.conftest import template
 from tests.cli.job.test_job_many import count_jobs, submit
 from tests.profiles.test_hostile_values import CARRIED
@@ -237,6 +237,26 @@ def test_the_failed_tasks_of_an_array(machine: Machine) -> None:
     assert (shown[task_run], shown[failed_run]) == ("1-2%2", "1,3-5%2")
     ran = sorted((machine.root / "log").read_text().splitlines())
     assert ran == ["ran 1", "ran 1", "ran 2", "ran 3", "ran 4", "ran 5"]
+
+
+def test_the_failed_tasks_of_an_array_where_there_are_only_ranges(machine: Machine) -> None:
+    pattern = "[0-9]+-[0-9]+(?::[0-9]+)?"
+    fields = f'<idb:Field name="ARRAY" ext:pattern="{pattern}"><idb:Description>A range.</idb:Description><idb:Default/></idb:Field>'
+    machine.add("ranges", f'  <idb:Template name="">{fields}</idb:Template>\n')
+    (machine.root / "fails").touch()
+    script = "echo ran $GPE_ARRAY_INDEX >> log\ncase $GPE_ARRAY_INDEX in [235]) [ ! -e fails ] ;; esac\n"
+    (machine.root / "script").write_text(f"cd '{machine.root}'\n{script}")
+    lines = ["key,arguments,array,after_ok", f"a,{machine.root}/script,1-5,", "b,/dev/null,,a", ""]
+    (machine.root / "jobs.csv").write_text("\n".join(lines))
+    machine.run("job", "submit", "-p", "ranges", "--from", "jobs.csv", "--wait", "--", "sh")
+    for file in ("fails", "log"):
+        (machine.root / file).unlink()
+    assert len(rerun(machine, "--failed", "jobs.csv")) == 3
+    assert sorted((machine.root / "log").read_text().splitlines()) == ["ran 2", "ran 3", "ran 5"]
+    runs = {job["key"]: job for job in machine.run_json("list")}
+    assert [runs[key]["array"] for key in ("a", "a~2", "a~3")] == ["1-5", "2-3", "5-6:2"]
+    (last,) = machine.run_json("show", "b~2")
+    assert last["fields"]["DEPENDENCY"] == "afterok:a~2:a~3"
 
 
 @pytest.mark.parametrize(

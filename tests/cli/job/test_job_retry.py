@@ -57,6 +57,33 @@ def test_with_nobody_there_a_retry_is_due(machine: Machine) -> None:
     assert len(machine.run_json("list")) == 2
 
 
+def test_the_tasks_of_an_array_that_failed_run_again(machine: Machine) -> None:
+    program = 'echo $GPE_ARRAY_INDEX > "out.$GPE_ARRAY_INDEX"; case $GPE_ARRAY_INDEX in 3) exit 4 ;; 2) sleep 3 ;; esac'
+    words = ["--array", "1-3", "--walltime", "1", "--retry", "TIME: walltime*60", "--fetch", "out.*"]
+    array = machine.submit(*words, "--key", "k", "--name", "n", "sh", "-c", program)
+    wait_until(lambda: machine.run_json("list", array)[0]["state"] == "FAILED")
+    assert machine.run_json("list", array)[0]["retry_due"] == "TIME: walltime*60, at most 1"
+    assert f"retry is due: incarnate job wait {array} submits it" in machine.run("job", "list").out
+    waited = machine.run("job", "wait", "k")
+    last = machine.run_json("show", "k~2")[0]
+    assert waited.code == 125
+    assert (
+        f"tasks ended with 0; exit 4: 1; time limit: 1; task 2 submitted again as job {last['id']}: "
+        in waited.err
+    )
+    assert f"job {array} has no exit code: 2 of 3 tasks ended with 0; exit 4: 1\n" in waited.err
+    assert [(machine.root / f"out.{n}").read_text() for n in (1, 2, 3)] == ["1\n", "2\n", "3\n"]
+    assert [row["retry_due"] for row in machine.run_json("list")] == [None, None]
+    assert [(a["id"], a["array"], a["state"]) for a in last["attempts"]] == [
+        (array, "1-3", "FAILED"),
+        (last["id"], "2", "DONE"),
+    ]
+    assert f"  2  {last['id']}  DONE  0  tasks 2\n" in machine.run("job", "show", "k").out
+    ended = [machine.run("job", "wait", f"{array}_{n}").code for n in (1, 2, 3)]
+    assert ended == [0, 0, 4]
+    assert len(machine.run_json("list")) == 2
+
+
 def test_a_rule_is_refused_before_anything_is_submitted(machine: Machine) -> None:
     for rule, words in (
         ("MEMORI", "'MEMORI' is no cause of an end\n    hint: did you mean MEMORY? known: TIME, "),
