@@ -133,7 +133,8 @@ REFUSED: dict[str, Callable[[], str]] = {
 def keys(tmp_path: Path) -> Path:
     """Return the file of the issuer's keys: beside those for signatures, one that is a secret, and what is no key."""
     path = tmp_path / "keys.json"
-    odd: list[object] = [SECRET.as_dict(private=True), {"kty": "RSA"}, {"kty": "PQ"}, 1]
+    curve = {"kty": "EC", "crv": "brainpoolP256r1", "x": "AA", "y": "AA"}
+    odd: list[object] = [SECRET.as_dict(private=True), {"kty": "RSA"}, {"kty": "PQ"}, {"kty": []}, curve, 1]
     path.write_text(json.dumps({"keys": [*odd, *PUBLIC]}))
     return path
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.facility")
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures by a key pair: a token that is signed with a secret (HS256), or not at all, is none."""
-_KEY_TYPES: Final = frozenset({"RSA", "EC", "OKP"})
+_KEY_TYPES: Final = ("RSA", "EC", "OKP")
 _TOKEN_TYPES: Final = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 _MAX_HEADER_LENGTH: Final = 16 << 10
 _MAX_ANSWER_SIZE: Final = 1 << 20
@@ -226,7 +226,7 @@ def _read_keys(place: str) -> jwk.KeySet:
         if isinstance(item, dict) and item.get("kty") in _KEY_TYPES and item.get("use", "sig") == "sig":
             try:
                 keys.append(jwk.import_key(item))
-            except (JoseError, ValueError, TypeError) as error:
+            except Exception as error:  # noqa: BLE001  # a KeyError, for example, for a curve that is not known
                 log.warning("%s: a key is left out: %s", place, type(error).__name__)
     if not keys:
         raise ValueError("it has no public key for signatures")
