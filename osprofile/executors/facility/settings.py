@@ -36,6 +36,7 @@ from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from urllib.parse import SplitResult
 
 CONFIG_FILE: Final = "facility.toml"
 RESOURCE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
@@ -184,8 +185,8 @@ _SHARED: Final = (
 
 def require_safe(name: str, address: str) -> str:
     """Return an address of the issuer. Raises `SettingError` unless it is https, or on this machine."""
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+    parts = _split_address(address)
+    if parts is not None and (parts.scheme == "https" or parts.hostname in _LOOPBACK):
         return address
     message = f"{name} = {address!r}: whoever is on the way could replace the keys"
     raise SettingError(message, hint="https://..., or the path of a file for jwks")
@@ -198,14 +199,18 @@ def read_settings(path: str, settings: Settings) -> Settings:
 
 def _check_url(name: str, value: object) -> str:
     text = check_text(name, value).rstrip("/")
-    try:
-        parts = urlsplit(text)
-        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if text and (not is_address or any(c in text for c in "?#@\"'<> ")):
+    if text and (_split_address(text) is None or any(c in text for c in "?#@\"'<> ")):
         raise SettingError(f"{name} = {value!r} is not an address", hint="as in https://iri.example.org")
     return text
+
+
+def _split_address(text: str) -> SplitResult | None:
+    """Return the parts of an address of HTTP; None if it is none."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(text)
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
+            return parts
+    return None
 
 
 def _check_resources(name: str, value: object) -> Mapping[str, ResourceSettings]:
