@@ -17,7 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.executors.facility.issuer import Issuer
-from osprofile.executors.facility.problems import RETRY_SECONDS, ProblemError
+from osprofile.executors.facility.rate import Turns
 from osprofile.executors.facility.settings import USER_NAME
 from osprofile.executors.facility.tokens import Client, hash_token
 
@@ -33,6 +33,8 @@ REFUSED_TIME: Final = 5.0
 """Seconds for which it is known that a valid token has no user."""
 _MAX_KNOWN: Final = 10_000
 _COMMAND_TIMEOUT: Final = 10.0
+_MAX_SEARCHES: Final = 4
+"""Users that are searched at a time: the command, or the system's own database, may take long."""
 _FIRST_UID: Final = 1000
 """The first number of a person's account: what is below is the system's."""
 _CLOSED_SHELLS: Final = frozenset({"nologin", "false"})
@@ -46,6 +48,7 @@ class Clients:
         self._settings = settings
         self._issuer = Issuer(settings)
         self._known: dict[bytes, tuple[Client, float]] = {}
+        self._turns = Turns(_MAX_SEARCHES, "the user of the token cannot be found now")
 
     async def find_client(self, authorization: str) -> Client | None:
         """Return the client of a header `Authorization`; None if it has no valid token. Raises `ProblemError`."""
@@ -57,7 +60,8 @@ class Clients:
         claims = await self._issuer.find_claims(authorization)
         if claims is None or not isinstance(claims["sub"], str):
             return None
-        user_name = await self._find_user(claims)
+        async with self._turns.take():
+            user_name = await self._find_user(claims)
         client = Client(claims["sub"], user_name)
         until = now + (KNOWN_TIME if user_name else REFUSED_TIME)
         self._known[key] = client, min(until, claims.get("exp", until))
@@ -90,8 +94,7 @@ class Clients:
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             log.warning("users_command: %s", error)
-            message = "the user of the token cannot be found now"
-            raise ProblemError("service-unavailable", message, retry_after=RETRY_SECONDS) from None
+            raise self._turns.refuse() from None
         return ended.stdout.removesuffix("\n")
 
     def _is_user(self, name: str) -> bool:

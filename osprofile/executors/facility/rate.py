@@ -1,12 +1,20 @@
-"""How often a user may ask: a bucket of requests, which fills evenly."""
+"""How often a user may ask: a bucket of requests, which fills evenly. And how many ask another service at a time."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import math
 import time
-from typing import final
+from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.facility.problems import ProblemError
+from osprofile.executors.facility.problems import RETRY_SECONDS, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+_TURN_TIMEOUT: Final = 10.0
+"""Seconds that a request waits for its turn."""
 
 
 @final
@@ -28,3 +36,28 @@ class Rate:
             message = f"a user may send {self._most} requests a minute"
             raise ProblemError("too-many-requests", message, retry_after=wait)
         self._left -= 1
+
+
+@final
+class Turns:
+    """At most so many questions at a time, as to an issuer that does not answer: requests do not wait behind all others."""
+
+    def __init__(self, most: int, problem: str) -> None:
+        self._free, self._problem = asyncio.Semaphore(most), problem
+
+    @contextlib.asynccontextmanager
+    async def take(self) -> AsyncIterator[None]:
+        """Wait for a turn, and keep it. Raises `ProblemError`, as `refuse` returns it, if there is none in time."""
+        try:
+            async with asyncio.timeout(_TURN_TIMEOUT):
+                await self._free.acquire()
+        except TimeoutError:
+            raise self.refuse() from None
+        try:
+            yield
+        finally:
+            self._free.release()
+
+    def refuse(self) -> ProblemError:
+        """Return the problem of a question that has no answer now."""
+        return ProblemError("service-unavailable", self._problem, retry_after=RETRY_SECONDS)
