@@ -20,7 +20,7 @@ from osprofile.errors import SettingError
 from osprofile.executors.facility.compute import Health, Quota, Resource
 from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.problems import ProblemError
-from osprofile.executors.facility.rate import Rate
+from osprofile.executors.facility.rate import MAX_AT_ONCE, Rate
 from osprofile.executors.facility.tasks import TaskList
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.profiles import describe_job_fields, keep_profile, load_for_jobs, load_profile
@@ -155,7 +155,8 @@ class Facility:
                 )
                 for resource_id in self.profiles
             }
-            rate = Rate(self.settings.requests_per_minute)
+            at_once = MAX_AT_ONCE if self.settings.is_shared else 0
+            rate = Rate(self.settings.requests_per_minute, at_once)
             self._accounts[user_name] = Account(user_name, resources, client, rate)
             self._accounts[user_name].start()
         return self._accounts[user_name]

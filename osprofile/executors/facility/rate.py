@@ -8,24 +8,39 @@ import math
 import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.facility.problems import RETRY_SECONDS, ProblemError
+from osprofile.executors.facility.problems import BUSY_RETRY_SECONDS, RETRY_SECONDS, ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
+MAX_AT_ONCE: Final = 100
+"""Requests of one of many users that run at a time: each has a connection, and all users together have few of them."""
 _TURN_TIMEOUT: Final = 10.0
 """Seconds that a request waits for its turn."""
 
 
 @final
 class Rate:
-    """At most so many requests a minute, in a row or spread; 0 for any number."""
+    """At most so many requests a minute, in a row or spread, and so many at a time; 0 for any number."""
 
-    def __init__(self, per_minute: int) -> None:
+    def __init__(self, per_minute: int, at_once: int = 0) -> None:
         self._most, self._left, self._seen = per_minute, float(per_minute), time.monotonic()
+        self._at_once, self._running = at_once, 0
 
-    def take(self) -> None:
-        """Count a request. Raises `ProblemError` if there were too many, with the time of the next one."""
+    @contextlib.contextmanager
+    def hold(self) -> Iterator[None]:
+        """Count a request while it runs. Raises `ProblemError` if there are too many, with the time of the next one."""
+        if self._at_once and self._running >= self._at_once:
+            message = f"a user may have {self._at_once} requests under way"
+            raise ProblemError("too-many-requests", message, retry_after=BUSY_RETRY_SECONDS)
+        self._take()
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+
+    def _take(self) -> None:
         if not self._most:
             return
         now = time.monotonic()
