@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from osprofile.errors import SettingError
 from osprofile.executors.facility import clients as clients_module
 from osprofile.executors.facility import issuer as issuers
-from osprofile.executors.facility import rate
+from osprofile.executors.facility import rate, users
 from osprofile.executors.facility.clients import Clients
 from osprofile.executors.facility.issuer import Issuer
 from osprofile.executors.facility.problems import ProblemError
@@ -340,8 +340,8 @@ def account(monkeypatch: pytest.MonkeyPatch, **values: object) -> Iterator[None]
         ("carol", "x", members["pw_uid"], members["pw_gid"], "", "/", members["pw_shell"])
     )
     with monkeypatch.context() as context:
-        context.setattr(clients_module.pwd, "getpwnam", {"carol": changed}.__getitem__)
-        context.setattr(clients_module.os, "getgrouplist", lambda _name, gid: [gid, 1])
+        context.setattr(users.pwd, "getpwnam", {"carol": changed}.__getitem__)
+        context.setattr(users.os, "getgrouplist", lambda _name, gid: [gid, 1])
         yield
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import pwd
 import re
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import urlsplit
 
 from osprofile.errors import SettingError
+from osprofile.executors.facility.users import USER_NAME, is_reserved
 from osprofile.executors.settings import (
     NAME_HINT,
     Check,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 CONFIG_FILE: Final = "facility.toml"
 RESOURCE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
-USER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}\Z")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -165,7 +164,7 @@ class Settings:
                 raise SettingError(message, hint="as in {user}@login.example.org")
         for user in self.users.values():
             with contextlib.suppress(KeyError):  # a user of another host
-                if pwd.getpwnam(user).pw_uid in {0, os.geteuid()}:
+                if is_reserved(pwd.getpwnam(user)):
                     message = f"users: {user} is root, or whom this daemon runs as"
                     raise SettingError(message, hint="nothing runs as these")
 
