@@ -726,6 +726,7 @@ def test_a_batch_system_that_is_away(toy: Toy, config: str) -> None:
     [
         ('[resources.a]\nprofile = "nosuch"\n', "nosuch"),
         ('token_file = "/proc/x"\n', "token"),
+        ('store = "facility.toml"\n', "file is not a database"),
     ],
 )
 def test_settings_that_are_refused(tmp_path: Path, config: str, words: str) -> None:

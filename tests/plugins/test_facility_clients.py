@@ -8,9 +8,10 @@ import json
 import os
 import pwd
 import re
+import socket
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -21,12 +22,15 @@ from hypothesis import strategies as st
 
 from osprofile.errors import SettingError
 from osprofile.executors.facility import clients as clients_module
+from osprofile.executors.facility import issuer as issuers
+from osprofile.executors.facility import rate, users
 from osprofile.executors.facility.clients import Clients
 from osprofile.executors.facility.issuer import Issuer
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.settings import ResourceSettings, Settings
 from osprofile.executors.facility.tokens import Client
-from tests.plugins.test_facility_many import AUDIENCE, CENTRE, PUBLIC, claims, sign
+from tests.plugins.test_facility_many import AUDIENCE, CENTRE, ISSUER, PUBLIC, claims, sign
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,6 +197,79 @@ def test_a_token_of_which_the_issuer_is_asked(
     assert "opaque" not in caplog.text
 
 
+# One that hangs: it holds few requests, and none whose token is known
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """Return a port that accepts connections, and answers nothing."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        listener.setblocking(False)
+        yield listener
+
+
+def count_connections(listener: socket.socket) -> int:
+    count = 0
+    with suppress(BlockingIOError):
+        while True:
+            listener.accept()[0].close()
+            count += 1
+    return count
+
+
+async def find_all(issuer: Issuer, *tokens: str) -> list[object]:
+    return await asyncio.gather(*map(issuer.find_claims, tokens), return_exceptions=True)
+
+
+def test_keys_that_do_not_come_are_waited_for_once(
+    silent: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuers, "_READ_TIMEOUT", 1.0)
+    monkeypatch.setattr(issuers, "_RETRY_INTERVAL", 0.5)
+    issuer = Issuer(Settings(issuer="https://i", audience="a", jwks=f"http://127.0.0.1:{silent.getsockname()[1]}/"))
+    answers = asyncio.run(find_all(issuer, *[sign(claims())] * 3))
+    assert [getattr(answer, "status", None) for answer in answers] == [503] * 3
+    assert count_connections(silent) == 1
+
+
+def test_a_known_key_does_not_wait_for_an_unknown_one(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = Issuer(Settings(issuer=ISSUER, audience=AUDIENCE, jwks=f"{provider.url}/keys"))
+    assert find(issuer, sign(claims())) == "alice"
+    for name in ("_MIN_KEYS_AGE", "_RETRY_INTERVAL"):
+        monkeypatch.setattr(issuers, name, 0)
+    may_answer = threading.Event()
+    monkeypatch.setattr(issuer, "_read_keys", may_answer.wait)
+
+    async def ask() -> object:
+        stranger = asyncio.ensure_future(issuer.find_claims(sign(claims(), kid="other")))
+        await asyncio.sleep(0)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await issuer.find_claims(sign(claims()))
+        finally:
+            may_answer.set()
+            await asyncio.gather(stranger, return_exceptions=True)
+
+    assert asyncio.run(ask())
+
+
+def test_an_issuer_that_hangs_is_asked_by_few(
+    silent: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(issuers, "_READ_TIMEOUT", 2.0)
+    monkeypatch.setattr(rate, "_TURN_TIMEOUT", 0.1)
+    secret = tmp_path / "secret"
+    secret.touch(0o600)
+    asking = Settings(
+        issuer=f"http://127.0.0.1:{silent.getsockname()[1]}", audience="a", client_id="c", client_secret_file=str(secret)
+    )
+    answers = asyncio.run(find_all(Issuer(asking), *map(str, range(20))))
+    assert [getattr(answer, "status", None) for answer in answers] == [503] * 20
+    assert count_connections(silent) == 4
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     answer=st.dictionaries(st.sampled_from(["active", "sub", "aud", "exp", "nbf", "iat", "iss", "x"]), JSON)
@@ -263,8 +340,8 @@ def account(monkeypatch: pytest.MonkeyPatch, **values: object) -> Iterator[None]
         ("carol", "x", members["pw_uid"], members["pw_gid"], "", "/", members["pw_shell"])
     )
     with monkeypatch.context() as context:
-        context.setattr(clients_module.pwd, "getpwnam", {"carol": changed}.__getitem__)
-        context.setattr(clients_module.os, "getgrouplist", lambda _name, gid: [gid, 1])
+        context.setattr(users.pwd, "getpwnam", {"carol": changed}.__getitem__)
+        context.setattr(users.os, "getgrouplist", lambda _name, gid: [gid, 1])
         yield
 
 
@@ -327,6 +404,20 @@ def test_a_command_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, t
     with pytest.raises(ProblemError) as error:
         find_user(clients)
     assert (error.value.status, error.value.retry_after) == (503, 30)
+
+
+def test_a_command_that_hangs_is_run_by_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients_module, "_COMMAND_TIMEOUT", 2.0)
+    monkeypatch.setattr(rate, "_TURN_TIMEOUT", 0.1)
+    text = f"#!/bin/sh\necho >> {tmp_path}/runs\nexec sleep 600\n"
+    clients = make_clients(tmp_path, users_command=write_command(tmp_path, text))
+
+    async def ask() -> list[object]:
+        tokens = (sign(claims(str(number))) for number in range(12))
+        return await asyncio.gather(*map(clients.find_client, tokens), return_exceptions=True)
+
+    assert [getattr(answer, "status", None) for answer in asyncio.run(ask())] == [503] * 12
+    assert (tmp_path / "runs").read_text() == "\n" * 4
 
 
 def test_names_that_a_command_may_not_print(tmp_path: Path) -> None:

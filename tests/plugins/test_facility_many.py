@@ -15,11 +15,12 @@ import os
 import pwd
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ from tests.executors.facility.conftest import ROOTED
 from tests.executors.facility.test_hostile import HOSTILE
 from tests.plugins import test_facility_mcp as tools
 from tests.plugins.test_facility import ENDED, PREFIX, Daemon, raw, run_daemon
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,7 +134,8 @@ REFUSED: dict[str, Callable[[], str]] = {
 def keys(tmp_path: Path) -> Path:
     """Return the file of the issuer's keys: beside those for signatures, one that is a secret, and what is no key."""
     path = tmp_path / "keys.json"
-    odd: list[object] = [SECRET.as_dict(private=True), {"kty": "RSA"}, {"kty": "PQ"}, 1]
+    curve = {"kty": "EC", "crv": "brainpoolP256r1", "x": "AA", "y": "AA"}
+    odd: list[object] = [SECRET.as_dict(private=True), {"kty": "RSA"}, {"kty": "PQ"}, {"kty": []}, curve, 1]
     path.write_text(json.dumps({"keys": [*odd, *PUBLIC]}))
     return path
 
@@ -468,6 +470,28 @@ def test_too_many_requests_of_one_user(tmp_path: Path) -> None:
         assert 0 < int(answers[-1].headers["Retry-After"]) <= 12
         assert answers[-1].json()["title"] == "Too many requests"
         daemon.ask("GET", "/facility")
+
+
+def test_one_user_does_not_hold_all_connections(alice: Daemon, bob: Daemon) -> None:
+    """By requests whose rest does not come."""
+    host, port = alice.base.removeprefix("http://").split(":")
+    head = (
+        f"POST {PREFIX}/compute/job/here HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {alice.token}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+    )
+
+    def ask(client: Daemon) -> httpx.Response:
+        return client.http.get("/account/whoami", headers={"Connection": "close"})
+
+    with ExitStack() as stack:
+        for _ in range(110):
+            connection = stack.enter_context(socket.create_connection((host, int(port))))
+            connection.sendall(head.encode())
+        refused = wait_until(lambda: (answer := ask(alice)).status_code == 429 and answer)
+        assert refused.headers["Retry-After"] == "2"
+        assert refused.json()["detail"] == "a user may have 100 requests under way"
+        assert ask(bob).status_code == 200
+    wait_until(lambda: ask(alice).status_code == 200)
 
 
 def test_other_headers_name_nobody(alice: Daemon) -> None:

@@ -138,7 +138,6 @@ def build_app(
 
     @contextlib.asynccontextmanager
     async def run(_app: fastapi.FastAPI) -> AsyncIterator[None]:
-        facility.start()
         async with agents.session_manager.run() if agents is not None else contextlib.nullcontext():
             yield
         await facility.close()

@@ -1,25 +1,21 @@
 """Who a client of a facility for many users is: whom a token stands for, and as which user of this machine.
 
-The settings say where users come from: a table of subjects, a claim of the token, or a command. Accounts and groups are
-those of this machine's system, and may change at any time.
+The settings say where users come from: a table of subjects, a claim of the token, or a command.
 """
 
 from __future__ import annotations
 
 import asyncio
-import grp
 import json
 import logging
-import os
-import pwd
 import subprocess
 import time
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.executors.facility.issuer import Issuer
-from osprofile.executors.facility.problems import RETRY_SECONDS, ProblemError
-from osprofile.executors.facility.settings import USER_NAME
+from osprofile.executors.facility.rate import Turns
 from osprofile.executors.facility.tokens import Client, hash_token
+from osprofile.executors.facility.users import is_user
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,9 +29,8 @@ REFUSED_TIME: Final = 5.0
 """Seconds for which it is known that a valid token has no user."""
 _MAX_KNOWN: Final = 10_000
 _COMMAND_TIMEOUT: Final = 10.0
-_FIRST_UID: Final = 1000
-"""The first number of a person's account: what is below is the system's."""
-_CLOSED_SHELLS: Final = frozenset({"nologin", "false"})
+_MAX_SEARCHES: Final = 4
+"""Users that are searched at a time: the command, or the system's own database, may take long."""
 
 
 @final
@@ -46,6 +41,7 @@ class Clients:
         self._settings = settings
         self._issuer = Issuer(settings)
         self._known: dict[bytes, tuple[Client, float]] = {}
+        self._turns = Turns(_MAX_SEARCHES, "the user of the token cannot be found now")
 
     async def find_client(self, authorization: str) -> Client | None:
         """Return the client of a header `Authorization`; None if it has no valid token. Raises `ProblemError`."""
@@ -57,7 +53,8 @@ class Clients:
         claims = await self._issuer.find_claims(authorization)
         if claims is None or not isinstance(claims["sub"], str):
             return None
-        user_name = await self._find_user(claims)
+        async with self._turns.take():
+            user_name = await self._find_user(claims)
         client = Client(claims["sub"], user_name)
         until = now + (KNOWN_TIME if user_name else REFUSED_TIME)
         self._known[key] = client, min(until, claims.get("exp", until))
@@ -74,9 +71,9 @@ class Clients:
             name = claims.get(settings.users_claim, "")
         else:
             name = await asyncio.to_thread(self._run_command, claims)
-        if not isinstance(name, str) or not USER_NAME.match(name):
+        if not isinstance(name, str):
             return ""
-        return name if await asyncio.to_thread(self._is_user, name) else ""
+        return name if await asyncio.to_thread(is_user, settings, name) else ""
 
     def _run_command(self, claims: Mapping[str, Any]) -> str:
         try:
@@ -90,28 +87,5 @@ class Clients:
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             log.warning("users_command: %s", error)
-            message = "the user of the token cannot be found now"
-            raise ProblemError("service-unavailable", message, retry_after=RETRY_SECONDS) from None
+            raise self._turns.refuse() from None
         return ended.stdout.removesuffix("\n")
-
-    def _is_user(self, name: str) -> bool:
-        """Return whether the system of this machine lets a user in; who is not known here may be on the resources' hosts."""
-        settings = self._settings
-        try:
-            account = pwd.getpwnam(name)
-        except KeyError:
-            is_remote = all(resource.host for resource in settings.resources.values())
-            return not settings.users_group and (is_remote or bool(settings.users))
-        is_listed = bool(settings.users or settings.users_group)
-        is_person = account.pw_uid >= _FIRST_UID and os.path.basename(account.pw_shell) not in _CLOSED_SHELLS
-        if account.pw_uid in {0, os.geteuid()} or not (is_listed or is_person):
-            log.warning(
-                "the user %s is refused: root, the daemon, a system's account or without a shell", name
-            )
-            return False
-        try:
-            group = settings.users_group and grp.getgrnam(settings.users_group).gr_gid
-        except KeyError:
-            log.warning("users_group: there is no group %s", settings.users_group)
-            return False
-        return group == "" or group in os.getgrouplist(name, account.pw_gid)

@@ -11,17 +11,19 @@ import contextlib
 import datetime as dt
 import functools
 import glob
+import logging
 import os
 import re
 import time
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import SettingError
+from osprofile.errors import OSProfileError, SettingError
 from osprofile.executors.facility.compute import Health, Quota, Resource
 from osprofile.executors.facility.job_spec import MEMBER_BY_FIELD
 from osprofile.executors.facility.problems import ProblemError
-from osprofile.executors.facility.rate import Rate
+from osprofile.executors.facility.rate import MAX_AT_ONCE, Rate
 from osprofile.executors.facility.tasks import TaskList
+from osprofile.executors.facility.users import is_user
 from osprofile.jobs.client import JobClient
 from osprofile.jobs.profiles import describe_job_fields, keep_profile, load_for_jobs, load_profile
 from osprofile.jobs.record.store import default_store_path, put_user_name
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from osprofile.executors.facility.settings import Settings
     from osprofile.jobs.target_system import TargetSystem
 
+log: Final = logging.getLogger("osprofile.facility")
 FACILITY_ID: Final = "facility"
 SITE_ID: Final = "site"
 RESOURCE_TYPE: Final = "urn:doe-iri:resource:compute"
@@ -134,7 +137,8 @@ class Facility:
         found = {
             match[1] for file in glob.iglob(path.replace("{user}", "*")) if (match := pattern.fullmatch(file))
         }
-        return sorted(found & {*self.settings.users.values()} if self.settings.users else found)
+        users = found & {*self.settings.users.values()} if self.settings.users else found
+        return sorted(name for name in users if is_user(self.settings, name))
 
     def open_account(self, user_name: str) -> Account:
         """Return the account of a user, which is opened if it is not yet."""
@@ -155,15 +159,24 @@ class Facility:
                 )
                 for resource_id in self.profiles
             }
-            rate = Rate(self.settings.requests_per_minute)
+            at_once = MAX_AT_ONCE if self.settings.is_shared else 0
+            rate = Rate(self.settings.requests_per_minute, at_once)
             self._accounts[user_name] = Account(user_name, resources, client, rate)
             self._accounts[user_name].start()
         return self._accounts[user_name]
 
     def start(self) -> None:
-        """Follow the jobs of the users that have a record from now on, and those of others when they come."""
+        """Follow the jobs of the users that have a record from now on, and those of others when they come.
+
+        Raises `OSProfileError` for the record of the only user; of many, the others do not depend on it.
+        """
         for user_name in self._users:
-            self.open_account(user_name)
+            try:
+                self.open_account(user_name)
+            except OSProfileError as error:
+                if not self.settings.is_shared:
+                    raise
+                log.error("the jobs of %s are not followed: %s", user_name, error)
 
     async def close(self) -> None:
         """Stop following jobs, which continue to run."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from osprofile.executors.facility.facility import Facility
+    from osprofile.executors.facility.facility import Account, Facility
     from osprofile.executors.facility.tokens import Client
 
 log: Final = logging.getLogger("osprofile.facility")
@@ -87,29 +87,18 @@ class Gate:
             write_line()  # also where nobody waits for the answer any more
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await self._admit(scope)
-        except OSProfileError as error:
-            await respond(build_problem(error), self._facility.root, scope["path"])(scope, receive, send)
-            return
-        deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT
-        is_complete = False
-
-        async def receive_in_time() -> Message:
-            nonlocal is_complete
-            if is_complete:
-                return await receive()
+        with contextlib.ExitStack() as places:
             try:
-                async with asyncio.timeout_at(deadline):
-                    message = await receive()
-            except TimeoutError:
-                raise HTTPException(408, f"the request did not arrive within {BODY_TIMEOUT:.0f} s") from None
-            is_complete = not message.get("more_body")
-            return message
+                account = await self._admit(scope)
+                if account is not None:
+                    places.enter_context(account.rate.hold())
+            except OSProfileError as error:
+                await respond(build_problem(error), self._facility.root, scope["path"])(scope, receive, send)
+                return
+            await self._app(scope, _receive_in_time(receive), send)
 
-        await self._app(scope, receive_in_time, send)
-
-    async def _admit(self, scope: Scope) -> None:
+    async def _admit(self, scope: Scope) -> Account | None:
+        """Return the account of the client of a request; None if what it asks is public. Raises `OSProfileError`."""
         values: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             values.setdefault(name, []).append(value)
@@ -118,7 +107,7 @@ class Gate:
             message = "the header Host has another name than this server"
             raise ProblemError("forbidden", message, hint="set public_url to the address that clients use")
         if _PUBLIC_PATHS.fullmatch(scope["path"]):
-            return
+            return None
         tokens = [token.decode("latin-1") for token in values.get(b"authorization", [])]
         client = await self._find_client(tokens[0]) if len(tokens) == 1 else None
         if client is None:
@@ -129,7 +118,27 @@ class Gate:
             message = "the token is valid, but whom it stands for has no account here"
             raise ProblemError("forbidden", message, hint="ask the facility's administrator")
         scope["state"]["account"] = account = self._facility.open_account(client.user_name)
-        account.rate.take()
+        return account
+
+
+def _receive_in_time(receive: Receive) -> Receive:
+    """Return a function that receives a request, and raises `HTTPException` if it takes too long to arrive."""
+    deadline = asyncio.get_running_loop().time() + BODY_TIMEOUT
+    is_complete = False
+
+    async def receive_in_time() -> Message:
+        nonlocal is_complete
+        if is_complete:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"the request did not arrive within {BODY_TIMEOUT:.0f} s") from None
+        is_complete = not message.get("more_body")
+        return message
+
+    return receive_in_time
 
 
 def _describe(scope: Scope) -> dict[str, object]:

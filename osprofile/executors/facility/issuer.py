@@ -23,7 +23,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jws import JWSRegistry
 
 from osprofile.errors import SettingError
-from osprofile.executors.facility.problems import RETRY_SECONDS, ProblemError
+from osprofile.executors.facility.rate import Turns
 from osprofile.executors.facility.settings import require_safe
 from osprofile.executors.facility.tokens import extract_token, read_secret
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.facility")
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Signatures by a key pair: a token that is signed with a secret (HS256), or not at all, is none."""
-_KEY_TYPES: Final = frozenset({"RSA", "EC", "OKP"})
+_KEY_TYPES: Final = ("RSA", "EC", "OKP")
 _TOKEN_TYPES: Final = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 _MAX_HEADER_LENGTH: Final = 16 << 10
 _MAX_ANSWER_SIZE: Final = 1 << 20
@@ -48,7 +48,7 @@ _KEYS_AGE: Final = 3600.0
 _MIN_KEYS_AGE: Final = 30.0
 """Seconds between two readings because of a token whose key is not known: anybody can send one."""
 _RETRY_INTERVAL: Final = 5.0
-"""Seconds after which the issuer is asked again, if it has not answered."""
+"""Seconds after which the issuer is asked for keys again, if it has not answered."""
 _READ_TIMEOUT: Final = 10.0
 
 
@@ -70,9 +70,11 @@ class Issuer:
             sub={"essential": True},
         )
         self._keys: jwk.KeySet | None = None
-        self._read_at = self._tried_at = -math.inf
-        self._lock = asyncio.Lock()
-        self._turns = asyncio.Semaphore(_MAX_QUESTIONS)
+        self._read_at = self._failed_at = -math.inf
+        self._turns = Turns(
+            _MAX_QUESTIONS if settings.client_id else 1,
+            "tokens cannot be checked now: the issuer does not answer",
+        )
         if settings.jwks.startswith("/"):
             try:
                 _read_keys(settings.jwks)
@@ -113,13 +115,12 @@ class Issuer:
 
     async def _ask(self, token: str) -> Mapping[str, Any] | None:
         """Return the claims that the issuer says a token has; None if it says that it is not valid."""
-        async with self._turns:
+        async with self._turns.take():
             try:
                 claims = await asyncio.to_thread(self._introspect, token)
             except (OSError, ValueError, SettingError) as error:
                 log.warning("the issuer does not say whether a token is valid: %s", error)
-                message = "tokens cannot be checked now: the issuer does not answer"
-                raise ProblemError("service-unavailable", message, retry_after=RETRY_SECONDS) from None
+                raise self._turns.refuse() from None
         if claims.get("active") is not True:
             return None
         try:
@@ -154,20 +155,24 @@ class Issuer:
 
     async def _get_keys(self, age: float) -> jwk.KeySet:
         """Return the issuer's keys, read again if they are older than so many seconds, and the issuer answers."""
-        async with self._lock:
-            now = time.monotonic()
-            if now - self._read_at > age and now - self._tried_at > _RETRY_INTERVAL:
-                self._tried_at = now
-                try:
-                    self._keys = await asyncio.to_thread(self._read_keys)
-                    self._read_at = now
-                except (OSError, ValueError, SettingError) as error:
-                    place = self._settings.jwks or self._settings.issuer
-                    log.warning("the issuer's keys cannot be read: %s: %s", place, error)
-            if self._keys is None or now - self._read_at > _KEYS_AGE:
-                message = "tokens cannot be checked now: the issuer's keys cannot be read"
-                raise ProblemError("service-unavailable", message, retry_after=RETRY_SECONDS)
-            return self._keys
+        if time.monotonic() - self._read_at > age:  # who has a known key waits for nobody
+            async with self._turns.take():
+                await self._read_again(age)
+        if self._keys is None or time.monotonic() - self._read_at > _KEYS_AGE:
+            raise self._turns.refuse()
+        return self._keys
+
+    async def _read_again(self, age: float) -> None:
+        now = time.monotonic()
+        if now - self._read_at <= age or now - self._failed_at <= _RETRY_INTERVAL:
+            return
+        try:
+            self._keys = await asyncio.to_thread(self._read_keys)
+            self._read_at = now
+        except (OSError, ValueError, SettingError) as error:
+            self._failed_at = time.monotonic()
+            place = self._settings.jwks or self._settings.issuer
+            log.warning("the issuer's keys cannot be read: %s: %s", place, error)
 
     def _read_keys(self) -> jwk.KeySet:
         return _read_keys(self._settings.jwks or _discover(self._settings.issuer, "jwks_uri"))
@@ -226,7 +231,7 @@ def _read_keys(place: str) -> jwk.KeySet:
         if isinstance(item, dict) and item.get("kty") in _KEY_TYPES and item.get("use", "sig") == "sig":
             try:
                 keys.append(jwk.import_key(item))
-            except (JoseError, ValueError, TypeError) as error:
+            except Exception as error:  # noqa: BLE001  # a KeyError, for example, for a curve that is not known
                 log.warning("%s: a key is left out: %s", place, type(error).__name__)
     if not keys:
         raise ValueError("it has no public key for signatures")

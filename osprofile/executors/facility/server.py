@@ -100,13 +100,14 @@ async def serve(
 
     `find_client` takes a header Authorization; `user_name` is that of this process.
 
-    Raises `OSProfileError` for a profile or a port that cannot be used.
+    Raises `OSProfileError` for a profile, a record or a port that cannot be used.
     """
     listener = _bind(settings.port)
     port: int = listener.getsockname()[1]
     address = f"http://{LOOPBACK}:{port}"
     public = settings.public_url or address
     facility = Facility(settings, user_name, f"{public}{PREFIX}")
+    facility.start()
     host = urlsplit(public).hostname or LOOPBACK
     config = uvicorn.Config(
         build_app(facility, find_client, [host]),

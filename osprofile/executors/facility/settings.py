@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import pwd
 import re
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import urlsplit
 
 from osprofile.errors import SettingError
+from osprofile.executors.facility.users import USER_NAME, is_reserved
 from osprofile.executors.settings import (
     NAME_HINT,
     Check,
@@ -36,10 +36,10 @@ from osprofile.text import suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from urllib.parse import SplitResult
 
 CONFIG_FILE: Final = "facility.toml"
 RESOURCE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}\Z")
-USER_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}\Z")
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -164,7 +164,7 @@ class Settings:
                 raise SettingError(message, hint="as in {user}@login.example.org")
         for user in self.users.values():
             with contextlib.suppress(KeyError):  # a user of another host
-                if pwd.getpwnam(user).pw_uid in {0, os.geteuid()}:
+                if is_reserved(pwd.getpwnam(user)):
                     message = f"users: {user} is root, or whom this daemon runs as"
                     raise SettingError(message, hint="nothing runs as these")
 
@@ -184,8 +184,8 @@ _SHARED: Final = (
 
 def require_safe(name: str, address: str) -> str:
     """Return an address of the issuer. Raises `SettingError` unless it is https, or on this machine."""
-    parts = urlsplit(address)
-    if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+    parts = _split_address(address)
+    if parts is not None and (parts.scheme == "https" or parts.hostname in _LOOPBACK):
         return address
     message = f"{name} = {address!r}: whoever is on the way could replace the keys"
     raise SettingError(message, hint="https://..., or the path of a file for jwks")
@@ -198,14 +198,18 @@ def read_settings(path: str, settings: Settings) -> Settings:
 
 def _check_url(name: str, value: object) -> str:
     text = check_text(name, value).rstrip("/")
-    try:
-        parts = urlsplit(text)
-        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if text and (not is_address or any(c in text for c in "?#@\"'<> ")):
+    if text and (_split_address(text) is None or any(c in text for c in "?#@\"'<> ")):
         raise SettingError(f"{name} = {value!r} is not an address", hint="as in https://iri.example.org")
     return text
+
+
+def _split_address(text: str) -> SplitResult | None:
+    """Return the parts of an address of HTTP; None if it is none."""
+    with contextlib.suppress(ValueError):
+        parts = urlsplit(text)
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
+            return parts
+    return None
 
 
 def _check_resources(name: str, value: object) -> Mapping[str, ResourceSettings]:

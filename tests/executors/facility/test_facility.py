@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import OSProfileError, ProfileNotFoundError, SettingError
+from osprofile.errors import OSProfileError, ProfileNotFoundError, SettingError, StoreError
 from osprofile.executors.facility.facility import Facility
 from osprofile.executors.facility.problems import ProblemError
 from osprofile.executors.facility.settings import ResourceSettings, Settings
@@ -103,6 +105,26 @@ async def test_a_profile_that_is_broken_later(tmp_path: Path) -> None:
         await account.get_resource("site").preview_job(spec)
     assert caught.value.kind == "internal-error"
     assert ".xml" not in str(caught.value)
+    await facility.close()
+
+
+async def test_whose_jobs_are_followed(tmp_path: Path) -> None:
+    """Of those that have a record, who is a user now; one that is broken does not keep the others from their jobs."""
+    settings = Settings(
+        issuer="https://i",
+        audience="a",
+        users_claim="name",
+        store=str(tmp_path / "{user}.db"),
+        resources={"there": ResourceSettings(profile="slurm", host="{user}@login")},
+    )
+    for name in ("bob-of-far", "root", "-u", "a b", pwd.getpwuid(os.geteuid()).pw_name):
+        (tmp_path / f"{name}.db").touch()
+    (tmp_path / "alice-of-far.db").write_text("broken" * 1000)
+    facility = Facility(settings, "me", ROOT)
+    facility.start()
+    assert [*facility._accounts] == ["bob-of-far"]
+    with pytest.raises(StoreError):
+        facility.open_account("alice-of-far")
     await facility.close()
 
 

@@ -25,22 +25,28 @@ def test_requests_in_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(rate.time, "monotonic", lambda: now)
     bucket = Rate(30)
+
+    def take() -> None:
+        with bucket.hold():
+            pass
+
     for _ in range(30):
-        bucket.take()
+        take()
     with pytest.raises(ProblemError) as error:
-        bucket.take()
+        take()
     assert (error.value.status, error.value.retry_after) == (429, 2)
     now += 2
-    bucket.take()
+    take()
     with pytest.raises(ProblemError):
-        bucket.take()
+        take()
     now += 3600
     for _ in range(30):
-        bucket.take()
+        take()
     with pytest.raises(ProblemError):
-        bucket.take()
+        take()
+    bucket = Rate(0)
     for _ in range(1000):
-        Rate(0).take()
+        take()
 
 
 async def test_jobs_that_live(linux: Profile, tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def test_many_users(tmp_path: Path) -> None:
         ("issuer = 'https://login'\nusers_claim = 'sub'", "audience is missing"),
         ("issuer = 'http://login'\naudience = 'a'\nusers_claim = 'sub'", "replace the keys"),
         ("issuer = 'login'\naudience = 'a'\nusers_claim = 'sub'", "replace the keys"),
+        *((f"issuer = '{place}'\naudience = 'a'\nusers_claim = 'sub'", "replace the keys") for place in ("https://[", "https://", "https:login")),
         ("users_command = ['find-user']", "is no command"),
         ("users_command = '/bin/true'", "is no command"),
         ("live_jobs = -1", "an integer from 0"),
@@ -112,7 +113,7 @@ def test_many_users(tmp_path: Path) -> None:
         ("resources = " + "[" * 5000, "it must be TOML"),
         ("users = 'x'", "not a table"),
         *((f"[users]\na = '{user}'", "not the name of a user") for user in ("", "-u", "a b", "../a", "#0", "a:b")),
-        *((f"jwks = '{place}'", "replace the keys") for place in ("http://login/", "keys", "ftp://a", "file:///a")),
+        *((f"jwks = '{place}'", "replace the keys") for place in ("http://login/", "keys", "ftp://a", "file:///a", "https://[")),
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
