@@ -174,10 +174,10 @@ def _estimate_memory(run: Run) -> float | None:
     """Return the bytes that a run needed on a node, at most.
 
     Some batch systems tell the memory of all processes, others, and a job's own record, that of the largest one: as many
-    processes of that size are counted as were asked for, or were busy.
+    processes of that size are counted as were asked for, or were busy. 0 is told of a job that ended before it was measured.
     """
     busy = _count_busy(run)
-    if run.status.max_memory is None or busy is None:
+    if not run.status.max_memory or busy is None:
         return None
     return run.status.max_memory * math.ceil(max(run.processes, busy) / run.nodes)
 

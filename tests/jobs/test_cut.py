@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile.jobs
-from osprofile.errors import OutcomeUnknownError
+from osprofile.errors import OSProfileError, OutcomeUnknownError
 from osprofile.jobs.record.store import Store
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
@@ -188,6 +188,38 @@ async def test_an_answer_that_cannot_be_read_leaves_the_submission(
             file.rename(file.with_suffix(""))
         job = await target.submit(JOB, key="k")
         assert [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]
+    assert len(toy.submissions) == 1
+
+
+SECOND_STARTS = {
+    "its host is not found": "echo 'ssh: Could not resolve hostname toy: Name or service not known' >&2; exit 255",
+    "it can do nothing": "sed 's/^mkdir .*/exit 73/; s/^cd -- .*/exit 75/' | sh -s; exit",
+}
+
+
+@pytest.mark.parametrize("second", SECOND_STARTS)
+async def test_a_second_start_that_does_nothing_loses_no_job(toy: Toy, second: str) -> None:
+    """The connection breaks as the job is submitted; what the next one is told is no word about the first."""
+    (toy.path / "stopped").touch()
+    with (toy.path / "bin/toysub").open("a") as command:
+        command.write('kill -s KILL "$PPID"\n')  # START, before it has the id
+    ssh = toy.path / "bin/toyssh"
+    ssh.write_text(
+        f"""#!/bin/sh
+[ ! -e "$TOY/cut" ] || {{ {SECOND_STARTS[second]}; }}
+sh -s
+rc=$?
+[ ! -s "$TOY/submissions" ] || {{ : > "$TOY/cut"; exit 255; }}
+exit "$rc"
+"""
+    )
+    async with TargetSystem(toy.profile, {"SSH:HOST": "toy"}, timing=QUICK) as target:
+        with pytest.raises(OutcomeUnknownError, match="whether the job was submitted is not known"):
+            await target.submit(JOB, key="k")
+        with pytest.raises(OSProfileError):
+            await target.submit(JOB, key="k")
+        ssh.write_text("#!/bin/sh\nexec sh -s\n")
+        assert await target.submit(JOB, key="k") == "1"
     assert len(toy.submissions) == 1
 
 

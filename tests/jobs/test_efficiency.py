@@ -58,6 +58,9 @@ ONE: dict[str, Any] = {"elapsed": 600.0, "cpu_time": 590.0}
         ([run(**ONE), run(max_memory=None, cpu_time=None)], "--walltime 15m"),
         ([run(elapsed=None)], ""),
         ([run(elapsed=1.0, cpu_time=0.1, max_memory=1)], "--memory 64M --walltime 1m"),
+        # too short to be measured
+        ([run(elapsed=1.0, cpu_time=0.0, max_memory=0)], "--walltime 1m"),
+        ([run(**ONE), run(elapsed=1.0, cpu_time=0.0, max_memory=0)], "--cpus 1 --walltime 15m"),
         ([run({"MEMORY": "odd", "CPUS": "x"}, None)], ""),
     ],
 )  # fmt: skip

@@ -356,8 +356,7 @@ class JobSubmitter:
             raise  # it may have been submitted
         except OSProfileError as error:
             # If START did nothing, or there is no FIND_JOB, an earlier START is still to be found.
-            was_searched = isinstance(error, ScriptFailedError) and not _has_done_nothing(error)
-            is_outcome_known = (was_searched and self._starts.has_find_template) or not is_repeated
+            is_outcome_known = (_was_searched(error) and self._starts.has_find_template) or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
                 is_left = isinstance(error, ScriptFailedError) and error.exit_status == AWAY_STATUS
@@ -454,8 +453,12 @@ class JobSubmitter:
             raise error  # nothing can have been submitted
         if may_repeat:
             log.warning("a submission was cut off; it is completed: %s", error)
-            with contextlib.suppress(OutcomeUnknownError):  # the first error says more
+            try:
                 return await self._start_job(record, may_repeat=False)
+            except OSProfileError as again:
+                # One that did nothing, as its host is not found, tells nothing of the first one, whose error says more.
+                if _was_searched(again):
+                    raise
         message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"
         raise OutcomeUnknownError(message, hint=_CUT_HINT) from error
 
@@ -509,6 +512,11 @@ def _lacks_commands(error: OSProfileError, find_error: OSProfileError) -> bool:
     if not isinstance(error, ScriptFailedError) or not isinstance(find_error, ScriptFailedError):
         return False
     return error.exit_status == _NOT_FOUND_STATUS and "not found" in find_error.output
+
+
+def _was_searched(error: OSProfileError) -> bool:
+    """Return whether START has failed in such a way that FIND_JOB has looked for a job, too."""
+    return isinstance(error, ScriptFailedError) and not _has_done_nothing(error)
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:
