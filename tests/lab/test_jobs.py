@@ -183,3 +183,15 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     assert f"the job of {first.directory} is {first.id}\n" in shown.read("stderr")
     copy.unlink()
     shutil.rmtree(shown.directory)
+
+
+def test_the_signal_before_the_time_limit(lab_of: Callable[[str], Lab]) -> None:
+    """It comes up to a minute early, so that these are not told apart by their limits."""
+    lab = lab_of("slurm")
+    saves = "trap 'echo saved; exit 3' USR1; echo begun; while sleep 0.1; do :; done"
+    fields = {"WALLTIME": "60", "LIMIT_SIGNAL": "USR1@50"}
+    jobs = [lab.start(**script(text), **fields) for text in (saves, "echo begun; exec sleep 60")]
+    first, second = (job.wait() for job in jobs)
+    assert (first.state, jobs[0].read("stdout")) == ("DONE", "begun\nsaved\n")
+    assert (second.state, jobs[1].read(".gpe_exit_status")) == ("FAILED/TIME", "138\n")
+    assert "ended by USR1, which it got before its time limit" in second.line
