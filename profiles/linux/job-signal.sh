@@ -13,13 +13,15 @@ gpe_write_pid() {
   "$gpe_then"
 }
 gpe_pass_signal() {
-  read -r gpe_pid < "$gpe_pid_file" && : > "$gpe_pid_file.sent" && kill -s "$gpe_signal" "$gpe_pid"
+  read -r gpe_pid < "$gpe_pid_file" || return
+  : > "$gpe_pid_file.sent"
+  kill -s "$gpe_signal" "$gpe_pid"
 }
 # A program that this signal has ended would have gone on without its time limit. TERM may have come
 # from somebody who cancels the job, too.
 gpe_note_limit() {
-  [ "$gpe_signal" != TERM ] && [ -e "$gpe_pid_file.sent" ] && [ "$gpe_status" -gt 128 ] &&
-    [ "$(kill -l "$gpe_status")" = "$gpe_signal" ] || return 0
+  [ "$gpe_signal" != TERM ] && [ -e "$gpe_pid_file.sent" ] || return 0
+  [ "$gpe_status" -gt 128 ] && [ "$(kill -l "$gpe_status")" = "$gpe_signal" ] || return 0
   printf 'ended by %s, which it got before its time limit\n' "$gpe_signal" > .gpe/limit.new &&
     mv -f .gpe/limit.new .gpe/limit
 }

@@ -72,8 +72,8 @@ gpe_watch_walltime() {
 }
 # The process of this number may be another one by now.
 gpe_send_signal() {
-  { read -r gpe_pid < "$gpe_pid_file"; } 2> /dev/null && gpe_stat "$gpe_pid" &&
-    [ "$gpe_session" = "$$" ] && gpe_pass_signal
+  { read -r gpe_pid < "$gpe_pid_file"; } 2> /dev/null || return
+  gpe_stat "$gpe_pid" && [ "$gpe_session" = "$$" ] && gpe_pass_signal
 }
 # Where the job's shell was killed and nothing of its program is left, only this can tell it.
 gpe_look_after_shell() {

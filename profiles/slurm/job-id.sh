@@ -26,7 +26,7 @@ gpe_forward_signal() {
     gpe_rc=$?
     [ "$gpe_rc" -gt 128 ] && kill -s 0 "$!" 2> /dev/null
   do :; done
-  rm -f "$gpe_pid_file" "$gpe_pid_file.sent"
+  rm -f "${gpe_pid_file:?}" "$gpe_pid_file.sent"
   [ "$gpe_rc" -ne 137 ] || kill -s KILL "$$"
   exit "$gpe_rc"
 }
