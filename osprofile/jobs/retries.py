@@ -2,7 +2,8 @@
 
 A rule names the cause of an end, as `incarnate job show` does, then what the next attempt gets more of, and how often
 the rule applies: once, unless it says otherwise, so that nobody pays for more than was meant. `TIME: continue`: the next
-attempt goes on in the directory of the one before it. Several rules in one text have a `;` between them. The same text is the value of `--retry`, of a column `retry`, and of `JobDescription.retry`.
+attempt goes on in the directory of the one before it. Several rules in one text have a `;` between them. The same
+text is the value of `--retry`, of a column `retry`, and of `JobDescription.retry`.
 """
 
 from __future__ import annotations

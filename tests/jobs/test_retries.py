@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,6 @@ from tests.jobs.test_cut import is_outside
 from tests.waiting import wait_until, wait_until_async
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import FrameType
 
     from osprofile.jobs.record.store import JobRecord
@@ -364,6 +364,21 @@ async def test_an_attempt_goes_on_where_the_one_before_it_was(
         assert {os.path.basename(file.path) for file in fetched} == {"out"} | steps
 
 
+async def test_the_tasks_of_an_array_go_on(here: Profile, tmp_path: Path) -> None:
+    text = """i=$GPE_ARRAY_INDEX; echo "$i" >> "runs.$i"; echo "$(wc -l < "runs.$i")"; [ "$i" = 1 ] || [ -e saved ] ||
+        { : > saved; exec sleep 60; }"""
+    async with TargetSystem(here, store=Store(str(tmp_path / "r")), timing=QUICK) as target:
+        first = await target.submit(shell(text, array="1-2", walltime=2, retry="TIME: continue"))
+        end = await target.wait(first)
+        assert (end.state, end.exit_code) == (JobState.DONE, 0)
+        one, two = list_attempts(target.store, target.name, first)
+        assert (one.directory == two.directory, read(Path(one.directory, "runs.2"))) == (False, "2\n2\n")
+        outputs = [read(Path(one.directory, f"stdout.{index}")) for index in (1, 2)]
+        assert outputs == ["1\n", "1\n2\n"]
+        fetched = await target.fetch(two.status.job_id, ["runs.*"], str(tmp_path / "got"))
+        assert len(fetched) == 2
+
+
 @pytest.mark.parametrize("text", ["exit 3", "kill -s KILL $$", "kill -s USR1 $$"])
 async def test_only_the_cause_of_a_rule_lets_a_job_go_on(here: Profile, text: str) -> None:
     async with TargetSystem(here, store=Store(":memory:"), timing=QUICK) as target:
@@ -438,7 +453,10 @@ REQUEUE_SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xm
 async def test_the_batch_system_runs_a_job_again_whose_node_fails(tmp_path: Path, name: str) -> None:
     """So nobody has to follow it; and what is recorded of the request is what the user has said."""
     for site, field in (
-        ("site", 'ext:pattern="(?:no-)?requeue"><idb:Description>.</idb:Description><idb:Default>no-requeue</idb:Default>'),
+        (
+            "site",
+            'ext:pattern="(?:no-)?requeue"><idb:Description>.</idb:Description><idb:Default>no-requeue</idb:Default>',
+        ),
         ("fixed", 'isSettable="false"><idb:Value/>'),
     ):
         (tmp_path / f"{site}.xml").write_text(REQUEUE_SITE.format(name=site, field=field))
