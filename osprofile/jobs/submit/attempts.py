@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import IncarnationError, ValueRefusedError
 from osprofile.incarnation.field_rules import accepts_pattern, check_value
+from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.arrays import ARRAY_FIELD, format_indices, parse_array
 from osprofile.jobs.fields import (
     DEPENDENCY_ATTRIBUTES,
@@ -23,7 +24,6 @@ from osprofile.jobs.fields import (
     FIELD_BY_ATTRIBUTE,
     JobDescription,
 )
-from osprofile.jobs.profiles import list_settable_fields
 from osprofile.jobs.retries import (
     MAX_LIMIT,
     RetryRule,
@@ -438,7 +438,7 @@ def ask_for_requeue(starts: StartScripts, description: JobDescription) -> JobDes
     is_wanted = any(rule.cause == EndCause.NODE and not rule.factors for rule in rules)
     if not is_wanted or description.requeue is not None or _REQUEUE in description.fields:
         return description
-    if _REQUEUE not in list_settable_fields(starts.profile):
+    if _REQUEUE not in get_plan(starts.profile, START_TEMPLATE, "", description.application).settable:
         return description
     start = starts.incarnate_start(_without_dependencies(description), strict=False)[1]
     return description if start.get_value(_REQUEUE) else replace(description, requeue=True)
