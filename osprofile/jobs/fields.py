@@ -34,6 +34,8 @@ class Kind(enum.Enum):
     WORDS = enum.auto()
     VARIABLES = enum.auto()
     """Environment variables by name."""
+    SIGNAL = enum.auto()
+    """The name of a signal, and when it is sent: `USR1@5m`; or the time alone."""
     RULES = enum.auto()
     """When the job is submitted again: see `retries`."""
     JOBS = enum.auto()
@@ -48,6 +50,7 @@ Duration = Annotated[int | str | None, Kind.DURATION]
 Memory = Annotated[int | str | None, Kind.MEMORY]
 Words = Annotated[Sequence[str], Kind.WORDS]
 Variables = Annotated[Mapping[str, str], Kind.VARIABLES]
+Signal = Annotated[str | None, Kind.SIGNAL]
 Rules = Annotated[str | Sequence[str] | Mapping[str, int | str], Kind.RULES]
 Jobs = Annotated[Sequence[str], Kind.JOBS]
 
@@ -153,6 +156,14 @@ class JobDescription:
     ] = None
     requeue: Annotated[
         Switch, JobField("REQUEUE", "Let the batch system run it again if a node fails.", "--requeue")
+    ] = None
+    signal: Annotated[
+        Signal,
+        JobField(
+            "LIMIT_SIGNAL",
+            "Send the program this signal, USR1 without a name, so long before its time limit: USR1@5m, or 5m.",
+            "--signal [NAME@]TIME",
+        ),
     ] = None
     retry: Annotated[
         Rules,
@@ -287,7 +298,7 @@ OPTION_GROUPS: Final = _group_options(
         "What to run": "--env --application --container --set --ignore-directives",
         "Files": "--directory --stdin --stdout --stderr --input --fetch --fetch-to --tmp-dir --node-file",
         "Resources": "--gpu-type --exclusive --constraint --qos --reservation --cputime",
-        "When": "--start-time --after --after-not-ok --after-any --priority --requeue --retry --notify --notify-events --wait",
+        "When": "--start-time --after --after-not-ok --after-any --priority --signal --requeue --retry --notify --notify-events --wait",
         "Where": "--host --cluster --context --profiles --store",
         "Many jobs": "--array --from --as-array --at-once --key --take-over",
         "Before and after": "--dry-run --test-only --yes --json",

@@ -41,6 +41,10 @@ OWN_FILES: Final = frozenset({".gpe", ".gpe_exit_status"})
 """The names of osprofile's own files in a job's working directory."""
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
+SIGNAL_FIELD: Final = FIELD_BY_ATTRIBUTE["signal"]
+"""A signal and the seconds before the time limit at which the program gets it."""
+_DEFAULT_SIGNAL: Final = "USR1"
+_SIGNAL_HINT: Final = "as in USR1@5m, TERM@90s, or 5m alone for USR1"
 _NOT_IN_NAMES: Final = compile_late(r"[^A-Za-z0-9_.+-]")
 _PLAIN: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~-]+"
 _QUOTED: Final = r"[A-Za-z0-9_.@:+=,/*()\[\]%^<>&|!~#;'?{} -]+"
@@ -82,6 +86,7 @@ def build_request(description: JobDescription) -> dict[str, str]:
             message = f"field {quote_name(name)} is given twice: by {_find_attribute(name)} and by fields"
             raise ValueRefusedError(message, field=name, hint="leave one of them out")
         request[name] = value
+    _check_signal(request)
     return request
 
 
@@ -168,6 +173,26 @@ def _format_quantity(name: str, value: object) -> str:
         raise ValueRefusedError(message, field=name, hint=hint)
     amount = parse(value) if isinstance(value, str) else None
     return _format_scalar(name, value if amount is None else amount)  # the profile may know other words
+
+
+def _format_signal(name: str, value: object) -> str:
+    """Return a signal and the seconds before the time limit, as in `USR1@300`."""
+    text = _require_text(name, value, _SIGNAL_HINT)
+    word, mark, time = text.rpartition("@")
+    seconds = parse_duration(time)
+    if not seconds or (mark and not word):
+        message = f"field {name}: {quote_value(text)} is not a signal and a time before the limit"
+        raise ValueRefusedError(message, field=name, hint=_SIGNAL_HINT)
+    return _format_scalar(name, f"{word.upper().removeprefix('SIG') or _DEFAULT_SIGNAL}@{seconds}")
+
+
+def _check_signal(request: Mapping[str, str]) -> None:
+    """Raise `ValueRefusedError` for a signal that would come before the program begins."""
+    walltime, signal = (request.get(name, "") for name in ("WALLTIME", SIGNAL_FIELD))
+    seconds = signal.partition("@")[2]
+    if walltime.isdecimal() and seconds.isdecimal() and int(seconds) >= int(walltime):
+        message = f"field {SIGNAL_FIELD}: {seconds} s is not before a time limit of {walltime} s"
+        raise ValueRefusedError(message, field=SIGNAL_FIELD, hint="give a shorter time, or a longer walltime")
 
 
 def explain_units(error: IncarnationError, request: Mapping[str, str]) -> None:
@@ -298,6 +323,7 @@ _FORMATTERS: Final = {
     Kind.WORDS: _format_arguments,
     Kind.VARIABLES: _format_environment,
     Kind.SWITCH: _format_switch,
+    Kind.SIGNAL: _format_signal,
     **dict.fromkeys(_PARSERS, _format_quantity),
 }
 

@@ -1,8 +1,9 @@
 """The rules by which an ended job is submitted again: `MEMORY: memory*2, walltime*1.5, at most 3`.
 
 A rule names the cause of an end, as `incarnate job show` does, then what the next attempt gets more of, and how often
-the rule applies: once, unless it says otherwise, so that nobody pays for more than was meant. Several rules in one text
-have a `;` between them. The same text is the value of `--retry`, of a column `retry`, and of `JobDescription.retry`.
+the rule applies: once, unless it says otherwise, so that nobody pays for more than was meant. `TIME: continue`: the next
+attempt goes on in the directory of the one before it. Several rules in one text have a `;` between them. The same
+text is the value of `--retry`, of a column `retry`, and of `JobDescription.retry`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,10 @@ AMOUNTS: Final = tuple(
 _RULE: Final = re.compile(r"([^:,]*)[:,]?(.*)", re.DOTALL)
 _FACTOR: Final = re.compile(r"([^\s*]+)\s*\*\s*([0-9]{1,4}(?:\.[0-9]{1,4})?)")
 _LIMIT: Final = re.compile(r"(?:at\s+most\s+)?([0-9]{1,4})")
-_FORM: Final = "a rule is as in 'MEMORY: memory*2, at most 3', or 'NODE'"
+MAX_LIMIT: Final = 9999
+"""The largest number that a rule may have."""
+_CONTINUE: Final = "continue"
+_FORM: Final = "a rule is as in 'MEMORY: memory*2, at most 3', 'TIME: continue, at most 5', or 'NODE'"
 
 
 @final
@@ -50,11 +54,13 @@ class RetryRule(NamedTuple):
     """The factors as they are written, by attributes of `JobDescription`."""
     limit: int = 1
     """How many attempts may follow one by this rule."""
+    continues: bool = False
+    """Whether the next attempt goes on in the directory of the one before it."""
 
     def __str__(self) -> str:
         """Return the text of the rule."""
-        factors = ", ".join(f"{name}*{factor}" for name, factor in self.factors.items())
-        return f"{self.cause}{factors and f': {factors}'}, at most {self.limit}"
+        words = [_CONTINUE] * self.continues + [f"{name}*{factor}" for name, factor in self.factors.items()]
+        return f"{self.cause}{': ' * bool(words)}{', '.join(words)}, at most {self.limit}"
 
 
 def parse_retries(value: object) -> list[RetryRule]:
@@ -89,17 +95,23 @@ def _parse_rule(text: str) -> RetryRule:
         raise _refuse(f"{quote_value(cause)} {reason}", hint if hint == known else f"{hint} {known}")
     factors: dict[str, str] = {}
     limit = None
+    continues = False
     for item in map(str.strip, rest.split(",")) if rest else ():
         if limit is not None:
             raise _refuse(f"{quote_value(text)}: nothing may follow its number", _FORM)
         if match := _LIMIT.fullmatch(item):
             limit = int(match[1])
+        elif item == _CONTINUE and not continues:
+            continues = True
         elif match := _FACTOR.fullmatch(item):
             _check_factor(text, match[1], match[2], factors)
             factors[match[1]] = match[2]
         else:
             raise _refuse(f"{quote_value(text)}: {quote_value(item)} is neither a factor nor a number", _FORM)
-    return RetryRule(cause, factors, 1 if limit is None else limit)
+    if continues and cause == JobState.LOST:
+        message = f"{quote_value(text)}: a lost job may still run, and two attempts would share its directory"
+        raise _refuse(message, f"leave {_CONTINUE} out")
+    return RetryRule(cause, factors, 1 if limit is None else limit, continues)
 
 
 def _check_factor(text: str, name: str, factor: str, factors: Mapping[str, str]) -> None:

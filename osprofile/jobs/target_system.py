@@ -931,10 +931,14 @@ class TargetSystem:
         if not patterns:
             message = "the job was submitted without patterns of files to fetch"
             raise TargetError(message, hint="name the files, as in 'out*'")
-        directories = [await self.find_job_directory(attempt) for attempt in (*earlier, job_id)]
+        from osprofile.jobs.submit.attempts import find_continued_directory  # late: few jobs have rules
+
+        continued = find_continued_directory(self.store, record) if record is not None else ""
+        directories = [await self.find_job_directory(attempt) for attempt in earlier]
+        directories.append(continued or await self.find_job_directory(job_id))
         found: dict[str, FetchedFile] = {}
         missing = list(patterns)
-        for directory in directories:
+        for directory in dict.fromkeys(directories):
             copied, absent = await self.files.fetch(directory, patterns, to or files.fetch_to)
             found |= {file.path: file for file in copied}
             missing = [pattern for pattern in missing if pattern in absent]

@@ -33,6 +33,7 @@ from osprofile.jobs.state import (
     OTHER_WORD_TAG,
     QUEUE_STATE_TAGS,
 )
+from osprofile.jobs.submit.attempts import RETRY_FIELD
 from osprofile.jobs.submit.throttle import (
     MAX_QUEUED_FIELD,
     MAX_QUEUED_FORM,
@@ -101,6 +102,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         SUBMIT_RATE_FIELD: EngineField(must_exist=False),
         MAX_QUEUED_FIELD: EngineField(must_exist=False),
         QUEUE_FULL_FIELD: EngineField(must_exist=False, has_no_groups=True),
+        RETRY_FIELD: EngineField(must_exist=False),
         SEVERAL_OPTION_FIELD: EngineField(must_exist=False),
         PREPARED_OPTION_FIELD: EngineField(must_exist=False),
         SITE_NAME: EngineField(must_exist=False),

@@ -40,6 +40,9 @@ gpe_read_mpi_variables() {
 gpe_run_processes() {
   [ "${gpe_nodes:-1}" -le 1 ] || gpe_run_mpi "$@"
   gpe_pids='' gpe_count=0
+  # that of job-signal.sh comes to this shell
+  # shellcheck disable=SC2064
+  [ -z "${gpe_signal:-}" ] || trap "kill -s $gpe_signal \$gpe_pids" "$gpe_signal"
   exec 3<&0
   while [ "$gpe_count" -lt "${gpe_processes:-1}" ]; do
     (gpe_run "$@") <&3 3<&- &
@@ -47,8 +50,11 @@ gpe_run_processes() {
   done
   gpe_status=0
   for gpe_pid in $gpe_pids; do
-    wait "$gpe_pid"
-    gpe_rc=$?
+    while
+      wait "$gpe_pid"
+      gpe_rc=$?
+      [ "$gpe_rc" -gt 128 ] && kill -s 0 "$gpe_pid" 2> /dev/null
+    do :; done
     [ "$gpe_rc" -le 255 ] || gpe_rc=$((gpe_rc % 128 + 128)) # of ksh and yash
     [ "$gpe_status" -ne 0 ] || gpe_status=$gpe_rc
   done

@@ -7,7 +7,8 @@
 #   gpe_end_job                       writes its exit status to .gpe_exit_status, and exits with it
 # START (submit.sh) makes this file of linux/job.sh, of what the profile adds (gpe_set_id, how a job
 # learns its id), and, only for a job that has them, of job-container.sh, job-parallel.sh,
-# job-names.sh, job-staging.sh and, without a batch system, job-array.sh, job-waiting.sh.
+# job-names.sh, job-signal.sh, job-staging.sh and, without a batch system, job-array.sh,
+# job-waiting.sh.
 # A profile names functions of its own in gpe_tell (the id is known), gpe_run_tasks (of an array:
 # instead of the program), gpe_begin and gpe_end (before and after the program), gpe_enter (in the
 # program's own shell); gpe_exit is the exit status for the batch system, if it is another one;

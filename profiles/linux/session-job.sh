@@ -26,6 +26,7 @@ gpe_tell_id() { # to START, which may have been killed
 gpe_begin_session() {
   [ -n "${gpe_task:-}" ] || gpe_enlist
   [ -n "$GPE_WALLTIME" ] || return 0
+  [ -z "${gpe_signal:-}" ] || gpe_keep_pid "$PWD/.gpe/pid"
   gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
   gpe_watch=$!
   printf '%s\n' "$gpe_watch" > .gpe/watch
@@ -44,9 +45,10 @@ gpe_enlist() {
   # shellcheck disable=SC3013
   [ . -ef "$GPE_WORKING_DIRECTORY" ] || kill -s KILL "$$" # replaced while the job has waited
 }
-gpe_watch_walltime() { # ends the program when its time is over
+# Ends the program when its time is over, and before that sends the signal for which it has asked.
+gpe_watch_walltime() {
   trap '' HUP INT QUIT USR1 USR2
-  gpe_sleep='' gpe_left=$GPE_WALLTIME gpe_step=1
+  gpe_sleep='' gpe_left=$GPE_WALLTIME gpe_step=1 gpe_early=${gpe_signal_time:-0}
   trap '[ -z "$gpe_sleep" ] || kill "$gpe_sleep"; exit' TERM
   # in steps: a signal that arrives as a shell begins may be lost, and must not leave a process
   # behind for hours
@@ -55,7 +57,11 @@ gpe_watch_walltime() { # ends the program when its time is over
     gpe_sleep=$!
     wait "$gpe_sleep"
     gpe_left=$((gpe_left - gpe_step)) gpe_step=$((gpe_step < 16 ? 2 * gpe_step : 20))
-    [ "$gpe_step" -le "$gpe_left" ] || gpe_step=$gpe_left
+    if [ "$gpe_early" -gt 0 ] && [ "$gpe_left" -le "$gpe_early" ]; then
+      gpe_early=0
+      gpe_send_signal
+    fi
+    [ "$gpe_step" -le "$((gpe_left - gpe_early))" ] || gpe_step=$((gpe_left - gpe_early))
     gpe_look_after_shell
   done
   trap '' TERM
@@ -63,6 +69,11 @@ gpe_watch_walltime() { # ends the program when its time is over
   printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe/limit.new &&
     mv -f .gpe/limit.new .gpe/limit
   gpe_end_processes
+}
+# The process of this number may be another one by now.
+gpe_send_signal() {
+  { read -r gpe_pid < "$gpe_pid_file"; } 2> /dev/null || return
+  gpe_stat "$gpe_pid" && [ "$gpe_session" = "$$" ] && gpe_pass_signal
 }
 # Where the job's shell was killed and nothing of its program is left, only this can tell it.
 gpe_look_after_shell() {
@@ -90,6 +101,7 @@ gpe_end_processes() { # TERM, and after five seconds KILL
   done
 }
 gpe_end_session() {
+  [ -z "${gpe_pid_file:-}" ] || gpe_note_limit
   # else the link might come after DELETE
   [ -z "${gpe_enlisting:-}" ] || wait "$gpe_enlisting" 2> /dev/null
   # the process of this number may be another one by now

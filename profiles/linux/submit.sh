@@ -32,7 +32,7 @@
 unset gpe_id gpe_task gpe_task_id gpe_array gpe_nodes gpe_queue gpe_project gpe_cputime
 unset gpe_dependency gpe_start_time gpe_profile gpe_begin gpe_enter gpe_end gpe_exit
 unset gpe_run_tasks gpe_container gpe_container_command gpe_processes gpe_tmp gpe_watch
-unset gpe_enlisting gpe_lives gpe_tell gpe_variables_dropped
+unset gpe_enlisting gpe_lives gpe_tell gpe_signal gpe_signal_time gpe_pid_file gpe_variables_dropped
 # gpe_submit_command names the batch system's own, to say early that this machine has none.
 # gpe_own_session says that submit_job itself puts it into a session of its own.
 gpe_submit_command='' gpe_own_session=''

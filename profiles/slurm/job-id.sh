@@ -9,14 +9,14 @@ gpe_set_id() { # sets gpe_id, and of a task of an array gpe_task and gpe_task_id
 # sbatch --signal=B: is for this shell, which would act on it only after its program. The job runs
 # in a second shell, whose program leaves its process id for this one, which passes the signal on.
 gpe_forward_signal() {
-  gpe_pid_file=.gpe/pid.$SLURM_JOB_ID
+  gpe_keep_pid "$PWD/.gpe/pid.$SLURM_JOB_ID"
   if [ -n "${gpe_is_second:-}" ]; then
     unset gpe_is_second
-    gpe_enter=gpe_write_pid
+    gpe_end=gpe_note_limit
     return
   fi
   gpe_survive
-  trap gpe_pass_signal "${gpe_signal#SIG}"
+  trap gpe_pass_signal "$gpe_signal"
   # what runs beside a shell ignores these, and so would the program
   gpe_reset=--default-signal=INT,QUIT
   env "$gpe_reset" true 2> /dev/null || gpe_reset=--
@@ -26,14 +26,7 @@ gpe_forward_signal() {
     gpe_rc=$?
     [ "$gpe_rc" -gt 128 ] && kill -s 0 "$!" 2> /dev/null
   do :; done
-  rm -f "$gpe_pid_file"
+  rm -f "${gpe_pid_file:?}" "$gpe_pid_file.sent"
   [ "$gpe_rc" -ne 137 ] || kill -s KILL "$$"
   exit "$gpe_rc"
-}
-gpe_pass_signal() {
-  read -r gpe_pid < "$gpe_pid_file" && kill -s "${gpe_signal#SIG}" "$gpe_pid"
-}
-gpe_write_pid() {
-  read -r gpe_self _ < /proc/self/stat
-  printf '%s\n' "$gpe_self" > "$GPE_WORKING_DIRECTORY/$gpe_pid_file"
 }

@@ -29,6 +29,8 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, str]]] = [
         {"MEMORY": "1", "WALLTIME": "0", "CPUTIME": str(2**63 - 1)},
     ),
     ({"directory": "/w"}, {"DIRECTORY": "/w"}),
+    ({"signal": "SIGusr2@5m", "walltime": "301"}, {"LIMIT_SIGNAL": "USR2@300", "WALLTIME": "301"}),
+    ({"signal": "90"}, {"LIMIT_SIGNAL": "USR1@90"}),
     ({"working_directory": "/w", "application": "MPI/1"}, {}),  # context, and a choice
     ({"arguments": [], "environment": {}}, {}),  # an application may have no field ARGUMENTS
     ({"fields": {"GPUS": "2"}}, {"GPUS": "2"}),
@@ -53,6 +55,11 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"environment": {"A": 1}}, "ENVIRONMENT", "1 is not a string"),
     ({"environment": {"A": "x" * MAX_ARGUMENT_SIZE}}, "ENVIRONMENT", "variable A is too long"),
     ({"name": "é" * (MAX_ARGUMENT_SIZE // 2)}, "JOB_NAME", "is too long for a program"),
+    ({"signal": 300}, "LIMIT_SIGNAL", "300 is not a string"),
+    ({"signal": "USR1"}, "LIMIT_SIGNAL", "is not a signal and a time"),
+    ({"signal": "@5m"}, "LIMIT_SIGNAL", "is not a signal and a time"),
+    ({"signal": "USR1@0"}, "LIMIT_SIGNAL", "is not a signal and a time"),
+    ({"signal": "5m", "walltime": "5m"}, "LIMIT_SIGNAL", "300 s is not before a time limit of 300 s"),
     ({"application": 3}, "application", "3 is not a string"),
     ({"fields": [("A", "1")]}, "fields", "is not a mapping"),
     ({"fields": {3: "1"}}, "fields", "3 is not a string"),

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,6 @@ from tests.jobs.test_cut import is_outside
 from tests.waiting import wait_until, wait_until_async
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import FrameType
 
     from osprofile.jobs.record.store import JobRecord
@@ -61,6 +61,11 @@ RULES: dict[str, tuple[object, list[RetryRule]]] = {
         [RetryRule("TIME", {"walltime": "1.5", "cpus": "2"}, 3)],
     ),
     "a number": ("NODE, at most 3", [RetryRule("NODE", {}, 3)]),
+    "that goes on": ("TIME: continue, at most 5", [RetryRule("TIME", {}, 5, continues=True)]),
+    "that goes on with more": (
+        "MEMORY:memory*2,continue",
+        [RetryRule("MEMORY", {"memory": "2"}, 1, continues=True)],
+    ),
     "two in a text": ("NODE; TIME: walltime*2;", [RetryRule("NODE"), RetryRule("TIME", {"walltime": "2"})]),
     "two texts": (["NODE", "LOST: 2"], [RetryRule("NODE"), RetryRule("LOST", {}, 2)]),
     "a mapping": (
@@ -90,6 +95,8 @@ REFUSED = {
     "MEMORY: memory*2, memory*3": "memory has two factors",
     "MEMORY: at most 2, memory*2": "nothing may follow its number",
     "MEMORY: at most x": "neither a factor nor a number",
+    "TIME: continue, continue": "'continue' is neither a factor nor a number",
+    "LOST: continue": "a lost job may still run",
     "MEMORY:,": "neither a factor nor a number",
     "NODE; NODE: 2": "NODE has two rules",
 }
@@ -110,7 +117,7 @@ def test_other_types_are_refused(value: object) -> None:
 
 
 WORDS = st.sampled_from(
-    [*CAUSES, *AMOUNTS, ":", ",", ";", "*", "2", "1.5", "at most", " ", "\n", "~", "²", "0"]
+    [*CAUSES, *AMOUNTS, "continue", ":", ",", ";", "*", "2", "1.5", "at most", " ", "\n", "~", "²", "0"]
 )
 
 
@@ -308,7 +315,155 @@ async def test_a_retry_that_is_cut_by_the_end_of_a_session_is_completed(toy: Toy
         assert len(toy.submissions) == 2
 
 
+# In the same directory
+
+
+HERE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="here" extends="linux">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+</osp:Profile>"""
+STEPS = 'echo "$(cat data) $(ls | grep -c step)"; : > "step.$GPE_JOB_ID"; '
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
+    """Return a profile of this machine, whose jobs stay below a directory of the test, where those of batch systems are."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "here.xml").write_text(HERE.format(root=tmp_path / ".gpe/work"))
+    return Repository([str(tmp_path)]).load("here")
+
+
+@pytest.mark.parametrize("place", ["own", "given"])
+async def test_an_attempt_goes_on_where_the_one_before_it_was(
+    here: Profile, tmp_path: Path, place: str
+) -> None:
+    """With its files and its inputs, which are not copied again, and adding to its output; as often as the rule says."""
+    (tmp_path / "data").write_text("seven\n")
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given/data").write_text("seven\n")
+    more = {"inputs": [str(tmp_path / "data")]} if place == "own" else {"directory": str(tmp_path / "given")}
+    text = f"{STEPS} tr a-z A-Z < data > new; mv new data; exec sleep 60"
+    job = shell(text, walltime=1, stdout="out", retry="TIME: continue, at most 2", **more)
+    async with TargetSystem(here, store=Store(str(tmp_path / "r")), timing=QUICK) as target:
+        first = await target.submit(job)
+        end = await target.wait(first)
+        runs = list_attempts(target.store, target.name, first)
+        assert [run.status.cause for run in runs] == [EndCause.TIME] * 3
+        assert (end.job_id, len({run.directory for run in runs})) == (runs[2].status.job_id, 3)
+        assert await target.read_stdout(end.job_id) == b"seven 0\nSEVEN 1\nSEVEN 2\n"
+        assert await target.read_stdout(first) == await target.read_stdout(end.job_id)
+        assert await target.retry(end.job_id) is None
+        assert [target.store.read_details(run.number).retry for run in runs] == [
+            ("TIME: continue, at most 2",),
+            ("TIME: continue, at most 1",),
+            (),
+        ]
+        files = ["out", "step*"] if place == "own" else ["out"]
+        fetched = await target.fetch(end.job_id, files, str(tmp_path / "got"))
+        steps = {f"step.{run.status.job_id}" for run in runs if place == "own"}
+        assert {os.path.basename(file.path) for file in fetched} == {"out"} | steps
+
+
+async def test_the_tasks_of_an_array_go_on(here: Profile, tmp_path: Path) -> None:
+    text = """i=$GPE_ARRAY_INDEX; echo "$i" >> "runs.$i"; echo "$(wc -l < "runs.$i")"; [ "$i" = 1 ] || [ -e saved ] ||
+        { : > saved; exec sleep 60; }"""
+    async with TargetSystem(here, store=Store(str(tmp_path / "r")), timing=QUICK) as target:
+        first = await target.submit(shell(text, array="1-2", walltime=2, retry="TIME: continue"))
+        end = await target.wait(first)
+        assert (end.state, end.exit_code) == (JobState.DONE, 0)
+        one, two = list_attempts(target.store, target.name, first)
+        assert (one.directory == two.directory, read(Path(one.directory, "runs.2"))) == (False, "2\n2\n")
+        outputs = [read(Path(one.directory, f"stdout.{index}")) for index in (1, 2)]
+        assert outputs == ["1\n", "1\n2\n"]
+        fetched = await target.fetch(two.status.job_id, ["runs.*"], str(tmp_path / "got"))
+        assert len(fetched) == 2
+
+
+@pytest.mark.parametrize("text", ["exit 3", "kill -s KILL $$", "kill -s USR1 $$"])
+async def test_only_the_cause_of_a_rule_lets_a_job_go_on(here: Profile, text: str) -> None:
+    async with TargetSystem(here, store=Store(":memory:"), timing=QUICK) as target:
+        job = shell(text, walltime=60, signal="USR1@1", retry="TIME: continue, at most 9")
+        first = await target.submit(job)
+        assert (await target.wait(first)).job_id == first
+        assert len(target.store.list_all_jobs()) == 1
+
+
+async def test_a_job_that_is_cancelled_does_not_go_on(here: Profile) -> None:
+    async with TargetSystem(here, store=Store(":memory:"), timing=QUICK) as target:
+        rules = "TIME: continue, at most 9; NODE; SIGNAL"
+        job = await target.submit(shell("sleep 60", walltime=600, signal="TERM@1", retry=rules))
+        await target.abort(job)
+        assert (await target.wait(job)).state is JobState.REMOVED
+        assert len(target.store.list_all_jobs()) == 1
+
+
+async def test_a_profile_whose_programs_run_in_the_working_directory_alone_refuses_to_go_on(
+    target: TargetSystem,
+) -> None:
+    async with target:
+        with pytest.raises(ValueRefusedError, match="continue, at most 1: jobs of this profile cannot go on"):
+            await target.submit(shell("exit 0", retry="TIME: continue"))
+        assert target.store.list_all_jobs() == []
+
+
 # The site's limits
+
+
+async def test_a_site_says_which_rules_it_allows(toy: Toy) -> None:
+    pattern = "(?:NODE|PREEMPTED), at most 2|MEMORY: .*"
+    field = f'<idb:Field name="RETRY" isSettable="false" ext:pattern="{pattern}">'
+    field += "<idb:Description>NODE and PREEMPTED alone.</idb:Description><idb:Value/></idb:Field>"
+    text = SITE.format(root=toy.path.parent / "work").replace("</idb:Template>", f"{field}</idb:Template>")
+    profiles = toy.path.parent / "profiles"
+    (profiles / "site").mkdir()
+    (profiles / "site/profile.xml").write_text(text)
+    async with TargetSystem(Repository([str(profiles)]).load("site"), timing=QUICK) as target:
+        for rule in ("NODE, at most 3", "NODE: cpus*2", "LOST", "MEMORY"):
+            with pytest.raises(ValueRefusedError, match="does not match the pattern") as caught:
+                await target.submit(shell("exit 0", cpus=1, retry=["PREEMPTED", rule]))
+            assert caught.value.hint == "NODE and PREEMPTED alone."
+            assert str(caught.value.location).startswith(f"{profiles}/site/profile.xml:")
+        assert target.store.list_all_jobs() == []
+        job = await target.submit(shell("exit 0", memory=9, retry=["NODE, 2", "MEMORY: memory*2"]))
+        assert (await target.wait(job)).exit_code == 0
+        # what is left of a rule is allowed, as well
+        job = await target.submit(shell(END.format("DEAD"), retry="NODE, 2"))
+        await target.wait(job)
+        assert len(list_attempts(target.store, target.name, job)) == 3
+
+
+REQUEUES: dict[str, tuple[str, dict[str, object], bool]] = {
+    "asked for": ("slurm", {"retry": "NODE, at most 3"}, True),
+    "in the same directory": ("sge", {"retry": "MEMORY: memory*2; NODE: continue", "memory": 9}, True),
+    "the user says otherwise": ("slurm", {"retry": "NODE", "requeue": False}, False),
+    "another cause": ("slurm", {"retry": "TIME"}, False),
+    "with more": ("slurm", {"retry": "NODE: walltime*2", "walltime": 60}, False),
+    "without such a field": ("linux", {"retry": "NODE"}, False),
+    "the site says otherwise": ("site", {"retry": "NODE"}, False),
+    "the site allows none": ("fixed", {"retry": "NODE"}, False),
+}
+REQUEUE_SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+    xmlns:ext="urn:osprofile:extension" name="{name}" extends="slurm">
+  <osp:UspaceRoot>/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name=""><idb:Field name="REQUEUE" {field}</idb:Field></idb:Template>
+</osp:Profile>"""
+
+
+@pytest.mark.parametrize("name", REQUEUES)
+async def test_the_batch_system_runs_a_job_again_whose_node_fails(tmp_path: Path, name: str) -> None:
+    """So nobody has to follow it; and what is recorded of the request is what the user has said."""
+    for site, field in (
+        (
+            "site",
+            'ext:pattern="(?:no-)?requeue"><idb:Description>.</idb:Description><idb:Default>no-requeue</idb:Default>',
+        ),
+        ("fixed", 'isSettable="false"><idb:Value/>'),
+    ):
+        (tmp_path / f"{site}.xml").write_text(REQUEUE_SITE.format(name=site, field=field))
+    profile, values, is_asked = REQUEUES[name]
+    async with TargetSystem(Repository([str(tmp_path)]).load(profile), store=Store(":memory:")) as target:
+        text = (await target.preview(shell("exit 0", **values))).text
+        assert ("#SBATCH --requeue\n" in text or "#$ -r y\n" in text) is is_asked
 
 
 @pytest.fixture

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import shutil
 from typing import TYPE_CHECKING
 
-from tests.lab.conftest import NODE, USER, call
+from osprofile.jobs.fields import JobDescription
+from osprofile.jobs.record.store import Store
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.repository import Repository
+from tests.lab.conftest import NODE, PROFILES, USER, call
 from tests.profiles.conftest import quoted
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from osprofile.jobs.state import JobStatus
     from tests.lab.conftest import Lab
 
 
@@ -183,3 +190,42 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     assert f"the job of {first.directory} is {first.id}\n" in shown.read("stderr")
     copy.unlink()
     shutil.rmtree(shown.directory)
+
+
+def test_the_signal_before_the_time_limit(lab_of: Callable[[str], Lab]) -> None:
+    """It comes up to a minute early, so that these are not told apart by their limits."""
+    lab = lab_of("slurm")
+    saves = "trap 'echo saved; exit 3' USR1; echo begun; while sleep 0.1; do :; done"
+    fields = {"WALLTIME": "60", "LIMIT_SIGNAL": "USR1@50"}
+    jobs = [lab.start(**script(text), **fields) for text in (saves, "echo begun; exec sleep 60")]
+    first, second = (job.wait() for job in jobs)
+    assert (first.state, jobs[0].read("stdout")) == ("DONE", "begun\nsaved\n")
+    assert (second.state, jobs[1].read(".gpe_exit_status")) == ("FAILED/TIME", "138\n")
+    assert "ended by USR1, which it got before its time limit" in second.line
+
+
+SAVES = """echo x >> runs; [ "$(wc -l < runs)" -lt 2 ] || { cat saved; exit 4; }
+trap 'echo half > saved; trap - USR1; kill -s USR1 $$' USR1
+while sleep 0.1; do :; done"""
+
+
+def test_a_job_goes_on_in_its_directory_after_its_time_limit(site: Path) -> None:
+    """Its own directory is below .gpe, as those of all jobs of batch systems."""
+    job = JobDescription(
+        executable="/bin/sh",
+        arguments=("-c", SAVES),
+        walltime=60,
+        signal="USR1@50",
+        retry="TIME: continue, at most 3",
+    )
+
+    async def main() -> tuple[JobStatus, bytes, str]:
+        profile = Repository([str(site), str(PROFILES)]).load("slurm")
+        async with TargetSystem(profile, {"USER_NAME": USER}, store=Store(":memory:")) as target:
+            first = await target.submit(job)
+            end = await asyncio.wait_for(target.wait(first), PATIENCE)
+            return end, await target.read_stdout(first), await target.find_job_directory(first)
+
+    end, output, directory = asyncio.run(main())
+    assert (end.state, end.exit_code, output) == (JobState.DONE, 4, b"half\n")
+    assert "/.gpe/work/" in directory

@@ -67,7 +67,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
     description = JobDescription(
         executable="/bin/sh",
         arguments=("-c", TWICE),
-        requeue=True if profile == "sge" else None,
+        retry="NODE",  # Grid Engine runs a job again only if it asks for that; and there is no second attempt
         exclusive=how == "preempted",
     )
 
@@ -81,7 +81,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
                     events.append(event)  # noqa: PERF401  # while it runs
 
             collector = asyncio.create_task(collect())
-            job = await target.submit(description)
+            job = await target.submit(description, key="k")
 
             async def until(*states: JobState) -> None:
                 async with asyncio.timeout(PATIENCE):
@@ -101,6 +101,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
             status = await asyncio.wait_for(target.wait(job), PATIENCE)
             await asyncio.sleep(0)
             collector.cancel()
+            assert target.store.find_by_key(target.name, "k~2") is None
             await target.files.delete_path(await target.find_job_directory(job))
             return [event for event in events if event.job_id == job], status
 

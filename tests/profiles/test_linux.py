@@ -765,3 +765,46 @@ def test_a_program_that_writes_to_what_the_removal_ended_is_removed(linux: Targe
     assert linux.run("ABORT", JOB_ID=job.id).returncode == 0
     assert (job.directory / ".gpe_exit_status").read_text() == "141\n"
     assert job.status().state == "REMOVED"
+
+
+def test_only_the_program_gets_the_signal_before_its_time_limit(linux: Target) -> None:
+    text = "trap 'echo saved' USR1; (trap 'echo child' USR1; sleep 1.5) & while sleep 0.1; do :; done"
+    job = linux.start(**script(text), WALLTIME="4", LIMIT_SIGNAL="USR1@2")
+    status = job.wait()
+    assert (status.state, job.read("stdout")) == ("FAILED/TIME", "saved\n")
+    assert job.read(".gpe/limit") == "over its wall time of 4 s\n"
+    assert gone(job)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "state", "fields"),
+    [
+        ("USR1", "exec sleep 60", "FAILED/TIME", {}),
+        ("USR1", "exec sleep 60", "FAILED/TIME", {"ARRAY": "4"}),
+        ("USR1", "trap 'exit 3' USR1; while sleep 0.1; do :; done", "DONE", {}),
+        ("USR1", "kill -s USR1 $$; sleep 60", "FAILED", {}),
+        ("USR1", "kill -s USR2 $$; sleep 60", "FAILED", {}),
+        ("TERM", "exec sleep 60", "FAILED", {}),
+    ],
+)
+def test_a_program_that_the_signal_has_ended_ended_for_its_time_limit(
+    linux: Target, name: str, text: str, state: str, fields: dict[str, str]
+) -> None:
+    began = time.monotonic()
+    job = linux.start(**script(text), WALLTIME="600", LIMIT_SIGNAL=f"{name}@599", **fields)
+    ids = [f"{job.id}_4"] if fields else [job.id]
+    status = replace(job, id=ids[0]).wait() if fields else job.wait()
+    assert status.state == state
+    assert time.monotonic() - began < 60
+    assert gone(job)
+
+
+def test_the_processes_of_a_job_get_the_signal_each(linux: Target) -> None:
+    text = "trap 'echo saved >> all; exit 3' USR1; while sleep 0.1; do :; done"
+    fields = {"PROCESSES": "3", "WALLTIME": "600", "LIMIT_SIGNAL": "USR1@598"}
+    directory = linux.directory()
+    start = linux.script("START", directory=directory, application="Processes", **script(text), **fields)
+    job = Job(linux, linux.job_id(linux.sh(start).stdout), directory)
+    assert job.wait().exit == 3
+    assert job.read("all") == "saved\n" * 3
+    assert gone(job)

@@ -471,6 +471,7 @@ def _parse_amount(kind: Kind, column: str, value: object) -> int | str | None:
 
 _PARSERS: Final[Mapping[Kind, Callable[[str, object], object]]] = {
     Kind.TEXT: _parse_text,
+    Kind.SIGNAL: _parse_text,
     Kind.SWITCH: _parse_switch,
     Kind.WORDS: _parse_words,
     Kind.RULES: _parse_retries,

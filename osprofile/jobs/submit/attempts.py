@@ -7,13 +7,16 @@ it is submitted once, whoever sees the end of the one before it, and whenever th
 from __future__ import annotations
 
 import contextlib
+import posixpath
 import re
 from collections import defaultdict
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import ValueRefusedError
+from osprofile.errors import IncarnationError, ValueRefusedError
+from osprofile.incarnation.field_rules import accepts_pattern, check_value
+from osprofile.incarnation.plan import get_plan
 from osprofile.jobs.arrays import ARRAY_FIELD, format_indices, parse_array
 from osprofile.jobs.fields import (
     DEPENDENCY_ATTRIBUTES,
@@ -22,6 +25,7 @@ from osprofile.jobs.fields import (
     JobDescription,
 )
 from osprofile.jobs.retries import (
+    MAX_LIMIT,
     RetryRule,
     combine_factors,
     find_rule,
@@ -30,6 +34,7 @@ from osprofile.jobs.retries import (
     use_up,
 )
 from osprofile.jobs.shell.output import START_TEMPLATE
+from osprofile.jobs.state import EndCause
 from osprofile.late import NamedTuple
 from osprofile.text import format_amount
 
@@ -45,6 +50,11 @@ _RUN_KEY: Final = re.compile(r"(.*)~([1-9][0-9]{0,8})", re.DOTALL)
 """The key of a later run: that of the first one, and the number of the run."""
 _MAX_LISTED: Final = 60
 """Characters of the indices of tasks that a message names."""
+_DIRECTORY: Final = FIELD_BY_ATTRIBUTE["directory"]
+_FILES: Final = tuple(FIELD_BY_ATTRIBUTE[attribute] for attribute in ("stdin", "stdout", "stderr"))
+_REQUEUE: Final = FIELD_BY_ATTRIBUTE["requeue"]
+RETRY_FIELD: Final = "RETRY"
+"""The field whose pattern says which rules a site allows, as they are written out: `NODE, at most 1`."""
 _ATTRIBUTE_BY_CONDITION: Final = {condition: a for a, condition in DEPENDENCY_ATTRIBUTES.items()}
 
 
@@ -173,6 +183,39 @@ def has_rule(store: Store, task: JobRecord) -> bool:
     return array is not None and find_rule(_read_rules(store, array), task.status) is not None
 
 
+# Where the next attempt runs
+
+
+def continue_job(starts: StartScripts, description: JobDescription, directory: str) -> JobDescription:
+    """Return a job that goes on in the working directory of an earlier run: with its files, and adding to its output.
+
+    It has a working directory of its own for what osprofile writes. Raises what START does.
+    """
+    get_value = starts.incarnate_start(_without_dependencies(description))[1].get_value
+    files = {name: posixpath.join(directory, get_value(name)) for name in _FILES}
+    own = get_value(_DIRECTORY)
+    fields = {**description.fields, **files, _DIRECTORY: own or directory, "APPEND_OUTPUT": "true"}
+    inputs = description.inputs if own else ()  # they are there, and may have changed
+    return replace(
+        description, fields=fields, inputs=inputs, directory=None, stdin=None, stdout=None, stderr=None
+    )
+
+
+def find_continued_directory(store: Store, record: JobRecord) -> str:
+    """Return the working directory of an earlier run in which a job goes on; empty for any other job."""
+    if not _RUN_KEY.fullmatch(record.key or ""):
+        return ""
+    request = store.read_details(record.number).request or {}
+    paths = [f"{request.get(name, '')}/" for name in (_DIRECTORY, *_FILES)]
+    directories = [run.directory for run in list_all_runs(store, record)]
+    return next((d for d in directories if any(path.startswith(f"{d}/") for path in paths)), "")
+
+
+def _without_dependencies(description: JobDescription) -> JobDescription:
+    """Return a job that START can be incarnated for: keys are no ids yet."""
+    return replace(description, after_ok=(), after_not_ok=(), after_any=())
+
+
 # What the next attempt gets
 
 
@@ -204,7 +247,7 @@ def scale(starts: StartScripts, description: JobDescription, factors: Mapping[st
     With the queue `auto`, it may be another queue that allows it. Raises `ValueRefusedError` for an amount that the job does
     not have, and what START raises.
     """
-    trial = replace(description, after_ok=(), after_not_ok=(), after_any=())  # the keys in these are no ids
+    trial = _without_dependencies(description)
     amounts: dict[str, str] = {}
     limited: dict[str, str] = {}
     for attribute, factor in factors.items():
@@ -250,7 +293,7 @@ def split_array(starts: StartScripts, description: JobDescription, indices: Coll
 
     Raises what START raises for an array of one task.
     """
-    trial = replace(description, after_ok=(), after_not_ok=(), after_any=())
+    trial = _without_dependencies(description)
     _, percent, limit = starts.incarnate_start(trial)[1].get_value(ARRAY_FIELD).partition("%")
 
     def is_accepted(listing: str) -> bool:
@@ -303,6 +346,8 @@ def build_attempts(starts: StartScripts, store: Store, due: DueRetry) -> list[Ne
     used = {rule.cause: rule for rule in due.rules.values()}
     left = use_up(parse_retries(details.retry), used.values())
     description = read_description(details._replace(retry=left), {})
+    if any(rule.continues for rule in used.values()):
+        description = continue_job(starts, description, due.run.directory)
     scaled = scale(starts, description, combine_factors(used.values()))
     gains = {c for c, rule in used.items() if not rule.factors or rule.factors.keys() & scaled.amounts.keys()}
     tasks = [index for index, rule in due.rules.items() if rule.cause in gains]
@@ -328,6 +373,9 @@ def fit_rules(starts: StartScripts, description: JobDescription) -> Iterator[tup
     if rules:
         _check_array(starts, description)
     for rule in rules:
+        _check_limits(starts.profile, rule)
+        if rule.continues:
+            _check_continuation(starts, description, rule)
         told = ""
         for number, scaled in enumerate(_list_attempts(starts, description, rule)):
             if scaled.warning and not told:
@@ -354,6 +402,46 @@ def _check_array(starts: StartScripts, description: JobDescription) -> None:
         message = f"retry: tasks of an array cannot be submitted again alone: {error.message}"
         hint = "leave the rules out, or submit single jobs"
         raise ValueRefusedError(message, field="retry", hint=hint) from None
+
+
+def _check_continuation(starts: StartScripts, description: JobDescription, rule: RetryRule) -> None:
+    """Raise `ValueRefusedError` for a rule by which jobs go on where they were, if START cannot do that."""
+    job = _without_dependencies(description)
+    starts.incarnate_start(job)  # what is wrong without the rule comes first
+    try:
+        starts.incarnate_start(continue_job(starts, job, starts.new_job_directory()))
+    except IncarnationError as error:
+        message = f"retry: {rule}: jobs of this profile cannot go on in an earlier directory: {error.message}"
+        hint = "leave continue out"
+        raise ValueRefusedError(message, field="retry", location=error.location, hint=hint) from error
+
+
+def _check_limits(profile: Profile, rule: RetryRule) -> None:
+    """Raise `ValueRefusedError` for a rule that the site does not allow, by the pattern of its field RETRY.
+
+    A rule that applies less often than another that the pattern allows is allowed, too: as it is for the next attempt.
+    """
+    field = profile.find_field(profile.get_template(START_TEMPLATE), RETRY_FIELD)
+    if field is None or field.pattern is None:
+        return
+    more = (rule._replace(limit=limit) for limit in range(rule.limit, MAX_LIMIT + 1))
+    if not any(accepts_pattern(field, str(other)) for other in more):
+        check_value(field, str(rule))
+
+
+def ask_for_requeue(starts: StartScripts, description: JobDescription) -> JobDescription:
+    """Return a job that the batch system runs again if its node fails, where it can, and a rule asks for no more than that.
+
+    Nobody needs to follow it then. What the user or the site says of REQUEUE stays.
+    """
+    rules = parse_retries(description.retry)
+    is_wanted = any(rule.cause == EndCause.NODE and not rule.factors for rule in rules)
+    if not is_wanted or description.requeue is not None or _REQUEUE in description.fields:
+        return description
+    if _REQUEUE not in get_plan(starts.profile, START_TEMPLATE, "", description.application).settable:
+        return description
+    start = starts.incarnate_start(_without_dependencies(description), strict=False)[1]
+    return description if start.get_value(_REQUEUE) else replace(description, requeue=True)
 
 
 def list_last_attempts(starts: StartScripts, description: JobDescription) -> list[JobDescription]:

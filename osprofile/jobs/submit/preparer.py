@@ -123,7 +123,7 @@ class SubmissionPreparer:
         await self._starts.shell.find_user()
         description = self._dependencies.replace_keys(description)
         self._fit_retries(description)
-        return self._starts.incarnate_start(description)[1]
+        return self._starts.incarnate_start(self._ask_for_requeue(description))[1]
 
     async def find_choices(self, description: JobDescription) -> Mapping[str, str]:
         """See `TargetSystem.find_choices`."""
@@ -147,7 +147,8 @@ class SubmissionPreparer:
         request = build_request(description)
         await self._starts.shell.find_user()
         description = await self._dependencies.resolve_dependencies(description)
-        prepared = self._starts.prepare_submission(description, strict=strict)
+        retry = self._fit_retries(description)
+        prepared = self._starts.prepare_submission(self._ask_for_requeue(description), strict=strict)
         self._throttle.check_array(prepared.array)
         return prepared.directory, {
             "script": prepared.script,
@@ -162,7 +163,7 @@ class SubmissionPreparer:
             "context": {n: v for n, v in self._starts.shell.context.items() if n not in _UNRECORDED_CONTEXT},
             "files": read_files(description),
             "passed_options": description.passed_options,
-            "retry": self._fit_retries(description),
+            "retry": retry,
         }
 
     def _fit_retries(self, description: JobDescription) -> list[str]:
@@ -177,6 +178,14 @@ class SubmissionPreparer:
                 self._told.add(warning)
                 log.warning("%s", warning)
         return [str(rule) for rule, _ in fitted if rule.limit]
+
+    def _ask_for_requeue(self, description: JobDescription) -> JobDescription:
+        """Return a job that the batch system itself runs again after the failure of a node, if a rule asks for that."""
+        if not description.retry:
+            return description
+        from osprofile.jobs.submit.attempts import ask_for_requeue  # late: few jobs have rules
+
+        return ask_for_requeue(self._starts, description)
 
     def warn_of_other_requests(self, jobs: Iterable[tuple[JobDescription, JobRecord, str]]) -> None:
         """Warn once of all keys, given with their records and ids, whose jobs were submitted with other requests."""
