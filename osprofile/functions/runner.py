@@ -421,7 +421,12 @@ class FunctionRunner:
             if not ends and not self._late:
                 self._check_session()
                 continue
-            tasks = {end.task: end.status for end in ends if end.task is not None}
+            with self._changed:  # an end that is told twice is not that of the next job
+                tasks = {
+                    end.task: end.status
+                    for end in ends
+                    if end.task is not None and self._tasks.get(end.status.job_id) is end.task
+                }
             try:
                 for end in ends:
                     if end.task is None:
@@ -531,7 +536,9 @@ class FunctionRunner:
             if task.job is not None:
                 self._tasks.pop(task.job.id, None)
             key = task.key and f"{task.key}-retry-{sum(task.retries.values())}"
-            task.array, task.index, task.is_running = None, 1, False
+            # as a new task: it waits for its turn, and fails if it cannot be submitted
+            task.submitted.clear()
+            task.job, task.array, task.index, task.is_running = None, None, 1, False
             self._add(Batch([task], osprofile.build_job_name(task.name, "f."), key))
 
     # The thread of workers

@@ -468,6 +468,78 @@ def test_retries(machine: Machine, tmp_path: Path, caplog: pytest.LogCaptureFixt
     assert len(machine.directories) == 8
 
 
+def test_a_retry_has_its_turn_and_its_error(machine: Machine, tmp_path: Path) -> None:
+    """It is no job of those that run already, and is waited for only as long as it can be submitted."""
+    name = str(tmp_path / "begun")
+
+    def live_once(others: str) -> str:
+        import os
+        import pathlib
+        import shutil
+        import signal
+
+        if pathlib.Path(name + others).exists():
+            return others
+        pathlib.Path(name + others).touch()
+        if not others:
+            shutil.rmtree(pathlib.Path.home() / ".gpe/submitting")
+            (pathlib.Path.home() / ".gpe/submitting").touch()  # nothing can be submitted
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ""
+
+    with open_executor(retries={"SIGNAL": 1}, max_workers=1) as executor:
+        futures = [executor.submit(live_once, "a"), executor.submit(live_once, "b")]
+        assert [future.result(PATIENCE) for future in futures] == ["a", "b"]
+        futures = [executor.submit(live_once, ""), executor.submit(live_once, "c")]
+        for future in futures:
+            with pytest.raises(osprofile.ScriptFailedError, match="jobs cannot work in"):
+                future.result(PATIENCE)
+            with pytest.raises(osprofile.ScriptFailedError, match="jobs cannot work in"):
+                future.job.status()
+    assert len(machine.directories) >= 5
+
+
+def test_an_end_that_is_told_late_is_no_second_end(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that ended before it was followed has its end told by that, and then by its event."""
+    name = str(tmp_path / "begun")
+    is_read, is_told = threading.Event(), threading.Event()
+    add_listener, explain_end = osprofile.JobSession.add_listener, runner.explain_end
+
+    def live_once() -> int:
+        import os
+        import signal
+
+        with open(name, "a") as file:
+            file.write("x")
+        if os.path.getsize(name) > 1:
+            return os.path.getsize(name)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return 0
+
+    def add(session: osprofile.JobSession, listener: Callable[[osprofile.JobEvent], object]) -> None:
+        def listen(event: osprofile.JobEvent) -> None:
+            listener(event)
+            if event.status.state.is_terminal and not is_told.is_set():
+                is_read.wait(PATIENCE)
+                listener(event)
+                is_told.set()
+
+        add_listener(session, listen)
+
+    def explain(*args: Any, **named: Any) -> osprofile.NoResultError:  # noqa: ANN401  # those of the function
+        is_read.set()
+        is_told.wait(PATIENCE)
+        return explain_end(*args, **named)
+
+    monkeypatch.setattr(osprofile.JobSession, "add_listener", add)
+    monkeypatch.setattr(runner, "explain_end", explain)
+    with open_executor(retries={"SIGNAL": 2}) as executor:
+        assert executor.submit(live_once).result(PATIENCE) == 2
+    assert len(machine.directories) == 2
+
+
 def test_a_retry_gets_more_time(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
     def wait_long(number: int) -> int:
         import time

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from osprofile.errors import ScriptFailedError
+from osprofile.errors import ScriptFailedError, SubmissionsFailedError
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.shell.scripts import split_results, wrap_locked_script, wrap_script
@@ -321,6 +321,46 @@ async def test_jobs_that_are_submitted_at_the_same_time(
         "submitting",
     }
     assert [*(home / ".gpe/submitting").iterdir()] == []
+
+
+HOMES: Final = {
+    "before": "",
+    "after": "#!/bin/sh\nid=$(sbatch-itself) && rm -rf ~/.gpe/jobs && : > ~/.gpe/jobs && echo $id\n",
+}
+
+
+@pytest.mark.parametrize("when", HOMES)
+async def test_a_home_that_goes_away(
+    cluster: Path,
+    tmp_path: Path,
+    repository: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    when: str,
+) -> None:
+    """Before the submission, each job is told why it cannot be; after it, no job is lost."""
+    home = tmp_path / "home"
+    (home / ".gpe").mkdir(parents=True)
+    for name, value in {"CLUSTER": cluster, "HOME": home, "PATH": f"{cluster}:{os.environ['PATH']}"}.items():
+        monkeypatch.setenv(name, str(value))
+    (cluster / "sbatch").rename(cluster / "sbatch-itself")
+    (cluster / "sbatch").write_text(HOMES[when] or "#!/bin/sh\nexec sbatch-itself\n")
+    (cluster / "sbatch").chmod(0o700)
+    if when == "before":
+        (home / ".gpe/submitting").touch()
+    jobs = [JobDescription(executable="/bin/echo", working_directory=str(tmp_path / f"job{n}")) for n in range(3)]
+    async with TargetSystem(repository.load("slurm"), {"USER_NAME": "me"}) as target:
+        if when == "after":
+            assert await target.submit(jobs[0], key="k") == "11"
+            assert "job 11 was submitted, but: START failed (exit status 73)" in caplog.text
+            assert await target.submit(jobs[0], key="k") == "11"
+        else:
+            with pytest.raises(SubmissionsFailedError) as caught:
+                await target.submit_many(jobs, keys=["k", "l", "m"])
+            for error in caught.value.errors.values():
+                assert "START failed (exit status 73): " in error.message
+                assert "jobs cannot work in" in error.message
+        assert len(target.store.list_all_jobs()) == len(get_jobs(cluster)) == (when == "after")
 
 
 @DASH

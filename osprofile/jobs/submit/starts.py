@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import posixpath
 from typing import TYPE_CHECKING, Final, final
 
@@ -44,7 +45,7 @@ from osprofile.jobs.shell.scripts import (
     mark_exit_status,
     split_results,
 )
-from osprofile.jobs.shell.target import TASK_ID_TEMPLATE, check_result
+from osprofile.jobs.shell.target import NOTHING_DONE_STATUS, TASK_ID_TEMPLATE, check_result
 from osprofile.jobs.submit.gatherer import StartGatherer
 from osprofile.jobs.submit.local_directories import JobPrograms, prepare_directories
 from osprofile.late import NamedTuple, compile_late
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.shell.target import TargetShell
     from osprofile.jobs.submit.local_directories import LocalDirectories
 
+log: Final = logging.getLogger("osprofile.jobs")
 FIND_TEMPLATE: Final = "FIND_JOB"
 _MAX_JOINED_SIZE: Final = 1 << 20
 """Characters of START's scripts that go into one script: a shell reads all of it before it runs the first."""
@@ -205,15 +207,20 @@ class StartScripts:
         mark = generate_mark()
         if local is None:
             script = common.build_script(self._several_option, mark)
-            return await self._run_marked_script(script, mark, len(starts))
-        script = common.build_script(self._several_option, mark, (self._prepared_option, local.told))
-        try:
-            answers = await self._run_marked_script(script, mark, len(starts), lock=local.lock)
-        finally:
-            local.close()
+            answers = await self._run_marked_script(script, mark, len(starts))
+        else:
+            script = common.build_script(self._several_option, mark, (self._prepared_option, local.told))
+            try:
+                answers = await self._run_marked_script(script, mark, len(starts), lock=local.lock)
+            finally:
+                local.close()
         for position, (start, answer) in enumerate(zip(starts, answers, strict=True)):
-            if isinstance(answer, str) and not local.complete(start.directory, answer):
-                answers[position] = await self._try_start(start)
+            if isinstance(answer, ScriptFailedError) and answer.exit_status == NOTHING_DONE_STATUS:
+                answers[position] = await self._try_start(start)  # by itself, it tells why
+            elif isinstance(answer, str) and local and not local.complete(start.directory, answer):
+                again = await self._try_start(start)
+                if isinstance(again, OSProfileError):  # whatever it says, there is a job
+                    log.warning("job %s was submitted, but: %s", answer, again)
         return answers
 
     async def _run_separate_scripts(self, starts: Sequence[NewStart]) -> list[str | OSProfileError]:
@@ -237,7 +244,8 @@ class StartScripts:
         except OutcomeUnknownError as error:
             failure, stdout, stderr = error, error.stdout, error.stderr
         except ScriptFailedError as error:  # the shell has refused the whole: each job's own script tells why
-            failure = OutcomeUnknownError(error.message)
+            is_nothing_done = error.exit_status == NOTHING_DONE_STATUS
+            failure = error if is_nothing_done else OutcomeUnknownError(error.message)
         except (ScriptError, OutputError) as error:
             failure = error
         answers: list[str | OSProfileError] = []
