@@ -146,8 +146,10 @@ class SubmissionPreparer:
         """Return the directory of a new job, and what is recorded of it."""
         request = build_request(description)
         await self._starts.shell.find_user()
-        description = await self._dependencies.resolve_dependencies(description)
-        prepared = self._starts.prepare_submission(description, strict=strict)
+        resolved = await self._dependencies.resolve_dependencies(description)
+        known_request = request if resolved is description else None
+        description = resolved
+        prepared = self._starts.prepare_submission(description, strict=strict, request=known_request)
         self._throttle.check_array(prepared.array)
         return prepared.directory, {
             "script": prepared.script,
@@ -273,6 +275,8 @@ class DependencyResolver:
             for condition, names in list_dependencies(description).items()
         }
         field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
+        if not field_ids and not any(ids.values()):
+            return description
         for error in (
             await self._find_errors(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
         ).values():
