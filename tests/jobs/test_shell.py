@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import InvalidProfileError, OutputError, ScriptError, ValueRefusedError
-from osprofile.jobs.shell import process
+from osprofile.jobs.shell import process, target
 from osprofile.jobs.shell import scripts as shell
 from osprofile.jobs.shell.target import TargetShell
 from osprofile.profile.data_directories import get_bundled_directory
@@ -21,7 +21,10 @@ from osprofile.profile.repository import Repository
 from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from osprofile.profile.model import Profile
 
 BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 SHELLS = [["dash", "-s"], ["bash", "-s"], ["sh", "-s"]]
@@ -190,3 +193,29 @@ async def test_a_query_does_not_wait_for_the_submissions_that_wait(tmp_path: Pat
     log = tmp_path / "log"
     await asyncio.gather(*(target.run_script(name, f"echo {name} >> '{log}'") for name in templates))
     assert log.read_text().split() == ["START", "GET_JOB_STATUS", "ABORT", *["START"] * 4]
+
+
+async def test_the_shell_of_this_machine_is_incarnated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Mapping[str, str]] = []
+
+    def count(profile: Profile, context: Mapping[str, str]) -> list[str]:
+        calls.append({**context})
+        return shell.get_shell_command(profile, context)
+
+    monkeypatch.setattr(target, "get_shell_command", count)
+    own = TargetShell(BUNDLED.load("linux"), {"USER_NAME": "me"}, time_limit=PATIENCE, max_parallel_scripts=1)
+    for _ in range(3):
+        await own.run_script("SHELL", "echo $0")
+    assert len(calls) == 1
+    own.context["USER_HOME"] = "/home/me"  # found later; a profile may ask for it
+    await own.run_script("SHELL", "echo $0")
+    await own.run_script("SHELL", "echo $0")
+    assert [list(call) for call in calls] == [["USER_NAME"], ["USER_NAME", "USER_HOME"]]
+
+
+async def test_the_shell_of_another_user_is_incarnated_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of ssh depends on whether there is a connection of `incarnate login`."""
+    commands = iter([["env", "sh", "-s"], ["env", "A=1", "sh", "-s"], ["env", "A=2", "sh", "-s"]])
+    monkeypatch.setattr(target, "get_shell_command", lambda *_: next(commands))
+    own = TargetShell(BUNDLED.load("linux"), {"USER_NAME": "me"}, time_limit=PATIENCE, max_parallel_scripts=1)
+    assert [await own.run_script("SHELL", "echo $A") for _ in range(2)] == ["1\n", "2\n"]

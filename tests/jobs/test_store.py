@@ -674,3 +674,20 @@ def test_a_named_pipe_is_no_record(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "jobs.db")
     with pytest.raises(StoreError, match=r"jobs\.db, is not a regular file"):
         Store(str(tmp_path / "jobs.db"))
+
+
+def test_a_child_process_has_a_name_of_its_own() -> None:
+    program = """\
+import os, time
+from osprofile.jobs.record.names import get_current_owner, is_owner_alive
+own = get_current_owner()
+time.sleep(0.1)  # start times are in hundredths of a second
+if os.fork() == 0:
+    print(own, get_current_owner(), is_owner_alive(get_current_owner(), 0.0), sep="|", flush=True)
+    os._exit(0)
+os.wait()
+"""
+    words = [sys.executable, "-c", program]
+    own, other, is_alive = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("|")
+    assert is_alive == "True\n"
+    assert [a == b for a, b in zip(own.split(), other.split(), strict=True)] == [True, True, False, False]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from osprofile.late import compile_late
@@ -34,7 +35,7 @@ def generate_key() -> str:
 
 def get_current_owner() -> str:
     """Return this process's name in the record: host, boot, process id, start time."""
-    return f"{get_host_and_boot()} {os.getpid()} {_get_start_time(os.getpid())}"
+    return f"{get_host_and_boot()} {os.getpid()} {_get_own_start_time(os.getpid())}"
 
 
 def get_released_owner() -> str:
@@ -65,10 +66,20 @@ def is_owner_alive(owner: str | None, started_at: float) -> bool:
 
 def get_host_and_boot() -> str:
     """Return this machine's name and the id of its boot (`-` if it has none)."""
-    boot = "-"
+    return f"{os.uname().nodename} {_read_boot_id()}"
+
+
+@cache
+def _read_boot_id() -> str:
     with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        boot = file.read().strip()
-    return f"{os.uname().nodename} {boot}"
+        return file.read().strip()
+    return "-"
+
+
+@cache
+def _get_own_start_time(process_id: int) -> str:
+    """Return when this process started; a child process that was forked has another id."""
+    return _get_start_time(process_id)
 
 
 def _get_start_time(pid: int) -> str:

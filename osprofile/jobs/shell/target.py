@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TASK_ID_TEMPLATE: Final = "TASK_ID"
+_LOCAL_SHELL: Final = ["sh", "-s"]
 NOTHING_DONE_STATUS: Final = 73
 """The exit status (EX_CANTCREAT) of a START that did nothing, or of any script whose programs cannot be deployed."""
 _MIN_TRANSFER_RATE: Final = 64 * 1024
@@ -108,8 +109,10 @@ class TargetShell:
         self._free_slots = Turns(max_parallel_scripts)
         # No more STARTs wait for a slot at a time: any other script is not behind hundreds of them.
         self._start_turns = Turns(max_parallel_scripts)
+        self._local_context: Mapping[str, str] | None = None
+        """The context for which SHELL is known to be the shell of this machine: it is not incarnated for each script."""
         command = self._build_shell_command()
-        self.is_here = command == ["sh", "-s"] and not find_shell_variation(self.context)
+        self.is_here = command == _LOCAL_SHELL and not find_shell_variation(self.context)
         """Whether scripts run on this machine, as the user of this process."""
         self._failure_status = _FAILURE_STATUS_BY_VARIATION[find_shell_variation(self.context)]
         self._sessions: ShellSessionPool | None = None
@@ -127,7 +130,11 @@ class TargetShell:
             await self._sessions.close()
 
     def _build_shell_command(self) -> list[str]:
-        return get_shell_command(self.profile, self.context)
+        if self.context == self._local_context:
+            return [*_LOCAL_SHELL]
+        command = get_shell_command(self.profile, self.context)
+        self._local_context = {**self.context} if command == _LOCAL_SHELL else None
+        return command
 
     def render_script(self, template: str, variation: str = "", **fields: str) -> str:
         """Incarnate a template, and return its script. Raises what `incarnate` does, and `JobNotFoundError` for a malformed JOB_ID."""

@@ -146,9 +146,11 @@ class SubmissionPreparer:
         """Return the directory of a new job, and what is recorded of it."""
         request = build_request(description)
         await self._starts.shell.find_user()
-        description = await self._dependencies.resolve_dependencies(description)
-        retry = self._fit_retries(description)
-        prepared = self._starts.prepare_submission(self._ask_for_requeue(description), strict=strict)
+        resolved = await self._dependencies.resolve_dependencies(description)
+        retry = self._fit_retries(resolved)
+        resolved = self._ask_for_requeue(resolved)
+        known_request = request if resolved is description else None
+        prepared = self._starts.prepare_submission(resolved, strict=strict, request=known_request)
         self._throttle.check_array(prepared.array)
         return prepared.directory, {
             "script": prepared.script,
@@ -282,6 +284,8 @@ class DependencyResolver:
             for condition, names in list_dependencies(description).items()
         }
         field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
+        if not field_ids and not any(ids.values()):
+            return description
         for error in (
             await self._find_errors(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
         ).values():

@@ -53,7 +53,7 @@ from osprofile.profile.model import PASSED
 from osprofile.text import quote_shell_word
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.jobs.fields import JobDescription
@@ -116,9 +116,11 @@ class StartScripts:
         self._job_programs: JobPrograms | None = None
         self._gatherer = StartGatherer(self.run_start_scripts)
 
-    def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
-        """Incarnate START for a job, without running it."""
-        directory, start = self.incarnate_start(description, strict=strict)
+    def prepare_submission(
+        self, description: JobDescription, *, strict: bool = True, request: Mapping[str, str] | None = None
+    ) -> PreparedSubmission:
+        """Incarnate START for a job, without running it; `request`: what `build_request` has returned for it."""
+        directory, start = self.incarnate_start(description, strict=strict, request=request)
         array, stdout, stderr = map(start.get_value, (ARRAY_FIELD, "STDOUT", "STDERR"))
         if array:
             parse_array(array)
@@ -128,14 +130,17 @@ class StartScripts:
                 raise TemplateNotFoundError(message, hint=hint)
         return PreparedSubmission(directory, build_script(start), array, stdout, stderr)
 
-    def incarnate_start(self, description: JobDescription, *, strict: bool = True) -> tuple[str, Incarnation]:
+    def incarnate_start(
+        self, description: JobDescription, *, strict: bool = True, request: Mapping[str, str] | None = None
+    ) -> tuple[str, Incarnation]:
         """Return the working directory of a job, and START for it."""
         if self.profile.refusal is not None:
             raise self.profile.refusal
         directory = description.working_directory or self.new_job_directory()
         passed = format_passed_options(self.profile, description)
         context = {**self.shell.context, "WORKING_DIRECTORY": directory, PASSED: passed}
-        request = build_request(description)
+        if request is None:
+            request = build_request(description)
         try:
             start = incarnate(
                 self.profile,
