@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import inspect
 import json
@@ -25,7 +26,10 @@ import iri_client
 import pytest
 
 from osprofile.executors.facility import app as facility_app
+from osprofile.executors.facility.app import build_app
+from osprofile.executors.facility.facility import Facility
 from osprofile.executors.facility.filesystem import OPERATIONS
+from osprofile.executors.facility.settings import Settings
 from tests.executors.facility.conftest import ROOTED
 from tests.hunting import HUNT
 from tests.jobs.conftest import toy
@@ -740,6 +744,28 @@ def test_settings_that_are_refused(tmp_path: Path, config: str, words: str) -> N
     assert ended.stdout == ""
     assert words in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_fault_before_the_application(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is answered, and has a line of the audit, as any other; no path forges a line of the log."""
+
+    async def find_client(_authorization: str) -> None:
+        raise RuntimeError("odd")
+
+    async def test() -> httpx.Response:
+        settings = Settings(store=str(tmp_path / "jobs.db"), audit=str(tmp_path / "audit"))
+        facility = Facility(settings, "me", f"http://h{PREFIX}")
+        app = build_app(facility, find_client, ["h"])
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://h") as client:
+            return await client.get(f"{PREFIX}/task/%0aERROR", headers={"Authorization": "Bearer x"})
+
+    answer = asyncio.run(test())
+    assert (answer.status_code, answer.json()["title"]) == (500, "Internal error")
+    assert "odd" not in answer.text
+    assert json.loads((tmp_path / "audit").read_text())["status"] == 500
+    assert [record.getMessage() for record in caplog.records] == [
+        f"GET {PREFIX}/task/?ERROR: a fault of osprofile"
+    ]
 
 
 def test_the_limits_are_those_of_the_manual() -> None:

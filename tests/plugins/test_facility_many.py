@@ -14,6 +14,7 @@ import json
 import os
 import pwd
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -492,6 +493,27 @@ def test_one_user_does_not_hold_all_connections(alice: Daemon, bob: Daemon) -> N
         assert refused.json()["detail"] == "a user may have 100 requests under way"
         assert ask(bob).status_code == 200
     wait_until(lambda: ask(alice).status_code == 200)
+
+
+def test_more_users_than_open_files(tmp_path: Path) -> None:
+    """A soft limit, as the usual one of 1,024, is not one of users."""
+    home = tmp_path / "daemon"
+    home.mkdir()
+    for number in range(100):
+        (home / f"user-of-far-{number}.db").touch()
+    (home / "keys.json").write_text(json.dumps({"keys": PUBLIC}))
+    config = (
+        f'port = 0\nissuer = "{ISSUER}"\naudience = "{AUDIENCE}"\njwks = "{home}/keys.json"\nusers_claim = "name"\n'
+        f'store = "{home}/{{user}}.db"\n[resources.far]\nprofile = "slurm"\nhost = "{{user}}@login"\n'
+    )
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        with run_daemon(home, config, sign(claims(name="carol-of-far"))) as daemon:
+            assert daemon.ask("GET", "/account/whoami") == {"username": "carol-of-far"}
+        assert "not followed" not in daemon.log.read_text()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_other_headers_name_nobody(alice: Daemon) -> None:

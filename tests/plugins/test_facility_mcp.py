@@ -18,6 +18,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from osprofile.executors.facility.compute import Resource
 from osprofile.executors.facility.facility import Facility
 from osprofile.executors.facility.mcp_server import build_server
 from osprofile.executors.facility.settings import Settings, read_settings
@@ -249,6 +250,22 @@ def test_a_profile_that_limits_list_limits_the_files_of_a_job(home: Path) -> Non
             await wait(client, outside)
 
     asyncio.run(test())
+
+
+def test_what_is_known_of_a_call_that_fails_by_a_fault(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts: dict[str, object] = {}
+    monkeypatch.setattr(Resource, "get_job", {}.__getitem__)
+
+    async def test() -> None:
+        facility = Facility(read_settings(write_settings(home), Settings()), "me", "")
+        account = facility.open_account("me")
+        server = build_server(facility, lambda _: account, lambda _context, more: facts.update(more))
+        async with Client(server) as client:
+            assert (await refusal(client, "status", job_id="1"))["status"] == 500
+        await facility.close()
+
+    asyncio.run(test())
+    assert facts == {"operation": "tool status", "job": "1", "status": 500}
 
 
 @pytest.mark.parametrize("mode", MODES)

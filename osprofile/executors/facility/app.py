@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-import logging
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -25,16 +24,15 @@ from osprofile.errors import OSProfileError
 from osprofile.executors.facility import filesystem, models
 from osprofile.executors.facility.compute import Resource
 from osprofile.executors.facility.facility import NODE_HOURS, SITE_ID, Account, Facility
-from osprofile.executors.facility.gate import PREFIX, Gate, JsonResponse, respond
+from osprofile.executors.facility.gate import PREFIX, Gate, JsonResponse, name_request, respond
 from osprofile.executors.facility.job_states import JobFilter
 from osprofile.executors.facility.problems import (
-    FAULT,
     KIND_BY_STATUS,
     STATUS_BY_KIND,
     InvalidParameter,
     ProblemError,
-    build_problem,
     check_key,
+    find_problem,
     refuse_members,
 )
 from osprofile.executors.facility.settings import require_extra
@@ -46,7 +44,6 @@ if TYPE_CHECKING:
 
     from osprofile.executors.facility.tokens import Client
 
-log: Final = logging.getLogger("osprofile.facility")
 MAX_BODY_SIZE: Final = 1 << 20
 """Bytes of a request."""
 MAX_UPLOAD_SIZE: Final = filesystem.MAX_SIZE + (64 << 10)
@@ -194,14 +191,7 @@ def _build_agents(facility: Facility) -> Any:
 
 def _add_error_handlers(app: fastapi.FastAPI, root: str) -> None:
     async def answer_problem(request: fastapi.Request, error: Exception) -> Response:
-        if isinstance(error, OSProfileError):
-            problem = build_problem(error)
-            if problem.kind == "internal-error":
-                log.error("%s %s: %s", request.method, request.url.path, error)
-        else:
-            log.error("%s %s: a fault of osprofile", request.method, request.url.path, exc_info=error)
-            problem = ProblemError("internal-error", FAULT)
-        return respond(problem, root, request.url.path)
+        return respond(find_problem(error, name_request(request.scope)), root, request.url.path)
 
     async def answer_validation(request: fastapi.Request, error: Exception) -> Response:
         details = error.errors() if isinstance(error, RequestValidationError) else ()

@@ -45,7 +45,7 @@ class Clients:
 
     async def find_client(self, authorization: str) -> Client | None:
         """Return the client of a header `Authorization`; None if it has no valid token. Raises `ProblemError`."""
-        key, now = hash_token(authorization), time.time()
+        key, now, date = hash_token(authorization), time.monotonic(), time.time()
         known = self._known.pop(key, None)
         if known is not None and now < known[1]:
             self._known[key] = known
@@ -56,8 +56,8 @@ class Clients:
         async with self._turns.take():
             user_name = await self._find_user(claims)
         client = Client(claims["sub"], user_name)
-        until = now + (KNOWN_TIME if user_name else REFUSED_TIME)
-        self._known[key] = client, min(until, claims.get("exp", until))
+        until = date + (KNOWN_TIME if user_name else REFUSED_TIME)
+        self._known[key] = client, now + min(until, claims.get("exp", until)) - date  # whatever sets the clock
         if len(self._known) > _MAX_KNOWN:
             del self._known[next(iter(self._known))]
         return client

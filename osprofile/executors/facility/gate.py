@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final, final
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from osprofile.errors import OSProfileError
-from osprofile.executors.facility.problems import ProblemError, build_problem
+from osprofile.executors.facility.problems import ProblemError, find_problem
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -39,6 +38,7 @@ _PUBLIC_PATHS: Final = re.compile(
 )
 """What is answered without a token: all other paths of the API need one."""
 _MAX_TEXT: Final = 4096
+_MAX_PATH: Final = 2000
 _LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 
@@ -92,8 +92,9 @@ class Gate:
                 account = await self._admit(scope)
                 if account is not None:
                     places.enter_context(account.rate.hold())
-            except OSProfileError as error:
-                await respond(build_problem(error), self._facility.root, scope["path"])(scope, receive, send)
+            except Exception as error:  # noqa: BLE001  # the application's own handlers come later
+                problem = find_problem(error, name_request(scope))
+                await respond(problem, self._facility.root, scope["path"])(scope, receive, send)
                 return
             await self._app(scope, _receive_in_time(receive), send)
 
@@ -188,9 +189,18 @@ class JsonResponse(JSONResponse):
         return json.dumps(content, separators=(",", ":")).encode("ascii")
 
 
+def name_request(scope: Scope) -> str:
+    """Return a request for a line of the log, which nothing in its path can end."""
+    return f"{scope['method']} {_mask(scope['path'])}"
+
+
+def _mask(path: str) -> str:
+    return re.sub("[^!-~]", "?", path)[:_MAX_PATH]
+
+
 def respond(problem: ProblemError, root: str, path: str) -> Response:
     """Return the answer to a request that fails."""
-    instance = f"{root.removesuffix(PREFIX)}{re.sub('[^!-~]', '?', path)[:2000]}"
+    instance = f"{root.removesuffix(PREFIX)}{_mask(path)}"
     headers = {} if problem.retry_after is None else {"Retry-After": str(problem.retry_after)}
     if problem.kind == "unauthorized":
         headers["WWW-Authenticate"] = "Bearer"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
@@ -13,8 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from osprofile import __version__
-from osprofile.errors import OSProfileError
-from osprofile.executors.facility.problems import FAULT, ProblemError, build_problem
+from osprofile.executors.facility.problems import ProblemError, find_problem
 from osprofile.executors.facility.tools import ToolBox
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
     from osprofile.executors.facility.facility import Account, Facility
 
-log: Final = logging.getLogger("osprofile.facility")
 _CONFIRMATION: Final = "confirm"
 _MAX_SHOWN: Final = 4000
 """Characters of a call that a person is shown: nobody confirms what is cut."""
@@ -81,15 +78,10 @@ def build_server(
             result = await tools.call(account, params.name, arguments)
             note(context, {"job": result.get("id", named.get("job"))})
             return _format_result(result)
-        except OSProfileError as error:
-            problem = build_problem(error)
+        except Exception as error:  # noqa: BLE001  # which must not end the server
+            problem = find_problem(error, f"tool {params.name!r}")
             note(context, {"status": problem.status})
-            if problem.kind == "internal-error":
-                log.warning("tool %s: %s", params.name, error)
             return _format_result(problem.format_body("", ""), is_error=True)
-        except Exception:
-            log.exception("a tool failed because of a fault of osprofile")
-            return _format_result(ProblemError("internal-error", FAULT).format_body("", ""), is_error=True)
 
     return Server(
         "osprofile",

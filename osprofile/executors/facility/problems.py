@@ -16,6 +16,7 @@ gateway-timeout          504  whether it was done is not known
 
 from __future__ import annotations
 
+import logging
 import uuid
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
@@ -23,6 +24,7 @@ from osprofile.errors import (
     ApplicationNotFoundError,
     IncarnationError,
     JobNotFoundError,
+    OSProfileError,
     OutcomeUnknownError,
     RequestError,
     ScriptFailedError,
@@ -35,8 +37,7 @@ from osprofile.executors.failures import format_error
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from osprofile.errors import OSProfileError
-
+log: Final = logging.getLogger("osprofile.facility")
 STATUS_BY_KIND: Final = {
     "invalid-parameter": 400,
     "unauthorized": 401,
@@ -58,7 +59,7 @@ RETRY_SECONDS: Final = 30
 """Seconds after which a client tries again when the batch system is away."""
 BUSY_RETRY_SECONDS: Final = 2
 """Seconds after which a client tries again when the same request is under way."""
-FAULT: Final = "the request failed because of a fault of the server: see its log"
+_FAULT: Final = "the request failed because of a fault of the server: see its log"
 
 
 @final
@@ -136,7 +137,18 @@ def build_problem(error: OSProfileError, member_by_field: Mapping[str, str] | No
     for kind_of_error, kind, retry_after in _KINDS:
         if isinstance(error, kind_of_error):
             return ProblemError(kind, error.message, hint=error.hint, retry_after=retry_after)
-    return ProblemError("internal-error", FAULT)
+    return ProblemError("internal-error", _FAULT)
+
+
+def find_problem(error: Exception, request: str) -> ProblemError:
+    """Return the problem of whatever ended a request; what is not the client's fault is logged, with what the `request` was."""
+    if not isinstance(error, OSProfileError):
+        log.error("%s: a fault of osprofile", request, exc_info=error)
+        return ProblemError("internal-error", _FAULT)
+    problem = build_problem(error)
+    if problem.kind == "internal-error":
+        log.error("%s: %s", request, error)
+    return problem
 
 
 _KINDS: Final[tuple[tuple[type[OSProfileError], str, int | None], ...]] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import resource
 import signal
 import socket
 import sys
@@ -32,6 +33,8 @@ log: Final = logging.getLogger("osprofile.facility")
 LOOPBACK: Final = "127.0.0.1"
 MAX_CONNECTIONS: Final = 500
 """Connections at once; further ones are closed. Each is an open file, of which a process has often 1,024."""
+MAX_FILES: Final = 1 << 16
+"""Open files of a daemon for many users, if its hard limit allows so many."""
 BACKLOG: Final = 100
 """Connections that wait to be accepted; so many are accepted together, before those above MAX_CONNECTIONS are closed."""
 SILENCE_TIMEOUT: Final = 10.0
@@ -102,6 +105,8 @@ async def serve(
 
     Raises `OSProfileError` for a profile, a record or a port that cannot be used.
     """
+    if settings.is_shared:
+        _allow_files()
     listener = _bind(settings.port)
     port: int = listener.getsockname()[1]
     address = f"http://{LOOPBACK}:{port}"
@@ -124,6 +129,14 @@ async def serve(
     )
     log.info("%s, port %d", public, port)
     await _Server(config, f"{public}{PREFIX}").serve(sockets=[listener])
+
+
+def _allow_files() -> None:
+    """Let this process open more files than the usual 1,024: the record of each user is three of them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _bind(port: int) -> socket.socket:

@@ -1,6 +1,6 @@
 """The tasks of one user: operations that are answered at once, and done later (docs/protocols/iri.md, 5).
 
-They are in memory: the end of the daemon ends them, and their results are gone.
+They are in memory: the end of the daemon ends them, and their results are gone, as they are after an hour.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ MAX_RUNNING_TASKS: Final = 100
 MAX_ENDED_TASKS: Final = 1000
 MAX_RESULTS_SIZE: Final = 64 << 20
 """Characters of all results; the oldest are dropped."""
+RESULT_TIME: Final = 3600.0
+"""Seconds for which a result is kept: there is no end of users who have some."""
 _RETRY_SECONDS: Final = 5
 
 
@@ -84,6 +86,7 @@ class TaskList:
             message = "Error: a fault of the server: see its log"
             task.result, task.status = {"output": message}, "failed"
         task.size = len(json.dumps(task.result))
+        asyncio.get_running_loop().call_later(RESULT_TIME, self._tasks.pop, task.task_id, None)
         self._drop_old()
 
     def _drop_old(self) -> None:
@@ -103,7 +106,7 @@ class TaskList:
         """Return a task. Raises `ProblemError` if there is none."""
         if task_id not in self._tasks:
             message = "there is no such task"
-            raise ProblemError("not-found", message, hint="tasks are gone when the daemon is started again")
+            raise ProblemError("not-found", message, hint="tasks are gone after an hour, and when the daemon is started again")
         return self._tasks[task_id]
 
     def delete(self, task_id: str) -> None:

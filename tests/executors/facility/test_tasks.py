@@ -74,3 +74,16 @@ async def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     found.start("ls", {}, give("x" * 1000))  # the last one stays, however large
     await settle(found)
     assert [task.size for task in found.list()] == [len('{"output": ""}') + 1000]
+
+
+async def test_a_result_is_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "RESULT_TIME", 0.01)
+    found = TaskList()
+    running = found.start("ls", {}, asyncio.sleep(100))
+    task = found.start("ls", {}, give("x"))
+    assert task.runner is not None
+    await task.runner
+    assert found.get(task.task_id) is task
+    await asyncio.sleep(0.1)
+    assert found.list() == [running]
+    await found.close()
