@@ -668,7 +668,7 @@ class TargetSystem:
         async def submit() -> str | None:
             attempt = None
             try:
-                attempt = await self.retry(job_id)
+                attempt = await self._submit_next_attempt(job_id)
             except OSProfileError as error:
                 log.warning("job %s is not submitted again: %s", job_id, error)
             if attempt is None:
@@ -702,6 +702,14 @@ class TargetSystem:
         system takes only ranges of indices, as several, of which the first one's id is returned. An end has one next
         attempt, however often and by whomever this is called. Raises what `submit` raises.
         """
+        attempt = None
+        if (begun := self._retries.get(job_id)) is not None:
+            import asyncio  # late: there is an event loop
+
+            attempt = await asyncio.shield(begun)
+        return attempt or await self._submit_next_attempt(job_id)
+
+    async def _submit_next_attempt(self, job_id: str) -> str | None:
         from osprofile.jobs.submit import attempts  # late: few jobs fail
 
         self._record_states()

@@ -27,6 +27,7 @@ from parsl.utils import RepresentationMixin
 
 import osprofile
 from osprofile.caller_environment import copy_environment
+from osprofile.plugins.messages import describe_end
 from osprofile.plugins.run_time import WALLTIME_TOLERANCE, get_run_time
 from osprofile.text import parse_duration
 
@@ -66,6 +67,8 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
     - `launcher`: starts the worker pool on the nodes of the block (None: `SingleNodeLauncher`)
     - `environment`: variables that the block gets besides those of the batch system (None: the caller's, see below)
     - `fields`: values of other fields of the profile, as in `{"GPUS": "2", "QOS": "high"}`
+    - `retry`: rules by which a block is submitted again after an end by a cause, as in
+      `{"MEMORY": "memory*2, at most 2", "NODE": 3}`; Parsl sees one block
     - `context`: as for `osprofile.JobSession`: SSH:HOST for another host, CLUSTER for one of several clusters
     - `store`: the path of the record of the jobs (None: that of `incarnate job`)
 
@@ -94,6 +97,7 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
         launcher: Launcher | None = None,
         environment: dict[str, str] | None = None,
         fields: dict[str, str] | None = None,
+        retry: str | list[str] | dict[str, str | int] | None = None,
         context: dict[str, str] | None = None,
         store: str | None = None,
     ) -> None:
@@ -112,12 +116,15 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
         self.launcher = launcher if launcher is not None else SingleNodeLauncher()
         self.environment = environment
         self.fields = fields
+        self.retry = retry
         self.context = context
         self.store = store
         self.script_dir: str | None = None
         """Where the scripts and the output of the blocks are. Parsl sets it."""
         self.resources: dict[object, Any] = {}
         """By the ids of jobs: dicts with `job_id`, `status`, `job_stdout_path` and `job_stderr_path`."""
+        self._last_attempts: dict[str, str] = {}
+        """The ids of the jobs that were submitted again, by those that Parsl knows."""
         self._walltime = None if walltime is None else _parse_walltime(walltime)
         self._label = f"osprofile-{_load_profile(profile).name}"  # here, a wrong name is found at once
         self._lock = threading.Lock()
@@ -175,18 +182,40 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
         ids = list(map(str, job_ids))
         if live_ids := [job_id for job_id in ids if not self._get_known_status(job_id).terminal]:
             try:
-                self._update(self._get_session().statuses(live_ids, max_age=_MAX_AGE))
+                self._update(self._query(self._get_session(), live_ids))
             except osprofile.OSProfileError as error:
                 log.warning("%s: the states of jobs are not known now: %s", self.label, error)
         # New objects: executors change those that they get.
         return [_copy_status(self._get_known_status(job_id)) for job_id in ids]
+
+    def _query(self, session: osprofile.JobSession, job_ids: list[str]) -> dict[str, osprofile.JobStatus]:
+        """Return the statuses of the last attempts of jobs; those that rules ask for are submitted."""
+        attempts = {self._last_attempts.get(job_id, job_id): job_id for job_id in job_ids}
+        statuses = {}
+        for attempt, status in session.statuses([*attempts], max_age=_MAX_AGE).items():
+            job_id = attempts[attempt]
+            has_failed = status.state in {osprofile.JobState.FAILED, osprofile.JobState.LOST}
+            new_id = self._submit_again(session, attempt) if self.retry and has_failed else None
+            if new_id is not None:
+                self._last_attempts[job_id] = new_id
+                status = osprofile.JobStatus(new_id, osprofile.JobState.QUEUED)  # noqa: PLW2901
+            statuses[job_id] = status
+        return statuses
+
+    def _submit_again(self, session: osprofile.JobSession, job_id: str) -> str | None:
+        try:
+            return session.run(lambda target: target.retry(job_id))
+        except osprofile.OSProfileError as error:
+            log.warning("%s: job %s is not submitted again: %s", self.label, job_id, error)
+            return None
 
     def cancel(self, job_ids: Sequence[object]) -> list[bool]:
         """Remove jobs; return for each whether it has been removed or had ended before."""
         ids = list(map(str, job_ids))
 
         async def abort_all(target: osprofile.TargetSystem) -> list[bool | BaseException]:
-            return await asyncio.gather(*map(target.abort_unless_ended, ids), return_exceptions=True)
+            last = (target.list_attempts(self._last_attempts.get(job_id, job_id))[-1] for job_id in ids)
+            return await asyncio.gather(*map(target.abort_unless_ended, last), return_exceptions=True)
 
         try:
             results = self._get_session().run(abort_all)
@@ -231,6 +260,7 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
             memory=None if self.mem_per_node is None else max(1, int(self.mem_per_node * 1024)),
             walltime=self._walltime,
             fields={"DIRECTORY": os.getcwd(), **(self.fields or {})},
+            retry=self.retry or (),
         )
 
     def _get_known_status(self, job_id: str) -> JobStatus:
@@ -284,6 +314,8 @@ def _convert_status(
 ) -> JobStatus:
     """Return Parsl's status. Parsl does not count a TIMEOUT as a failure: it starts the next block."""
     exit_code, message = status.exit_code, status.reason or None
+    if status.cause is not None:
+        message = describe_end(status)
     if status.state is osprofile.JobState.DONE:
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
     elif status.cause is osprofile.EndCause.TIME or (

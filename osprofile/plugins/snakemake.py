@@ -104,6 +104,14 @@ class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc]  # the inter
     store: Optional[str] = field(  # noqa: UP045
         default=None, metadata={"help": "The file that records the jobs (default: that of `incarnate job`)."}
     )
+    retry: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "Rules by which a job is submitted again after an end by a cause, as in 'MEMORY: memory*2, at most 2' "
+            "NODE. Snakemake's --retries counts the end of the last attempt.",
+            "nargs": "+",
+        },
+    )
     logdir: str = field(
         default=".snakemake/osprofile_logs",
         metadata={"help": "The directory for the output of the jobs, relative to the workflow's directory."},
@@ -125,6 +133,11 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 "the executor osprofile runs jobs in the workflow's directory, which all nodes must share: "
                 "leave --shared-fs-usage out, or give at least input-output"
             )
+        if settings.retry and workflow.remote_execution_settings.immediate_submit:
+            raise WorkflowError(
+                "--osprofile-retry needs Snakemake to follow the jobs: leave --immediate-submit out"
+            )
+        self._retry = _check_rules(settings.retry)
         self._context = _parse_context(settings.context)
         self._run_id = uuid.uuid4().hex[:8]
         self._log_directory = Path(workflow.workdir_init, settings.logdir, self._run_id)
@@ -240,6 +253,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             after_ok=sorted(before),
             directory=self.workflow.workdir_init,
             fields=fields,
+            retry=self._retry,
         )
 
     def _build_environment(self, fields: Mapping[str, str]) -> dict[str, str]:
@@ -296,6 +310,8 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 status = answers[info.external_jobid]
                 if status is None or not status.state.is_terminal:
                     yield info
+                elif attempt := await asyncio.to_thread(self._find_next_attempt, info, status):
+                    yield attempt
                 else:
                     self._report_end(info, status)
 
@@ -322,6 +338,27 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 answer = session.get_cached_status(job_id)
             statuses[job_id] = answer
         return statuses
+
+    def _find_next_attempt(
+        self, info: SubmittedJobInfo, status: osprofile.JobStatus
+    ) -> SubmittedJobInfo | None:
+        """Return what takes the place of an ended job that a rule submits again; None if none does."""
+        if not self._retry or status.state not in {osprofile.JobState.FAILED, osprofile.JobState.LOST}:
+            return None
+        old = info.aux["job"]
+        try:
+            job_id = old.session.run(lambda target: target.retry(old.id))
+        except osprofile.OSProfileError as error:
+            self._tell("error", f"Job {old.id} is not submitted again: {format_error(error)}")
+            return None
+        if job_id is None:
+            return None
+        self._tell("warning", f"Job {old.id}: {describe_end(status)}; submitted again as job {job_id}.")
+        job = old.session.get_job(job_id)
+        with self._live_lock:
+            self._live_jobs.discard(old)
+            self._live_jobs.add(job)
+        return SubmittedJobInfo(info.job, external_jobid=job_id, aux={**info.aux, "job": job})
 
     def _report_end(self, info: SubmittedJobInfo, status: osprofile.JobStatus) -> None:
         with self._live_lock:
@@ -380,7 +417,7 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
 
     async def abort(job_id: str) -> str | None:
         try:
-            await target.abort_unless_ended(job_id)
+            await target.abort_unless_ended(target.list_attempts(job_id)[-1])
         except osprofile.OSProfileError as error:
             return f"Job {job_id} may still run: {format_error(error)}"
         return None
@@ -462,6 +499,14 @@ def _multiply_memory(per_cpu: object, fields: Mapping[str, str]) -> str:
             f"resource mem_mb_per_cpu: {per_cpu!r} cannot be multiplied by the processors of a node; "
             "give whole numbers, or mem_mb"
         ) from None
+
+
+def _check_rules(rules: list[str]) -> list[str]:
+    try:
+        osprofile.parse_retries(rules)
+    except osprofile.OSProfileError as error:
+        raise WorkflowError(f"--osprofile-retry: {format_error(error)}") from None
+    return rules
 
 
 def _parse_context(words: Iterable[str]) -> dict[str, str]:

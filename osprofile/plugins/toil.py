@@ -512,6 +512,8 @@ def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None)
         reason = BatchJobExitReason.LOST
     elif status.limit_exceeded:
         reason = _find_limit(status, walltime, run_time)
+    elif status.cause in {osprofile.EndCause.NODE, osprofile.EndCause.PREEMPTED}:
+        reason = BatchJobExitReason.LOST  # --enableUnlimitedPreemptibleRetries does not count it
     elif status.signal is not None:
         exit_status = 128 + status.signal  # as a shell tells it
     return UpdatedBatchJobInfo(

@@ -208,7 +208,7 @@ def wait_killed(path: str, profile: Profile, call: int) -> bool:
 
         def count(frame: FrameType, event: str, function: object) -> None:
             nonlocal remaining, has_begun
-            has_begun = has_begun or frame.f_code.co_name == "retry"
+            has_begun = has_begun or frame.f_code.co_name == "_submit_next_attempt"
             if has_begun and event == "c_call" and is_outside(function):
                 remaining -= 1
                 if remaining <= 0:

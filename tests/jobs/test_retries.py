@@ -502,18 +502,20 @@ LIMITS: dict[str, tuple[dict[str, object], str, str]] = {
 
 
 @pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("array", [None, "7"], ids=["job", "array"])
 async def test_what_the_site_allows_is_said_before_and_kept(
-    site: Profile, name: str, caplog: pytest.LogCaptureFixture
+    site: Profile, name: str, array: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     values, memories, told = LIMITS[name]
     async with TargetSystem(site, timing=QUICK) as target:
-        first = await target.submit(shell(f"echo $GPE_MEMORY; {END.format('OOM')}", **values))
+        first = await target.submit(shell(f"echo $GPE_MEMORY; {END.format('OOM')}", array=array, **values))
         assert [r.getMessage() for r in caplog.records] == (
             [f"retry {values['retry']}: {told}"] if told else []
         )
         await target.wait(first)
         runs = list_attempts(target.store, target.name, first)
-        outputs = [(await target.read_stdout(run.status.job_id)).decode() for run in runs]
+        ids = [run.status.job_id + ("_7" if array else "") for run in runs]
+        outputs = [(await target.read_stdout(job_id)).decode() for job_id in ids]
         assert "".join(outputs).split() == memories.split()
 
 
@@ -535,7 +537,7 @@ def wait_killed(toy: Toy, store: str, call: int) -> bool:
 
         def profile(frame: FrameType, event: str, function: object) -> None:
             nonlocal remaining, has_begun
-            has_begun = has_begun or frame.f_code.co_name == "retry"
+            has_begun = has_begun or frame.f_code.co_name == "_submit_next_attempt"
             if has_begun and event == "c_call" and is_outside(function):
                 remaining -= 1
                 if remaining <= 0:

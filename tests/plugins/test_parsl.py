@@ -218,6 +218,29 @@ def test_only_exit_code_0_is_a_success(
     assert (converted.state, converted.exit_code) == (state, exit_code)
     assert (converted.stdout_path, converted.stderr_path) == ("/o", "/e")
     assert converted.terminal == status.state.is_terminal
+    if status.cause is not None:
+        assert status.cause.description in str(converted.message)
+
+
+NEEDS_MEMORY = '[ "$GPE_MEMORY" -gt 200 ] || exec sleep 1000'
+
+
+def test_a_block_is_submitted_again_by_a_rule(make: Make, mark: str) -> None:
+    provider = make(
+        walltime="00:00:02", mem_per_node=0.1, retry={"TIME": "walltime*100, memory*4", "NODE": 2}
+    )
+    job_id = provider.submit(f'echo "$GPE_MEMORY" >> tries; {NEEDS_MEMORY}; exec sleep 1000', 1)
+    wait_for(
+        provider, job_id, lambda _status: Path("tries").exists() and "408\n" in Path("tries").read_text()
+    )
+    assert provider.status([job_id])[0].state is not JobState.TIMEOUT
+    copy = copy_by_pickle(provider)
+    assert copy.cancel([job_id]) == [True]
+    close_session(copy)
+    assert wait_for_end(provider, job_id).state is JobState.CANCELLED
+    assert list_processes(mark) == []
+    with pytest.raises(SubmitException, match="'MEM' is no cause of an end"):
+        make(retry="MEM").submit("true", 1)
 
 
 def test_all_states_have_one_of_parsl() -> None:
@@ -497,6 +520,30 @@ def test_a_workflow(make: Make, mark: str) -> None:
     assert list_processes(mark) == []
     assert {status.state for status in provider.status([*provider.resources])} == {JobState.CANCELLED}
     assert not Path("canary").exists()
+
+
+@parsl.python_app(executors=[LABEL])
+def run_out_of_time() -> str | None:
+    import os  # the worker's
+    import time
+
+    if not os.path.exists("began"):
+        open("began", "w").close()
+        time.sleep(1000)
+    return os.environ.get("GPE_JOB_ID")
+
+
+def test_a_task_whose_block_has_ended_runs_in_the_next_attempt(make: Make, mark: str) -> None:
+    provider = make(walltime="00:00:15", mem_per_node=0.1, retry="TIME: walltime*20")
+    config = make_config(provider, exit_mode="wait", strategy="none", strategy_period=1, retries=1)
+    (executor,) = config.executors
+    assert isinstance(executor, HighThroughputExecutor)
+    executor.heartbeat_period, executor.heartbeat_threshold = 1, 3
+    with parsl.load(config):
+        place = run_out_of_time().result()
+        (job_id,) = provider.resources
+        assert place not in {None, job_id}
+    assert list_processes(mark) == []
 
 
 def test_blocks_come_and_go(make: Make, mark: str) -> None:

@@ -277,6 +277,45 @@ rule a:
     assert [record.status.exit_code for record in workflow.records()] == [1, 0]
 
 
+NEEDS_MEMORY = """
+rule a:
+    output: "a.txt"
+    resources: mem_mb=100, osprofile_walltime=2
+    shell: "echo $GPE_MEMORY >> tries; [ $GPE_MEMORY -ge 400 ] || sleep 1000; {wait}; touch {{output}}"
+"""
+
+
+def test_a_rule_gives_a_job_more_after_a_cause(workflow: Workflow) -> None:
+    workflow.write(NEEDS_MEMORY.format(wait="true"))
+    output = workflow.run("--osprofile-retry", "TIME: walltime*200, memory*4", "NODE")
+    first, last = workflow.records()
+    assert f"Job {first.status.job_id}: it exceeded its time limit" in output
+    assert f"submitted again as job {last.status.job_id}." in output
+    assert (first.status.cause, last.status.exit_code) == (osprofile.EndCause.TIME, 0)
+    assert workflow.read("tries").endswith("400\n")
+
+
+def test_the_last_attempt_is_removed_with_the_workflow(workflow: Workflow) -> None:
+    workflow.write(NEEDS_MEMORY.format(wait="touch began; sleep 1000"))
+    with workflow.start("--osprofile-retry", "TIME: walltime*200, memory*4") as process:
+        wait_for(workflow.directory / "began", process)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert [r.status.state for r in workflow.records()] == [
+        osprofile.JobState.FAILED,
+        osprofile.JobState.REMOVED,
+    ]
+    assert workflow.processes() == []
+
+
+def test_rules_that_cannot_be_used_are_refused(workflow: Workflow) -> None:
+    workflow.write('rule a:\n    output: "a.txt"\n    shell: "touch {output}"\n')
+    refused = workflow.run("--osprofile-retry", "MEMORI", exit_code=1)
+    assert "--osprofile-retry: retry: 'MEMORI' is no cause of an end (did you mean MEMORY?" in refused
+    refused = workflow.run("--osprofile-retry", "NODE", "--immediate-submit", "--notemp", exit_code=1)
+    assert "leave --immediate-submit out" in refused
+
+
 def test_a_query_that_fails_ends_no_job(workflow: Workflow) -> None:
     broken = workflow.directory / "broken"
     shell = workflow.directory / "shell"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -184,6 +185,12 @@ OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndC
         (OVER_LIMIT._replace(elapsed=30.0), 255, REASON.FAILED),
         (OVER_LIMIT._replace(elapsed=30.0, native_state="OUT_OF_MEMORY"), 255, REASON.MEMLIMIT),
         (OVER_LIMIT._replace(native_state="EXIT/TERM_MEMLIMIT", exit_code=0), 255, REASON.MEMLIMIT),
+        (LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndCause.NODE), 255, REASON.LOST),
+        (
+            LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndCause.PREEMPTED),
+            255,
+            REASON.LOST,
+        ),
         (LAST._replace(state=osprofile.JobState.REMOVED, exit_code=0), 255, REASON.KILLED),
         (LAST._replace(state=osprofile.JobState.LOST, exit_code=0), 255, REASON.LOST),
     ],
@@ -512,8 +519,8 @@ if __name__ == "__main__":
 """
 
 
-def start_workflow(place: Path, *arguments: str) -> subprocess.Popen[str]:
-    (place / "workflow.py").write_text(WORKFLOW)
+def start_workflow(place: Path, *arguments: str, text: str = WORKFLOW) -> subprocess.Popen[str]:
+    (place / "workflow.py").write_text(text)
     options = ["--batchSystem", "osprofile", "--workDir", str(place / "tmp"), "--retryCount", "1"]
     (place / "tmp").mkdir(exist_ok=True)
     return subprocess.Popen(
@@ -526,8 +533,8 @@ def start_workflow(place: Path, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run_workflow(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    process = start_workflow(place, *arguments)
+def run_workflow(place: Path, *arguments: str, text: str = WORKFLOW) -> subprocess.CompletedProcess[str]:
+    process = start_workflow(place, *arguments, text=text)
     output = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, *output)
 
@@ -552,6 +559,53 @@ def test_a_workflow_fails_and_is_restarted(place: Path, mark: str, monkeypatch: 
         assert session.list_jobs() == []
         # Toil may run several of its jobs in one
         assert len(session.list_jobs(include_ended=True)) >= 3
+
+
+ENDED = """
+import os, signal, subprocess, sys
+from toil.common import Toil
+from toil.job import Job
+
+def end_as_the_batch_system_would(job):
+    memory, walltime = os.environ["GPE_MEMORY"], os.environ["GPE_WALLTIME"]
+    with open(os.environ["COUNT"], "a") as file:
+        file.write(f"{memory} {walltime}\\n")
+    with open(os.environ["COUNT"]) as file:
+        if len(file.readlines()) > 2:
+            return "enough"
+    with open(os.path.join(os.environ["GPE_WORKING_DIRECTORY"], ".gpe/limit"), "w") as file:
+        file.write("ended\\n")
+    os.killpg(int(os.environ["GPE_JOB_ID"].split("-")[0]), signal.SIGKILL)
+
+if __name__ == "__main__":
+    options = Job.Runner.getDefaultArgumentParser().parse_args()
+    with Toil(options) as toil:
+        needs = {"cores": 1, "memory": "100Mi", "disk": "1M", "walltime": 600, "preemptible": True}
+        print(toil.start(Job.wrapJobFn(end_as_the_batch_system_would, **needs)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("cause", "options", "amounts"),
+    [
+        ("MEMORY", ["--doubleMem=True", "--retryCount", "2"], ["100 600", "200 600", "400 600"]),
+        ("TIME", ["--doubleTime=True", "--retryCount", "2"], ["100 600", "100 1200", "100 2400"]),
+        ("NODE", ["--enableUnlimitedPreemptibleRetries=True", "--retryCount", "0"], ["100 600"] * 3),
+        ("PREEMPTED", ["--enableUnlimitedPreemptibleRetries=True", "--retryCount", "0"], ["100 600"] * 3),
+    ],
+)
+def test_toil_does_what_it_does_after_a_cause(
+    place: Path, monkeypatch: pytest.MonkeyPatch, cause: str, options: list[str], amounts: list[str]
+) -> None:
+    shutil.copytree(ROOT / "profiles/linux", place / "profiles/site")
+    profile = place / "profiles/site/profile.xml"
+    text = profile.read_text().replace('name="linux"', 'name="site"', 1)
+    assert "FAILED/TIME" in text
+    profile.write_text(text.replace("FAILED/TIME", f"FAILED/{cause}"))
+    monkeypatch.setenv("OSPROFILE_PATH", str(place / "profiles"))
+    done = run_workflow(place, "--osprofileProfile", "site", "--defaultMemory", "50Mi", *options, text=ENDED)
+    assert done.returncode == 0, done.stderr
+    assert (place / "count").read_text().splitlines() == amounts
 
 
 def test_an_interrupted_workflow_leaves_no_job_behind(place: Path, mark: str) -> None:

@@ -149,18 +149,17 @@ def find_due_retries(store: Store, record: JobRecord) -> list[DueRetry]:
         for task_index in parse_array(run.array).indices if run.array else ():
             due.pop(task_index, None)
         if run.aborted_at is not None:
-            due.clear()  # whoever cancelled it wants no other
+            due.clear()  # it was cancelled
         elif run.status.state.is_terminal:
             rules = _read_rules(store, run)
             tasks = store.list_tasks(run.target, run.status.job_id) if rules and run.array else []
             for task in tasks or [run]:
                 if (rule := find_rule(rules, task.status)) is not None:
                     due[task.array_index] = (run, rule)
-    found: dict[int, DueRetry] = {}
+    by_run: dict[int, tuple[JobRecord, dict[int | None, RetryRule]]] = {}
     for index, (run, rule) in due.items():
-        rules_by_index = found.setdefault(run.number, DueRetry(run, {})).rules
-        found[run.number] = DueRetry(run, {**rules_by_index, index: rule})
-    return [*found.values()]
+        by_run.setdefault(run.number, (run, {}))[1][index] = rule
+    return [DueRetry(run, rules_by_index) for run, rules_by_index in by_run.values()]
 
 
 def _list_runs_until(store: Store, record: JobRecord) -> Iterator[JobRecord]:
