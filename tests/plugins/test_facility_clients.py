@@ -226,7 +226,9 @@ def test_keys_that_do_not_come_are_waited_for_once(
 ) -> None:
     monkeypatch.setattr(issuers, "_READ_TIMEOUT", 1.0)
     monkeypatch.setattr(issuers, "_RETRY_INTERVAL", 0.5)
-    issuer = Issuer(Settings(issuer="https://i", audience="a", jwks=f"http://127.0.0.1:{silent.getsockname()[1]}/"))
+    issuer = Issuer(
+        Settings(issuer="https://i", audience="a", jwks=f"http://127.0.0.1:{silent.getsockname()[1]}/")
+    )
     answers = asyncio.run(find_all(issuer, *[sign(claims())] * 3))
     assert [getattr(answer, "status", None) for answer in answers] == [503] * 3
     assert count_connections(silent) == 1
@@ -263,7 +265,10 @@ def test_an_issuer_that_hangs_is_asked_by_few(
     secret = tmp_path / "secret"
     secret.touch(0o600)
     asking = Settings(
-        issuer=f"http://127.0.0.1:{silent.getsockname()[1]}", audience="a", client_id="c", client_secret_file=str(secret)
+        issuer=f"http://127.0.0.1:{silent.getsockname()[1]}",
+        audience="a",
+        client_id="c",
+        client_secret_file=str(secret),
     )
     answers = asyncio.run(find_all(Issuer(asking), *map(str, range(20))))
     assert [getattr(answer, "status", None) for answer in answers] == [503] * 20
@@ -389,7 +394,9 @@ def test_users_by_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     write_command(tmp_path, "#!/bin/sh\necho dave\n")
     assert asyncio.run(clients.find_client(sign(known))) == Client("alice", "carol")
     later = time.monotonic() + 61
-    monkeypatch.setattr(clients_module.time, "monotonic", lambda: later)  # while the clock of the day is set back
+    monkeypatch.setattr(
+        clients_module.time, "monotonic", lambda: later
+    )  # while the clock of the day is set back
     monkeypatch.setattr(clients_module.time, "time", lambda: known["iat"] - 20)
     assert asyncio.run(clients.find_client(sign(known))) == Client("alice", "dave")
 

@@ -336,6 +336,7 @@ async def test_a_home_that_goes_away(
     repository: Repository,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
+    *,
     when: str,
 ) -> None:
     """Before the submission, each job is told why it cannot be; after it, no job is lost."""
@@ -348,7 +349,9 @@ async def test_a_home_that_goes_away(
     (cluster / "sbatch").chmod(0o700)
     if when == "before":
         (home / ".gpe/submitting").touch()
-    jobs = [JobDescription(executable="/bin/echo", working_directory=str(tmp_path / f"job{n}")) for n in range(3)]
+    jobs = [
+        JobDescription(executable="/bin/echo", working_directory=str(tmp_path / f"job{n}")) for n in range(3)
+    ]
     async with TargetSystem(repository.load("slurm"), {"USER_NAME": "me"}) as target:
         if when == "after":
             assert await target.submit(jobs[0], key="k") == "11"

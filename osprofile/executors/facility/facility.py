@@ -176,7 +176,7 @@ class Facility:
             except OSProfileError as error:
                 if not self.settings.is_shared:
                     raise
-                log.error("the jobs of %s are not followed: %s", user_name, error)
+                log.warning("the jobs of %s are not followed: %s", user_name, error)
 
     async def close(self) -> None:
         """Stop following jobs, which continue to run."""

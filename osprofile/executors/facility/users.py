@@ -36,9 +36,7 @@ def is_user(settings: Settings, name: str) -> bool:
     is_listed = bool(settings.users or settings.users_group)
     is_person = account.pw_uid >= _FIRST_UID and os.path.basename(account.pw_shell) not in _CLOSED_SHELLS
     if is_reserved(account) or not (is_listed or is_person):
-        log.warning(
-            "the user %s is refused: root, the daemon, a system's account or without a shell", name
-        )
+        log.warning("the user %s is refused: root, the daemon, a system's account or without a shell", name)
         return False
     try:
         group = settings.users_group and grp.getgrnam(settings.users_group).gr_gid
