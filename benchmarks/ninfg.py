@@ -2,6 +2,9 @@
 
 From the last byte of JOB_CREATE to the running executable, against a bare `sh -c` of the same
 command. The executable opens a named pipe, which lets this process go on.
+
+And until the client is told ACTIVE, which takes a query for the job's state. Ninf-G's own servers are not the peer, as
+they are no package of a distribution, and have to be built with Ninf-G: the peer is a shell here, too.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from pathlib import Path
 
 from paired import Promise, compare, heading, memory_directory, rounds
 
+ACTIVE_LIMIT = 40
+"""Measured: 12 to 28, at loads of 18 to 20 on two cores."""
 PROGRAM = shutil.which("tee") or "/usr/bin/tee"
 PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="bench" extends="linux">
   <osp:UspaceRoot>{root}</osp:UspaceRoot>
@@ -49,6 +54,23 @@ class Server:
 
     def run(self) -> float:
         """Return the seconds from the last byte to the running executable; wait for the job's end."""
+        begin = self._create()
+        wait_for(self.pipe)
+        took = time.perf_counter() - begin
+        self._wait_for_end()
+        return took
+
+    def run_until_active(self) -> float:
+        """Return the seconds from the last byte until ACTIVE is told of the executable, which waits for this process."""
+        begin = self._create()
+        self._wait_for_state(" ACTIVE")
+        took = time.perf_counter() - begin
+        wait_for(self.pipe)
+        self._wait_for_end()
+        return took
+
+    def _create(self) -> float:
+        """Request a job; return when its last byte was sent."""
         self._number += 1
         lines = [
             f"JOB_CREATE {self._number}", "hostname localhost", "port 0", "jobmanager bench",
@@ -58,16 +80,19 @@ class Server:
         ]  # fmt: skip
         begin = time.perf_counter()
         self._send(*lines)
-        wait_for(self.pipe)
-        took = time.perf_counter() - begin
-        if self._line("stdout") != "S\r\n":
-            raise RuntimeError(lines[0])
-        while not (line := self._line("stderr")).startswith("STATUS_NOTIFY") or " DONE" not in line:
-            if " FAILED" in line:
+        return begin
+
+    def _wait_for_state(self, state: str) -> None:
+        while not (line := self._line("stderr")).startswith("STATUS_NOTIFY") or state not in line:
+            if " FAILED" in line or not line:
                 raise RuntimeError(line)
+
+    def _wait_for_end(self) -> None:
+        if self._line("stdout") != "S\r\n":
+            raise RuntimeError(self._number)
+        self._wait_for_state(" DONE")
         while any(self.jobs.glob("*/*")):
             time.sleep(0.001)
-        return took
 
     def close(self) -> None:
         """End the server."""
@@ -99,9 +124,11 @@ def main() -> int:
     with memory_directory() as directory:
         server = Server(Path(directory))
         promise = Promise("JOB_CREATE to the running executable", "a bare sh -c", 14)
-        held = compare(promise, server.run, lambda: bare(server.pipe), count)
+        held = [compare(promise, server.run, lambda: bare(server.pipe), count)]
+        promise = Promise("JOB_CREATE to ACTIVE", "a bare sh -c", ACTIVE_LIMIT)
+        held.append(compare(promise, server.run_until_active, lambda: bare(server.pipe), count))
         server.close()
-    return 0 if held else 1
+    return 0 if all(held) else 1
 
 
 if __name__ == "__main__":
