@@ -35,7 +35,7 @@ from osprofile.jobs.state import (
 from osprofile.late import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Required, TypedDict
 
     class SubmissionValues(TypedDict, total=False):
@@ -685,9 +685,10 @@ class Store:
         """Return the jobs of all targets that ended before a time (s since 1970), oldest first; arrays without tasks."""
         return self._select_records(_OLD_CONDITION, (before,))
 
-    def list_tasks(self, target: str, array_id: str) -> list[JobRecord]:
-        """Return the tasks of an array, by index; none for any other job."""
-        return self._select_records("target = ? AND array_id = ?", (target, array_id))
+    def list_tasks(self, target: str, array_id: str, *, states: Collection[str] = ()) -> list[JobRecord]:
+        """Return the tasks of an array, by index, or those in some states; none for any other job."""
+        among = f" AND state IN ({', '.join('?' * len(states))})" if states else ""
+        return self._select_records(f"target = ? AND array_id = ?{among}", (target, array_id, *states))
 
     def prune_ended_jobs(self, before: float) -> int:
         """Delete jobs that ended before a time (s since 1970), with their tasks; return how many jobs.

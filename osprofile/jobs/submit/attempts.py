@@ -34,7 +34,7 @@ from osprofile.jobs.retries import (
     use_up,
 )
 from osprofile.jobs.shell.output import START_TEMPLATE
-from osprofile.jobs.state import EndCause
+from osprofile.jobs.state import FAILED_STATES, EndCause
 from osprofile.late import NamedTuple
 from osprofile.text import format_amount
 
@@ -152,8 +152,10 @@ def find_due_retries(store: Store, record: JobRecord) -> list[DueRetry]:
             due.clear()  # it was cancelled
         elif run.status.state.is_terminal:
             rules = _read_rules(store, run)
-            tasks = store.list_tasks(run.target, run.status.job_id) if rules and run.array else []
-            for task in tasks or [run]:
+            tasks = [run]
+            if rules and run.array:
+                tasks = store.list_tasks(run.target, run.status.job_id, states=FAILED_STATES) or tasks
+            for task in tasks:
                 if (rule := find_rule(rules, task.status)) is not None:
                     due[task.array_index] = (run, rule)
     by_run: dict[int, tuple[JobRecord, dict[int | None, RetryRule]]] = {}
