@@ -7,7 +7,7 @@ import re
 import shlex
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from osprofile.cli import common
 from osprofile.cli.job import listing, rows
@@ -307,10 +307,23 @@ async def forget_jobs(
 async def _delete_files(session: CommandSession, record: JobRecord) -> None:
     """Delete a job's working directory, if it was made for this job. That of a job that may still run is refused."""
     if record.status.state is JobState.LOST or not record.status.state.is_terminal:
-        message = f"the files of job {quote_name(record.status.job_id)} are kept: it may still run"
-        raise StoreError(message, hint="leave --files out to forget the job alone")
+        _refuse_to_delete(record, "it may still run")
+    from osprofile.jobs.submit.attempts import (
+        find_continued_directory,
+        list_all_runs,
+    )  # late: few jobs are deleted
+
+    for run in list_all_runs(session.store, record):
+        is_there = not run.status.state.is_terminal or run.status.state is JobState.LOST
+        if is_there and find_continued_directory(session.store, run) == record.directory:
+            _refuse_to_delete(record, f"a later attempt, job {quote_name(run.status.job_id)}, may run there")
     if is_generated_name(os.path.basename(record.directory)):
         await session.open_recorded_target(record.target).files.delete_path(record.directory)
+
+
+def _refuse_to_delete(record: JobRecord, reason: str) -> NoReturn:
+    message = f"the files of job {quote_name(record.status.job_id)} are kept: {reason}"
+    raise StoreError(message, hint="leave --files out to forget the job alone")
 
 
 def _find_deletable(session: CommandSession, word: str) -> JobRecord:

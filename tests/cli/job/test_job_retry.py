@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -115,3 +116,31 @@ def test_a_file_of_jobs_has_rules(machine: Machine) -> None:
     (machine.root / "bad.jsonl").write_text('{"retry": 3}\n{"retry": "NODES"}\n')
     refused = machine.run("job", "submit", "--profile", "here", "--from", "bad.jsonl", "true")
     assert "bad.jsonl:1: retry: the number '3' is not a string" in refused.err
+
+
+def test_the_directory_in_which_a_later_attempt_runs_is_kept(machine: Machine) -> None:
+    script = "if [ -e go ]; then sleep 60; else : > go; sleep 3; fi"
+    words = (
+        "--walltime",
+        "1",
+        "--retry",
+        "TIME: walltime*600, continue",
+        "--key",
+        "k",
+        "--set",
+        "DIRECTORY=",
+    )
+    first = machine.submit(*words, "sh", "-c", script)
+    assert machine.run("job", "wait", "k", "--timeout", "10").code == 124
+    (directory,) = (job["directory"] for job in machine.run_json("show", first))
+    refused = machine.run("job", "forget", "--files", first)
+    last = machine.run_json("show", "k~2")[0]["id"]
+    assert (refused.code, f"are kept: a later attempt, job {last}, may run there" in refused.err) == (
+        1,
+        True,
+    )
+    assert os.path.exists(f"{directory}/go")
+    assert machine.run("job", "cancel", "k~2").code == 0
+    machine.run("job", "wait", "k~2")
+    assert machine.run("job", "forget", "--files", first).code == 0
+    assert not os.path.exists(directory)
