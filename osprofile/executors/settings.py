@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from osprofile.errors import SettingError
-from osprofile.text import quote_value, suggest_names
+from osprofile.text import quote_value, replace_unprintable, suggest_names
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -144,8 +144,18 @@ _CHECKS: Final[Mapping[str, Check]] = {
 
 
 def configure_logging(file: str, level: str) -> None:
-    """Log to a file, or to stderr if none is given. Raises `SettingError` for one that cannot be written."""
+    """Log to a file, or to stderr if none is given. Raises `SettingError` for one that cannot be written.
+
+    What a user's commands print is in messages: no line of it begins as one of the log.
+    """
     import logging
+
+    class Formatter(logging.Formatter):
+        """Indents all lines of a message but the first."""
+
+        def format(self, record: logging.LogRecord) -> str:
+            lines = super().format(record).splitlines()
+            return "\n    ".join(map(replace_unprintable, lines))
 
     if file:
         # The mode: only its owner may read it. O_NONBLOCK: opening a named pipe would wait for a reader.
@@ -154,10 +164,8 @@ def configure_logging(file: str, level: str) -> None:
             os.close(os.open(file, flags, 0o600))
         except OSError as error:
             raise SettingError(f"log = {file!r}: {error.strerror}") from None
-    logging.basicConfig(
-        filename=file or None,
-        level=level.upper(),
-        format="%(asctime)s %(process)d %(levelname)s %(message)s",
-    )
+    handler = logging.FileHandler(file, errors="backslashreplace") if file else logging.StreamHandler()
+    handler.setFormatter(Formatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=level.upper())
     # leaves out asyncio's debug output, but not the unhandled exceptions that it logs as ERROR
     logging.getLogger("asyncio").setLevel(logging.WARNING)

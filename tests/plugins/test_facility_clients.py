@@ -190,6 +190,10 @@ def test_a_token_of_which_the_issuer_is_asked(
     with pytest.raises(ProblemError):
         find(issuer, "opaque")
     assert len(provider.asked) == asked
+    (tmp_path / "secret").chmod(0o600)
+    (tmp_path / "secret").write_text("\n")
+    with pytest.raises(SettingError, match="has no secret"):
+        Issuer(asking)
     (tmp_path / "secret").unlink()
     with pytest.raises(SettingError, match="client_secret_file"):
         Issuer(asking)
@@ -264,6 +268,7 @@ def test_an_issuer_that_hangs_is_asked_by_few(
     monkeypatch.setattr(rate, "_TURN_TIMEOUT", 0.1)
     secret = tmp_path / "secret"
     secret.touch(0o600)
+    secret.write_text("x")
     asking = Settings(
         issuer=f"http://127.0.0.1:{silent.getsockname()[1]}",
         audience="a",
@@ -282,6 +287,7 @@ def test_an_issuer_that_hangs_is_asked_by_few(
 def test_whatever_an_issuer_says(tmp_path_factory: pytest.TempPathFactory, answer: dict[str, object]) -> None:
     secret = tmp_path_factory.mktemp("secret") / "secret"
     secret.touch(0o600)
+    secret.write_text("x")
     issuer = Issuer(
         Settings(issuer="https://i", audience=AUDIENCE, client_id="c", client_secret_file=str(secret))
     )

@@ -57,10 +57,8 @@ class Clients:
             user_name = await self._find_user(claims)
         client = Client(claims["sub"], user_name)
         until = date + (KNOWN_TIME if user_name else REFUSED_TIME)
-        self._known[key] = (
-            client,
-            now + min(until, claims.get("exp", until)) - date,
-        )  # whatever sets the clock
+        seconds = min(until, claims.get("exp", until)) - date
+        self._known[key] = client, now + seconds  # not by the clock of the day, which may be set back
         if len(self._known) > _MAX_KNOWN:
             del self._known[next(iter(self._known))]
         return client

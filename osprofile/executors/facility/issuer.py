@@ -143,9 +143,12 @@ class Issuer:
     def _read_secret(self) -> str:
         path = self._settings.client_secret_file
         try:
-            return read_secret(path, "client_secret_file")
+            secret = read_secret(path, "client_secret_file")
         except OSError as error:
             raise SettingError(f"client_secret_file = {path!r}: {error.strerror}") from None
+        if not secret:
+            raise SettingError(f"client_secret_file = {path!r} has no secret")
+        return secret
 
     def _verify(self, token: str, keys: jwk.KeySet) -> Mapping[str, Any] | None:
         found = jwt.decode(token, keys, registry=self._registry)

@@ -106,11 +106,8 @@ class TaskList:
         """Return a task. Raises `ProblemError` if there is none."""
         if task_id not in self._tasks:
             message = "there is no such task"
-            raise ProblemError(
-                "not-found",
-                message,
-                hint="tasks are gone after an hour, and when the daemon is started again",
-            )
+            hint = "tasks are gone after an hour, and when the daemon is started again"
+            raise ProblemError("not-found", message, hint=hint)
         return self._tasks[task_id]
 
     def delete(self, task_id: str) -> None:
