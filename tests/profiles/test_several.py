@@ -13,6 +13,7 @@ import os
 import shutil
 import signal
 import subprocess
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -134,7 +135,7 @@ def local_shell(
         env=slurm.env,
         start_new_session=True,
     ) as process:
-        os.close(descriptor)
+        os.close(descriptor) if local is None else local.close()
         yield process
 
 
@@ -461,7 +462,7 @@ def test_a_job_gets_the_same_scripts(
     assert common
     local = prepare(slurm, common)
     assert local is not None
-    os.close(local.lock)
+    local.close()
     assert local.told == [f"{told}gpe_end_job"]
     for name in ("job.sh", "script"):
         texts = [(d / ".gpe" / name).read_text().replace(str(d), "DIRECTORY") for d in (alone, here)]
@@ -493,6 +494,31 @@ async def test_jobs_of_this_machine(shell: str, tmp_path: Path, monkeypatch: pyt
         go.touch()
         ends = [await target.wait(job_id) for job_id in ids]
     assert [end.signal for end in ends] == [signal.SIGINT] * 4
+
+
+@DASH
+def test_a_child_that_is_forked_keeps_no_lock(slurm: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a worker of multiprocessing does that begins during a submission."""
+    monkeypatch.setenv("HOME", str(slurm.home))
+    local = prepare(slurm, split(slurm, [directory := slurm.directory()]))
+    assert local
+    is_begun, begun = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, which newer Pythons tell
+        child = os.fork()
+    if not child:
+        os.write(begun, b"!")
+        signal.pause()
+        os._exit(0)
+    try:
+        assert os.read(is_begun, 1) == b"!"
+        local.close()
+        assert not (directory / ".gpe/several").exists()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(is_begun)
+        os.close(begun)
 
 
 @DASH

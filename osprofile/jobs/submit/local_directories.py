@@ -26,6 +26,8 @@ _COMMENT: Final = compile_late("(?m)^ *#.*\n")
 _NEED: Final = compile_late("# Needed by: (.*)")
 """The first line of a program job-NAME.sh: a pattern of awk's and Python's form, for a line of the job scripts that need it."""
 _BEGINNING: Final = compile_late("(?m)^gpe_begin_job")
+_locks: Final[set[int]] = set()
+"""The locks that are open: a child that is forked meanwhile has none of them, as it would keep them until it ends."""
 _LEFT_FILES: Final = ("answer", "error", "id.told")
 """What a submission that has succeeded leaves in .gpe for nobody."""
 
@@ -87,7 +89,7 @@ class LocalDirectories(NamedTuple):
 
     def close(self) -> None:
         """Let the lock go, and remove it unless a program still has it."""
-        os.close(self.lock)
+        _close_lock(self.lock)
         with contextlib.suppress(OSError):
             lock = os.open(path := _get_lock_path(self.directories), os.O_RDONLY | os.O_CLOEXEC)
             try:
@@ -117,6 +119,7 @@ def prepare_directories(
             if not is_safe_path(directory):
                 return None
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        _locks.add(lock)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for directory in directories:  # whoever comes next waits for our lock
             _write_new(f"{directory}/.gpe/lock", f"{path}\n", is_locked=True)
@@ -132,8 +135,21 @@ def prepare_directories(
         return prepared
     finally:
         if lock is not None:
-            os.close(lock)
+            _close_lock(lock)
             _remove(path)
+
+
+def _close_lock(lock: int) -> None:
+    _locks.discard(lock)
+    os.close(lock)
+
+
+def _close_locks() -> None:
+    while _locks:
+        os.close(_locks.pop())
+
+
+os.register_at_fork(after_in_child=_close_locks)
 
 
 def _get_lock_path(directories: Sequence[str]) -> str:
