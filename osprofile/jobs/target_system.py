@@ -719,6 +719,9 @@ class TargetSystem:
             return None
         key = attempts.next_key(record.key)
         later = self.find_by_key(key)
+        if later is not None and later.number < record.number:
+            message = f"its next attempt would have the key {quote_name(key)}, which an older job has"
+            raise TargetError(message, hint="incarnate job submit with another key submits it")
         if later is not None and later.is_submitted:
             return later.status.job_id
         await self._shell.find_user()

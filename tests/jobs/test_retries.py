@@ -254,6 +254,21 @@ async def test_an_attempt_that_cannot_be_submitted_stays_due(
         assert (await target.wait(job)).job_id == "2"
 
 
+async def test_an_older_job_with_the_key_of_an_attempt_is_none(
+    target: TargetSystem, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A user has given its key to another job, or it is left of an earlier job whose record is gone."""
+    async with target:
+        older = await target.submit(shell("exit 0"), key="k~2")
+        job = await target.submit(shell(END.format("DEAD"), retry="NODE"), key="k")
+        end = await target.wait(job)
+        assert (end.job_id, end.cause) == (job, EndCause.NODE)
+        assert target.list_attempts(job) == [job]
+        assert (await target.wait(older)).exit_code == 0
+        assert len(target.store.list_all_jobs()) == 2
+    assert "is not submitted again: its next attempt would have the key k~2, which an older" in caplog.text
+
+
 async def test_all_who_wait_follow_one_attempt(toy: Toy, tmp_path: Path) -> None:
     stores = [Store(str(tmp_path / "record")) for _ in range(3)]
     targets = [TargetSystem(toy.profile, store=store, timing=QUICK) for store in stores]
