@@ -56,6 +56,7 @@ SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "CPUS": ("3",),
     "MEMORY": ("500",),
     "WALLTIME": ("5400",),
+    "LIMIT_SIGNAL": ("USR1@300",),
     "CPUTIME": ("600",),
     "GPUS": ("2",),
     "GPU_TYPE": ("a100",),
