@@ -187,8 +187,8 @@ def _strip_and_unescape(text: str) -> str:
 def parse_submit_options(text: str, accepted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return the field and the value of each option in BatchExtraSubmitArgs, which is split as by a shell.
 
-    `accepted` is a site's setting, as `{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }`: an option maps to the
-    field of the profile that gets its value, an option without a value to FIELD=VALUE. So a value is checked
+    `accepted` is a site's setting, as `{ "--qos" = "QOS", "--exclusive" = "EXCLUSIVE=true" }`: an option maps to
+    the field of the profile that gets its value, an option without a value to FIELD=VALUE. So a value is checked
     like that of any other field, and the profile decides where it stands in a script. A value follows `=` or
     a blank, or directly an option of one letter. Raises ValueError for an option that is not accepted, and
     for a missing or superfluous value.

@@ -159,9 +159,9 @@ ATTRIBUTE_RULES: Final = (
 )
 """If two attributes set the same job attribute, the first one that the ad has counts."""
 
-_OPTIONS_ATTRIBUTE: Final = "BatchExtraSubmitArgs"
+OPTIONS_ATTRIBUTE: Final = "BatchExtraSubmitArgs"
 NON_IGNORABLE_ATTRIBUTES: Final = (
-    _OPTIONS_ATTRIBUTE, "GPUNumber", "GPUMode", "GPUModel", "MICNumber", "WholeNodes",
+    OPTIONS_ATTRIBUTE, "GPUNumber", "GPUMode", "GPUModel", "MICNumber", "WholeNodes",
 )  # fmt: skip
 """A job with one of these is refused if the profile has no field for it: without it the job would run
 on unsuitable nodes. Its field has its name in upper case, or is that of RESOURCE_RULES."""
@@ -274,7 +274,7 @@ def _set_other_fields(translation: _Translation) -> None:
     for name in NON_IGNORABLE_ATTRIBUTES:
         value = translation.submit_ad.get_text(name)
         if value and value.lower() not in {"0", "false", "no"}:
-            if name == _OPTIONS_ATTRIBUTE and name.upper() not in translation.settable_fields:
+            if name == OPTIONS_ATTRIBUTE and name.upper() not in translation.settable_fields:
                 _set_option_fields(translation, value)
                 continue
             if name.upper() in translation.settable_fields:
@@ -309,12 +309,12 @@ def _set_option_fields(translation: _Translation, text: str) -> None:
     except ValueError as error:
         accepted = ", ".join(translation.accepted_options)
         hint = f"this site accepts {accepted}" if accepted else "this site accepts none"
-        raise make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
+        raise make_refusal(OPTIONS_ATTRIBUTE, str(error), hint) from None
     for option, (name, value) in options.items():
         if name not in translation.settable_fields:
             reason = f"the option {option} is not accepted by this batch system"
-            raise make_refusal(_OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}")
-        _set_field(translation, f"{_OPTIONS_ATTRIBUTE}, option {option}", name, value)
+            raise make_refusal(OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}")
+        _set_field(translation, f"{OPTIONS_ATTRIBUTE}, option {option}", name, value)
 
 
 def _copy_to_field(translation: _Translation, name: str) -> None:

@@ -93,7 +93,7 @@ def _check_texts_by_name(name: str, value: object) -> Mapping[str, str]:
 
 _TABLE_EXAMPLES: Final = {
     "map": '{ pbs = "torque" }',
-    "extra_submit_args": '{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }',
+    "extra_submit_args": '{ "--qos" = "QOS", "--exclusive" = "EXCLUSIVE=true" }',
     "context": '{ "SSH:HOST" = "me@login" }',
 }
 _CONTEXT_HINTS: Final = {

@@ -123,6 +123,43 @@ def test_the_check_of_a_batch_system(home: Path, *, is_bad: bool) -> None:
         assert f" ran in {home}/jobs/" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('map = { pbs = "torqe" }', "map: 'pbs' = 'torqe': there is no profile torqe\n    hint: did you mean torque"),
+        (
+            'extra_submit_args = { "-C" = "CONSTRAINS" }',
+            "extra_submit_args: '-C' = 'CONSTRAINS': profile slurm has no field CONSTRAINS that a job may set\n"
+            "    hint: name another field, or leave the option out; did you mean CONSTRAINT",
+        ),
+        (
+            'extra_submit_args = { "--exclusive" = "EXCLUSIVE=no" }',
+            "extra_submit_args: '--exclusive' = 'EXCLUSIVE=no': field EXCLUSIVE: 'no' does not match",
+        ),
+        # this is in order, and the next one is reported
+        (
+            'map = { pbs = "torque" }\nextra_submit_args = { "--alone" = "EXCLUSIVE=", "-x" = "STATE" }',
+            "extra_submit_args: '-x' = 'STATE': ",
+        ),
+    ],
+)
+def test_the_check_refuses_settings_that_no_job_can_use(home: Path, text: str, message: str) -> None:
+    (home / "site.toml").write_text(text)
+    words = [*DAEMON, "--config", "site.toml", "--check", "slurm"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"osprofile-blahpd: {message}" in done.stderr
+
+
+def test_the_check_accepts_the_extra_options(site: Path) -> None:
+    """With the last one wrong, all before it were accepted."""
+    (text,) = [block for block in blocks("toml") if block.startswith("extra_submit_args")]
+    (site / "site.toml").write_text(text.replace(" }", ', "--last" = "LAST" }'))
+    words = [*DAEMON, "--profiles", "profiles", "--config", "site.toml", "--check", "slurm"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert "extra_submit_args: '--last' = 'LAST': " in done.stderr
+
+
 @pytest.fixture
 def site(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a directory with the profile of docs/htcondor.md, and commands that note how they are called."""

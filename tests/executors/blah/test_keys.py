@@ -387,7 +387,7 @@ def test_hold_and_release(site: Site) -> None:
 
 @pytest.mark.parametrize("with_one_daemon", [True, False])
 def test_retries(site: Site, *, with_one_daemon: bool) -> None:
-    """`max_retries`, and `on_exit_hold` with a release: each attempt runs."""
+    """`on_exit_hold` with a release: each attempt runs."""
     codes = [1, 2, 0]
 
     async def work(client: GridManager) -> None:
