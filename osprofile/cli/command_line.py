@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -74,7 +75,7 @@ def run_command_line(words: Sequence[str]) -> int:
     if full and full[0] in VERBS:
         verb = load_verb(full[0])
         arguments = options.parse_arguments(verb, full[1:], os.environ)
-        if arguments is not None:
+        if arguments is not None and not (implicit and arguments["template"] in {*VERBS, *GROUPS}):
             return common.run_verb(verb, arguments, words[0] if implicit else "")
         if message := _explain_misuse(full, words[0] if implicit else ""):
             common.print_message(message)
@@ -88,6 +89,11 @@ def _explain_misuse(words: Sequence[str], first: str) -> str:
     if word := next((w for last, w in before if re.match("[A-Z][A-Z0-9_]*=", w) and last[:1] != "-"), ""):
         hint = f"a field is set by --set {quote_shell_word(word)}"
         return f"incarnate: {quote_name(word)} is no option\n    hint: {hint}"
+    at = next((n for n, w in enumerate(words) if first[:1] == "-" and n > 1 and w in {*VERBS, *GROUPS}), 0)
+    if at:
+        end = at + 1 + (words[at] in GROUPS)
+        moved = shlex.join([*words[at:end], *words[1:at], *words[end:]])
+        return f"incarnate: the command comes before its options\n    hint: incarnate {moved}"
     meant = _VERBS_BY_OTHER_WORD.get(first, "")
     hint = (
         f"did you mean job {meant}?" if meant else common.suggest_command(first) if first[:1] != "-" else ""

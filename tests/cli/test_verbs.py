@@ -21,6 +21,20 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Incarnate
 
 
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (("--profiles", "a b", "lint", "slurm"), "lint --profiles 'a b' slurm"),
+        (("-p", "slurm", "show"), "show -p slurm"),
+        (("--profiles", "d", "job", "list", "--all"), "job list --profiles d --all"),
+    ],
+)
+def test_an_option_before_the_command(incarnate: Incarnate, words: tuple[str, ...], right: str) -> None:
+    done = incarnate(*words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"incarnate: the command comes before its options\n    hint: incarnate {right}\n"
+
+
 NARROWED = document(
     template("SOLVE", "solve", "\n", field("CPUS", "<idb:Max>10</idb:Max>"))
     + application("Solve", "Solve", "1", runs="SOLVE"),

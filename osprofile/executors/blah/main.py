@@ -24,6 +24,9 @@ _IGNORED_SIGNALS: Final = (signal.SIGUSR1, signal.SIGUSR2)
 _DROPPED_PREFIXES: Final = ("_CONDOR_ANCESTOR_", "X509_USER_PROXY")
 """Of variables that jobs must not inherit: HTCondor kills processes with the first ones when it restarts, and
 the daemon's own proxy has no effect on jobs (docs/protocols/blah.md, 2.8)."""
+_ROOT_WARNING: Final = (
+    "warning: HTCondor submits the jobs of a user as this user; this check is by root: repeat it as a user"
+)
 
 
 def main() -> NoReturn:
@@ -42,6 +45,8 @@ def main() -> NoReturn:
         if checked:
             from osprofile.executors.blah.check import check_batch_system
 
+            if os.geteuid() == 0:
+                sys.stderr.write(f"{PROGRAM_NAME}: {_ROOT_WARNING}\n")
             sys.stdout.write(f"{asyncio.run(check_batch_system(checked, settings))}\n")
             sys.exit()
     except OSProfileError as error:
@@ -104,7 +109,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
     settings = replace(
         settings,
         profiles=(*options.profiles, *settings.profiles),
-        log=options.log or settings.log,
+        log=options.log or ("" if options.dry_run else settings.log),  # who tries a job sees why it is refused
         metrics=options.metrics or settings.metrics,
     )
     settings = replace(settings, log=put_user_name(settings.log), store=put_user_name(settings.store))

@@ -106,6 +106,13 @@ def test_the_dry_run(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout
     (shown,) = [block for block in blocks("text") if block.startswith("#!/bin/sh")]
     assert found.startswith(shown)
+    (home / "osprofile").mkdir(exist_ok=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home))
+    (home / "osprofile/blahpd.toml").write_text(f'log = "{home}/log"')
+    refused = text.replace("BatchRuntime=600", "BatchRuntime=-600")
+    found = subprocess.run(["sh", "-c", refused], capture_output=True, text=True, check=True).stdout
+    assert " BLAH_JOB_SUBMIT 1: attribute BatchRuntime: -600 is not a number" in found
+    assert "#!" not in found
 
 
 @pytest.mark.parametrize("is_bad", [False, True])
@@ -119,7 +126,9 @@ def test_the_check_of_a_batch_system(home: Path, *, is_bad: bool) -> None:
         assert f"did not run in {home}/jobs/" in done.stderr
         assert "the UspaceRoot of the profile" in done.stderr
     else:
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0
+        assert done.stderr.startswith("osprofile-blahpd: warning: ") == (os.geteuid() == 0)
+        assert done.stderr.count("\n") == (os.geteuid() == 0)
         assert f" ran in {home}/jobs/" in done.stdout
 
 
