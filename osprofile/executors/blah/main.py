@@ -109,7 +109,8 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool, str]:
     settings = replace(
         settings,
         profiles=(*options.profiles, *settings.profiles),
-        log=options.log or ("" if options.dry_run else settings.log),  # who tries a job sees why it is refused
+        log=options.log
+        or ("" if options.dry_run else settings.log),  # who tries a job sees why it is refused
         metrics=options.metrics or settings.metrics,
     )
     settings = replace(settings, log=put_user_name(settings.log), store=put_user_name(settings.store))

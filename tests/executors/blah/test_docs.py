@@ -135,11 +135,13 @@ def test_the_check_of_a_batch_system(home: Path, *, is_bad: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('map = { pbs = "torqe" }', "map: 'pbs' = 'torqe': there is no profile torqe\n    hint: did you mean torque"),
+        (
+            'map = { pbs = "torqe" }',
+            "map: 'pbs' = 'torqe': there is no profile torqe\n    hint: did you mean torque",
+        ),
         (
             'extra_submit_args = { "-C" = "CONSTRAINS" }',
-            "extra_submit_args: '-C' = 'CONSTRAINS': profile slurm has no field CONSTRAINS that a job may set\n"
-            "    hint: name another field, or leave the option out; did you mean CONSTRAINT",
+            "extra_submit_args: '-C' = 'CONSTRAINS': profile slurm has no field CONSTRAINS that a job may set",
         ),
         (
             'extra_submit_args = { "--exclusive" = "EXCLUSIVE=no" }',
@@ -158,6 +160,7 @@ def test_the_check_refuses_settings_that_no_job_can_use(home: Path, text: str, m
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"osprofile-blahpd: {message}" in done.stderr
+    assert "    hint: " in done.stderr
 
 
 def test_the_check_accepts_the_extra_options(site: Path) -> None:
