@@ -34,7 +34,7 @@ _GROUP_OR_ESCAPE: Final = compile_late(r"\$1|\\(.)")
 _JOB_TEMPLATES: Final = frozenset(
     {
         "START", "FIND_JOB", "GET_JOB_STATUS", "USAGE", "HOLD", "RESUME", "SIGNAL", "ABORT", "EVENTS", "TASK_ID",
-        "SUBMIT", "FIND", "JOB", "JOB_CONTAINER", "JOB_PARALLEL", "JOB_NAMES", "JOB_STAGING",
+        "SUBMIT", "FIND", "JOB", "JOB_CONTAINER", "JOB_PARALLEL", "JOB_NAMES", "JOB_SIGNAL", "JOB_STAGING",
         "JOB_ARRAY", "JOB_WAITING", "COMMANDS", "CHANGE_JOB",
         *filter(None, JOB_SCRIPT_PARTS),
     }

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -91,6 +90,8 @@ def _explain_misuse(words: Sequence[str], first: str) -> str:
         return f"incarnate: {quote_name(word)} is no option\n    hint: {hint}"
     at = next((n for n, w in enumerate(words) if first[:1] == "-" and n > 1 and w in {*VERBS, *GROUPS}), 0)
     if at:
+        import shlex  # late: only this error needs it
+
         end = at + 1 + (words[at] in GROUPS)
         moved = shlex.join([*words[at:end], *words[1:at], *words[end:]])
         return f"incarnate: the command comes before its options\n    hint: incarnate {moved}"

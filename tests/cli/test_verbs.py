@@ -154,7 +154,7 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     subprocess.run(["sh", "-n"], input=printed.out, text=True, check=True)
     assert not (home / ".gpe").exists()
     ended = incarnate("render", "--deploy", "-p", str(site), "--run")
-    assert (ended.code, ended.out, ended.err) == (0, "", "18 static scripts in place\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", "19 static scripts in place\n")
     (script,) = home.glob(".gpe/bin/*/count.sh")
     assert script.read_text().startswith("#!/bin/sh\nprintf")
     shutil.rmtree(home / ".gpe/bin")

@@ -153,7 +153,7 @@ SAMPLES = {
     "START_TIME": "2030-01-01T00:00", "NOTIFY": "me", "NOTIFY_EVENTS": "end", "DEPENDENCY": "afterok:1", "ARRAY": "1-2",
     "REQUEUE": "true", "CONTAINER": "image.sif", "NODE_FILE": "nodes", "TMP_DIR": "/tmp", "OPTIONS": "-n",
     "ENVIRONMENT": "export X='y'\n", "EXECUTABLE": "/bin/sh", "ARGUMENTS": "-u",
-    "STDOUT_NAME": "out-%j-%%", "STDERR_NAME": "err-%N", "APPEND_OUTPUT": "true",
+    "STDOUT_NAME": "out-%j-%%", "STDERR_NAME": "err-%N", "APPEND_OUTPUT": "true", "LIMIT_SIGNAL": "USR1@30",
 }  # fmt: skip
 """A value of each field of a job."""
 CARRIED_BY_TSP = {

@@ -13,18 +13,23 @@ from osprofile.jobs.profiles import list_profile_names
 from osprofile.text import quote_name, suggest_names
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from osprofile.executors.blah.batch_systems import BatchSystem
     from osprofile.executors.blah.settings import Settings
 
 
-async def check_batch_system(name: str, settings: Settings) -> str:
-    """Run a job of a GridType, and return what to print. Raises an `OSProfileError` that says why jobs cannot run."""
+async def check_batch_system(name: str, settings: Settings, warn: Callable[[str], None]) -> str:
+    """Run a job of a GridType, and return what to print; `warn` tells what its jobs cannot have.
+
+    Raises an `OSProfileError` that says why jobs cannot run.
+    """
     _check_map(settings)
     systems = BatchSystems(settings)
     try:
         system = systems[name]
         target = system.target
-        await _check_options(system, settings)
+        await _check_options(system, settings, warn)
         directory = f"{await target.new_job_directory()}{JOB_DIRECTORY_SUFFIX}"
         job = JobDescription(
             executable="/bin/pwd", name="osprofile-check", working_directory=directory, walltime=60
@@ -53,8 +58,11 @@ def _check_map(settings: Settings) -> None:
             raise SettingError(message, hint=suggest_names(name, names))
 
 
-async def _check_options(system: BatchSystem, settings: Settings) -> None:
-    """Refuse an option of users for which a job would be refused, whatever value it has."""
+async def _check_options(system: BatchSystem, settings: Settings, warn: Callable[[str], None]) -> None:
+    """Warn of options of users that no job of this batch system can have: they may be those of another one.
+
+    Raises `SettingError` for an option with a value of its own that this batch system's profile refuses.
+    """
     target, settable = system.target, system.settable_fields
     if OPTIONS_ATTRIBUTE.upper() in settable:  # this field gets all options
         return
@@ -62,10 +70,9 @@ async def _check_options(system: BatchSystem, settings: Settings) -> None:
         name, equals, value = entry.partition("=")
         setting = f"extra_submit_args: {option!r} = {entry!r}"
         if name not in settable:
-            message = f"{setting}: profile {target.profile.name} has no field {name} that a job may set"
-            hint = f"name another field, or leave the option out; {suggest_names(name, settable)}"
-            raise SettingError(message, hint=hint)
-        if equals and value:
+            message = f"profile {target.profile.name} has no field {name}: jobs with this option are refused"
+            warn(f"{setting}: {message}; {suggest_names(name, settable)}")
+        elif equals:
             try:
                 await target.render_start_script(JobDescription(executable="/bin/pwd", fields={name: value}))
             except ValueRefusedError as error:

@@ -25,8 +25,12 @@ _DROPPED_PREFIXES: Final = ("_CONDOR_ANCESTOR_", "X509_USER_PROXY")
 """Of variables that jobs must not inherit: HTCondor kills processes with the first ones when it restarts, and
 the daemon's own proxy has no effect on jobs (docs/protocols/blah.md, 2.8)."""
 _ROOT_WARNING: Final = (
-    "warning: HTCondor submits the jobs of a user as this user; this check is by root: repeat it as a user"
+    "HTCondor submits the jobs of a user as this user; this check is by root: repeat it as a user"
 )
+
+
+def _warn(message: str) -> None:
+    sys.stderr.write(f"{PROGRAM_NAME}: warning: {message}\n")
 
 
 def main() -> NoReturn:
@@ -46,8 +50,8 @@ def main() -> NoReturn:
             from osprofile.executors.blah.check import check_batch_system
 
             if os.geteuid() == 0:
-                sys.stderr.write(f"{PROGRAM_NAME}: {_ROOT_WARNING}\n")
-            sys.stdout.write(f"{asyncio.run(check_batch_system(checked, settings))}\n")
+                _warn(_ROOT_WARNING)
+            sys.stdout.write(f"{asyncio.run(check_batch_system(checked, settings, _warn))}\n")
             sys.exit()
     except OSProfileError as error:
         sys.stderr.write(f"{PROGRAM_NAME}: {error}\n")

@@ -408,14 +408,14 @@ async def test_what_the_gridmanager_sends(home: Path, words: list[str]) -> None:
         Iwd=str(home), In="input", Out="both", Err="both", GridResource="batch toy",
         JobDirectory="home_bl_1", TransferOutput="",
     )  # fmt: skip
-    more = '; TransferOutputRemaps = undefined; CERequirements = Foo == "bar baz" && Walltime == 540 ]'
+    more = '; TransferOutputRemaps = undefined; CERequirements = Foo == "bar baz" && Priority == 540 ]'
     text = text.removesuffix(" ]") + more
     async with GridManager(*words) as client:
         assert (await client.ended(await client.submit(text)))["ExitCode"] == "0"
     assert (home / "both").read_text() == "inerr\nout\n"
     log = (home / "log").read_text()
     assert "CERequirements: the profile has no settable FOO; it is left out" in log
-    assert "CERequirements: the profile has no settable WALLTIME; it is left out" in log
+    assert "CERequirements: the profile has no settable PRIORITY; it is left out" in log
 
 
 async def test_started_as_htcondor_does(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
