@@ -676,7 +676,7 @@ class TargetSystem:
             elif (
                 (last := self.find_record(self.list_attempts(attempt)[-1]))
                 and last.array
-                and last.may_be_retried
+                and last.may_be_retried(last.status)
             ):
                 # It ended earlier, and left out the tasks of this array.
                 self._begin_retry(last.status.job_id)
@@ -830,7 +830,7 @@ class TargetSystem:
         record = self._watcher.find_record(self.jobs.full_ids.get(job_id, job_id))
         if record is not None and record.status.state.is_terminal:
             self.unwatch(job_id)
-            if record.may_be_retried:
+            if record.may_be_retried(record.status):
                 self._begin_retry(record.status.job_id)
 
     def unwatch_ended_jobs(self) -> None:

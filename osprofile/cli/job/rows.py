@@ -128,11 +128,9 @@ def build_row(
 
 def _find_due_rule(store: Store, status: JobStatus, record: JobRecord | None) -> str:
     """Return the rule by which a job is to be submitted again, and has not been; empty without one."""
-    if record is None or record.key is None:
+    if record is None or not record.may_be_retried(status):
         return ""
     record = record._replace(status=status)
-    if not record.may_be_retried:
-        return ""
     if not record.array and not store.read_details(record.number).retry:
         return ""
     from osprofile.jobs.submit.attempts import find_due_retries, next_key  # late: few jobs have rules

@@ -162,12 +162,11 @@ class JobRecord(NamedTuple):
         """Whether the job's id is known."""
         return bool(self.status.job_id)
 
-    @property
-    def may_be_retried(self) -> bool:
-        """Whether a rule may ask for another attempt: of an end, or of tasks of an array that later runs left out."""
-        if self.key is None or not self.status.state.is_terminal:
+    def may_be_retried(self, status: JobStatus) -> bool:
+        """Return whether a rule may ask for another attempt at a status: of an end, or of tasks that later runs left out."""
+        if self.key is None or not status.state.is_terminal:
             return False
-        return self.status.state in FAILED_STATES or bool(self.array and "~" in self.key)
+        return status.state in FAILED_STATES or bool(self.array and "~" in self.key)
 
     def name_output_file(self, stream: str, index: int | str | None = None) -> str:
         """Return the file of `stdout` or `stderr`, or that of a task, relative to `directory`; empty if not recorded.

@@ -142,7 +142,7 @@ def find_due_retries(store: Store, record: JobRecord) -> list[DueRetry]:
     Of an array, that is also what its earlier runs have left out: where the batch system takes only ranges of indices,
     several arrays run the tasks that failed, and they may not have been submitted all. A task counts as it ended last.
     """
-    if not record.may_be_retried:
+    if not record.may_be_retried(record.status):
         return []
     due: dict[int | None, tuple[JobRecord, RetryRule]] = {}
     for run in _list_runs_until(store, record) if record.array else [record]:
