@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 QUICK = Timing(min_poll_interval=0.1, max_poll_interval=0.3)
 pytestmark = pytest.mark.usefixtures("node")
-TWICE = 'echo >> runs; [ "$(wc -l < runs)" -gt 1 ] || exec sleep 60; sleep 2; exit 5'
+TWICE = 'echo >> runs; [ "$(wc -l < runs)" -gt 1 ] || exec sleep 60; sleep 6; exit 5'
 """Runs long at first, and ends by itself when it runs again."""
 
 
