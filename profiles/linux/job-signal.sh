@@ -1,4 +1,4 @@
-# Needed by: gpe_signal=[A-Z0-9]
+# Needed by: gpe_signal=[A-Za-z0-9]
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # For a job whose program gets the signal gpe_signal before its time limit: the process of the
 # program alone, which may pass it on to others.
