@@ -306,19 +306,20 @@ async def forget_jobs(
 
 async def _delete_files(session: CommandSession, record: JobRecord) -> None:
     """Delete a job's working directory, if it was made for this job. That of a job that may still run is refused."""
-    if record.status.state is JobState.LOST or not record.status.state.is_terminal:
+    if _may_run(record):
         _refuse_to_delete(record, "it may still run")
-    from osprofile.jobs.submit.attempts import (
-        find_continued_directory,
-        list_all_runs,
-    )  # late: few jobs are deleted
+    # late: few jobs are deleted
+    from osprofile.jobs.submit.attempts import find_continued_directory, list_all_runs
 
     for run in list_all_runs(session.store, record):
-        is_there = not run.status.state.is_terminal or run.status.state is JobState.LOST
-        if is_there and find_continued_directory(session.store, run) == record.directory:
+        if _may_run(run) and find_continued_directory(session.store, run) == record.directory:
             _refuse_to_delete(record, f"a later attempt, job {quote_name(run.status.job_id)}, may run there")
     if is_generated_name(os.path.basename(record.directory)):
         await session.open_recorded_target(record.target).files.delete_path(record.directory)
+
+
+def _may_run(record: JobRecord) -> bool:
+    return record.status.state is JobState.LOST or not record.status.state.is_terminal
 
 
 def _refuse_to_delete(record: JobRecord, reason: str) -> NoReturn:
