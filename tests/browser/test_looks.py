@@ -96,9 +96,10 @@ def test_motion_only_where_it_is_liked(browser: Browser, site: Served) -> None:
 @pytest.mark.parametrize("kind", ["static", "served"])
 def test_without_javascript_it_is_a_document(browser: Browser, static: str, pbs: Served, kind: str) -> None:
     url = static if kind == "static" else url_of(pbs)
+    with watched(browser, url) as page:
+        count = page.locator("#fields .field").count()
     with watched(browser, url, java_script_enabled=False) as page:
-        fields = page.locator("#fields .field")
-        assert fields.count() == (34 if kind == "static" else 41)
+        assert page.locator("#fields .field").count() == count > 30
         assert page.locator("#group-2 .field:visible").count() == 0
         page.locator("#group-2 > summary").click()  # what is folded opens without it, too
         assert page.locator("#group-2 .field:visible").count() > 3

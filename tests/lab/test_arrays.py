@@ -201,6 +201,7 @@ def test_an_array_and_its_tasks_are_held_resumed_signalled_and_removed(slurm: La
     slurm.ok("RESUME", JOB_ID=job.id)
     slurm.ok("HOLD", JOB_ID=task(job, 5))
     wait_until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "RUNNING", "RUNNING", "HELD"])
+    wait_until((job.directory / "up.3").exists)
     slurm.ok("SIGNAL", JOB_ID=task(job, 3), SIGNAL="10")
     slurm.ok("RESUME", JOB_ID=task(job, 5))
     wait_until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "RUNNING", "RUNNING"])

@@ -306,10 +306,13 @@ def test_the_tasks_of_an_array_that_need_more_time_get_it(
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque", "sge", PBS])
 def test_a_condition_that_never_holds(site: Path, profile: str) -> None:
+    """Torque refuses a job that depends on one that has failed already, so that one waits for the other."""
+
     async def main() -> JobStatus:
         async with open_target(profile, site) as target:
-            first = await target.submit(shell("sleep 1; exit 1"))
+            first = await target.submit(shell("while [ ! -e submitted ]; do sleep 0.1; done; exit 1"))
             second = await target.submit(shell("true", after_ok=(first,)))
+            await target.files.upload(__file__, f"{await target.find_job_directory(first)}/submitted")
             status = await asyncio.wait_for(target.wait(second), PATIENCE)
             for job in (first, second):
                 await target.files.delete_path(await target.find_job_directory(job))
