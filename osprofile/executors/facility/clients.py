@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.executors.facility.issuer import Issuer
-from osprofile.executors.facility.rate import Turns
+from osprofile.executors.facility.rate import QueryLimit
 from osprofile.executors.facility.tokens import Client, hash_token
 from osprofile.executors.facility.users import is_user
 
@@ -41,7 +41,7 @@ class Clients:
         self._settings = settings
         self._issuer = Issuer(settings)
         self._known: dict[bytes, tuple[Client, float]] = {}
-        self._turns = Turns(_MAX_SEARCHES, "the user of the token cannot be found now")
+        self._query_limit = QueryLimit(_MAX_SEARCHES, "the user of the token cannot be found now")
 
     async def find_client(self, authorization: str) -> Client | None:
         """Return the client of a header `Authorization`; None if it has no valid token. Raises `ProblemError`."""
@@ -53,7 +53,7 @@ class Clients:
         claims = await self._issuer.find_claims(authorization)
         if claims is None or not isinstance(claims["sub"], str):
             return None
-        async with self._turns.take():
+        async with self._query_limit.take():
             user_name = await self._find_user(claims)
         client = Client(claims["sub"], user_name)
         until = date + (KNOWN_TIME if user_name else REFUSED_TIME)
@@ -88,5 +88,5 @@ class Clients:
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             log.warning("users_command: %s", error)
-            raise self._turns.refuse() from None
+            raise self._query_limit.refuse() from None
         return ended.stdout.removesuffix("\n")

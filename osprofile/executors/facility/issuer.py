@@ -23,7 +23,7 @@ from joserfc.errors import InvalidKeyIdError, JoseError
 from joserfc.jws import JWSRegistry
 
 from osprofile.errors import SettingError
-from osprofile.executors.facility.rate import Turns
+from osprofile.executors.facility.rate import QueryLimit
 from osprofile.executors.facility.settings import require_safe
 from osprofile.executors.facility.tokens import extract_token, read_secret
 
@@ -71,7 +71,7 @@ class Issuer:
         )
         self._keys: jwk.KeySet | None = None
         self._read_at = self._failed_at = -math.inf
-        self._turns = Turns(
+        self._query_limit = QueryLimit(
             _MAX_QUESTIONS if settings.client_id else 1,
             "tokens cannot be checked now: the issuer does not answer",
         )
@@ -115,12 +115,12 @@ class Issuer:
 
     async def _ask(self, token: str) -> Mapping[str, Any] | None:
         """Return the claims that the issuer says a token has; None if it says that it is not valid."""
-        async with self._turns.take():
+        async with self._query_limit.take():
             try:
                 claims = await asyncio.to_thread(self._introspect, token)
             except (OSError, ValueError, SettingError) as error:
                 log.warning("the issuer does not say whether a token is valid: %s", error)
-                raise self._turns.refuse() from None
+                raise self._query_limit.refuse() from None
         if claims.get("active") is not True:
             return None
         try:
@@ -159,10 +159,10 @@ class Issuer:
     async def _get_keys(self, age: float) -> jwk.KeySet:
         """Return the issuer's keys, read again if they are older than so many seconds, and the issuer answers."""
         if time.monotonic() - self._read_at > age:  # who has a known key waits for nobody
-            async with self._turns.take():
+            async with self._query_limit.take():
                 await self._read_again(age)
         if self._keys is None or time.monotonic() - self._read_at > _KEYS_AGE:
-            raise self._turns.refuse()
+            raise self._query_limit.refuse()
         return self._keys
 
     async def _read_again(self, age: float) -> None:

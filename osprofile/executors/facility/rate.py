@@ -54,8 +54,8 @@ class Rate:
 
 
 @final
-class Turns:
-    """At most so many questions at a time, as to an issuer that does not answer: requests do not wait behind all others."""
+class QueryLimit:
+    """At most so many queries at a time, as to an issuer that does not answer: requests do not wait behind all others."""
 
     def __init__(self, most: int, problem: str) -> None:
         self._free, self._problem = asyncio.Semaphore(most), problem
@@ -74,5 +74,5 @@ class Turns:
             self._free.release()
 
     def refuse(self) -> ProblemError:
-        """Return the problem of a question that has no answer now."""
+        """Return the problem of a query that has no answer now."""
         return ProblemError("service-unavailable", self._problem, retry_after=RETRY_SECONDS)
