@@ -1,7 +1,7 @@
 """The memory of the daemons: idle, and with 1,000 jobs that run; nothing is promised of it but what blah.py and events.py say.
 
-The batch system is a file. The facility and blahpd ask for jobs of their record, the proxy of PTP submits its own, and the
-event generator follows a log in which 1,000 jobs are submitted. The resident set, in MB. The Ninf-G server is left out.
+The batch system is a file. The facility and blahpd ask for jobs of their record, the proxy of PTP and the Ninf-G server
+submit their own, and the event generator follows a log in which 1,000 jobs are submitted. The resident set, in MB.
 Needs the extra `facility` (`.venv-plugins/bin/python benchmarks/memory.py`).
 """
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 JOBS = 1000
 PATIENCE = 300
+FIELDS = "&lt;ARGUMENTS&gt; &lt;STDOUT&gt; &lt;STDERR&gt; "
+"""Those that the Ninf-G server sets beside those of the profile: a job with a field that START does not use is refused."""
 APPENDING = """printf 'n%s running\\n' "${{d##*-}}" >> '{root}/states'
 """
 
@@ -98,6 +100,26 @@ def measure_ptp(root: Path) -> None:
     agent.kill()
 
 
+def measure_ninfg(root: Path) -> None:
+    """Create jobs, each when the one before was accepted, as a client does, and wait until all are told to be active."""
+    server = start("executors.ninfg.main")
+    assert server.stdin is not None  # noqa: S101  # PIPE
+    assert server.stdout is not None  # noqa: S101
+    idle = settle(server.pid)
+    for number in range(JOBS):
+        lines = [
+            f"JOB_CREATE {number + 1}", "hostname localhost", "port 0", "jobmanager bench", "client_name localhost",
+            "executable_path /bin/true", "backend NORMAL", "count 1", "staging false", "argument x",
+            f"work_directory {root}", "redirect_enable false", "status_polling 0", "refresh_credential 0", "JOB_CREATE_END",
+        ]  # fmt: skip
+        server.stdin.write("".join(f"{line}\r\n" for line in lines).encode())
+        if (reply := server.stdout.readline()) != b"S\r\n":
+            raise RuntimeError(reply)
+    read_lines(server.stderr, JOBS, b" ACTIVE")
+    show("osprofile-ninfg", idle, settle(server.pid))
+    server.kill()
+
+
 def measure_events(root: Path) -> None:
     """Follow a log to which the jobs are added."""
     log = root / "condor.log"
@@ -135,7 +157,7 @@ def measure_facility(root: Path) -> None:
 def main(measures: Sequence[str]) -> None:
     """Measure each daemon, or those that are named."""
     heading()
-    for name in measures or ("blah", "events", "ptp", "facility"):
+    for name in measures or ("blah", "events", "ptp", "ninfg", "facility"):
         with tempfile.TemporaryDirectory(prefix="bench-memory-", ignore_cleanup_errors=True) as directory:
             root = Path(directory)
             os.environ |= {
@@ -145,6 +167,7 @@ def main(measures: Sequence[str]) -> None:
             }
             open_resource(root)
             text = PROFILE.replace("printf 'n%s", f"{APPENDING}printf 'n%s", 1)
+            text = text.replace("'&lt;DIRECTORY", f"{FIELDS}'&lt;DIRECTORY", 1)
             (root / "bench.xml").write_text(text.format(name="bench", root=root))
             globals()[f"measure_{name}"](root)
 
