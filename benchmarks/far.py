@@ -3,6 +3,9 @@
 Each submission is one script, and takes one round trip of the network beside the time that it takes without
 the delay, which is measured in the same run; `submit_many` has one script for several jobs. The connection itself
 takes some more, once.
+
+And the Ninf-G server without the proxy, from the last byte of JOB_CREATE to the running executable and to ACTIVE, beside a
+bare `ssh`, as Ninf-G's own server for ssh runs one for each job.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paired import heading, rounds
+from ninfg import Server
+from paired import Promise, compare, heading, rounds, timed
 
 import osprofile
 from osprofile.profile.repository import Repository
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 
 DELAY = 0.1
 LIMIT = 1.3
+RUNNING_LIMIT, ACTIVE_LIMIT = 0.3, 0.5
 SERVER = """\
 Port {port}
 ListenAddress 127.0.0.1
@@ -41,7 +46,9 @@ PidFile none
 UsePAM no
 StrictModes no
 PasswordAuthentication no
+SetEnv HOME={here}
 """
+"""What a user's own start-up files do would count for every connection."""
 CLIENT = """\
 Host far
   HostName 127.0.0.1
@@ -56,12 +63,13 @@ Host far
 PROFILE = """\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
     name="far" extends="linux">
-  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
-  <idb:Template name="SHELL">
-    <idb:Invocation name="SSH"><idb:Body>ssh -F {here}/config -T -o BatchMode=yes far sh -s</idb:Body></idb:Invocation>
-  </idb:Template>
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>{shell}
 </osp:Profile>
 """
+SHELL = """
+  <idb:Template name="SHELL">
+    <idb:Invocation name="SSH"><idb:Body>ssh -F {here}/config -T -o BatchMode=yes far sh -s</idb:Body></idb:Invocation>
+  </idb:Template>"""
 
 
 @contextlib.contextmanager
@@ -127,6 +135,21 @@ def compare_delays(here: Path, port: int, jobs: int, at_once: int) -> bool:
     return held
 
 
+def compare_ninfg(here: Path, port: int) -> list[bool]:
+    """Compare the Ninf-G server, which keeps its connection, with a bare ssh; return which promises held."""
+    (here / "config").write_text(CLIENT.format(here=here, port=port))
+    command = ["ssh", "-F", str(here / "config"), "-T", "-o", "BatchMode=yes", "far", "true"]
+    bare = timed(lambda: subprocess.run(command, stdin=subprocess.DEVNULL, check=True), 1)
+    server, peer = Server(here, "far", SHELL.format(here=here)), "a bare ssh"
+    measures = {
+        Promise("JOB_CREATE to the running executable over ssh", peer, RUNNING_LIMIT): server.run,
+        Promise("JOB_CREATE to ACTIVE over ssh", peer, ACTIVE_LIMIT): server.run_until_active,
+    }
+    held = [compare(promise, measure, bare, rounds()) for promise, measure in measures.items()]
+    server.close()
+    return held
+
+
 def main() -> int:
     """Compare and print; return 1 if a promise is broken."""
     heading()
@@ -135,10 +158,11 @@ def main() -> int:
         here = Path(directory)
         os.environ["HOME"] = directory
         (here / "profiles" / "far").mkdir(parents=True)
-        (here / "profiles" / "far" / "profile.xml").write_text(PROFILE.format(here=here))
+        (here / "profiles" / "far" / "profile.xml").write_text(PROFILE.format(shell=SHELL.format(here=here)))
         with run_server(here) as port:
             # with several at once, the connections' beginning counts more: ten rounds of submissions each
             held = [compare_delays(here, port, jobs, 1), compare_delays(here, port, jobs * 4, 8)]
+            held += compare_ninfg(here, port)
             time.sleep(1)  # the last jobs end in their directories
     return 0 if all(held) else 1
 
