@@ -38,6 +38,7 @@ _ENDS: Final = ("done", "failed", "limit", "removed")
 _RECORD_TAGS: Final = {
     "exited": "DONE",
     "exited/setup": "FAILED/SITE_SETUP",
+    "exited/files": "FAILED/FILES",
     "exited/no-directory": "FAILED/NODE",
     "limit": "FAILED/TIME",
     "removed": "REMOVED",

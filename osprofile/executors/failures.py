@@ -14,16 +14,18 @@ if TYPE_CHECKING:
     from osprofile.errors import OSProfileError
     from osprofile.jobs.state import JobStatus
 
-UNUSABLE_FILES_CODE: Final = 125
-"""The exit code of a job whose files cannot be used; few programs have it."""
 _EXIT_CODE_REASONS: Final[Mapping[int, str]] = MappingProxyType(
     {
-        UNUSABLE_FILES_CODE: "its files, or its directory, cannot be used",
         126: "the executable cannot be executed",
         127: "the executable was not found",
     }
 )
 """What these exit codes of the job's script mean; shells and `env` use them alike."""
+RUN_IN_DIRECTORY: Final = (
+    'cd -- "$1" || { gpe_job=$GPE_WORKING_DIRECTORY/.gpe/job.sh; [ ! -r "$gpe_job" ] || '
+    '{ . "$gpe_job"; gpe_fail "directory $1 cannot be entered"; }; exit 125; }; shift; exec "$@"'
+)
+"""Shell text that runs a program in a directory which may be relative, with both as arguments."""
 
 
 def describe_start_failure(status: JobStatus) -> str:

@@ -36,6 +36,7 @@ _BY_CAUSE: Final[Mapping[EndCause, str]] = {
     EndCause.PREEMPTED: "another job preempted it: {rerun} runs it again",
     EndCause.NODE: "the machine failed, and not the program: {rerun} runs it again",
     EndCause.SITE_SETUP: "the site's own lines before the program failed: report this to the site",
+    EndCause.FILES: "a file, directory, module or container that it names cannot be used {where}",
     EndCause.DEPENDENCY: "a job that it depends on failed: {show} tells why",
 }
 """With a remedy; what is known of any other cause is its description."""
@@ -211,7 +212,7 @@ def explain_failure(
 
     A program that failed after an error of SITE_SETUP has probably failed because of that.
     """
-    if status.cause in {None, EndCause.SIGNAL, EndCause.SITE_SETUP}:
+    if status.cause in {None, EndCause.SIGNAL, EndCause.SITE_SETUP, EndCause.FILES}:
         for line in setup_lines:
             if any(pattern.search(line) for pattern, _ in _BY_OUTPUT):
                 return _SETUP_FAILED.format(line=quote_value(line))
@@ -230,12 +231,14 @@ def _choose_sentence(status: JobStatus, lines: Sequence[str]) -> tuple[str, str]
     """Return the sentence for a failure, and the name that it has; both may be empty."""
     if status.native_state.endswith("/no-directory"):  # explain.sh of the profiles prints it
         return _NO_DIRECTORY, ""
-    if status.cause is not None and status.cause is not EndCause.SIGNAL:
+    if status.cause not in {None, EndCause.SIGNAL, EndCause.FILES}:
         return _BY_CAUSE.get(status.cause, status.cause.description), ""
     for pattern, sentence in _BY_OUTPUT:
         for line in reversed(lines):
             if match := pattern.search(line):
                 return sentence, match[1] if match.lastindex else ""
+    if status.cause is EndCause.FILES:
+        return _BY_CAUSE[status.cause], ""
     return _BY_EXIT_CODE.get(status.exit_code) or _BY_SIGNAL.get(_find_signal(status), ""), ""
 
 

@@ -60,6 +60,8 @@ class EndCause(StrEnum):
     """A user or an administrator cancelled it."""
     SITE_SETUP = "SITE_SETUP"
     """The site's own lines before the program, SITE_SETUP, ended it; the program did not run."""
+    FILES = "FILES"
+    """A file, directory, module or container that it names could not be used; its reason says which."""
     SIGNAL = "SIGNAL"
     """A signal killed it, and why is not known."""
 
@@ -83,6 +85,7 @@ _CAUSE_TEXTS: Final = {
     EndCause.DEPENDENCY: ("a dependency ended in a way that the job did not allow", "dependency"),
     EndCause.USER: ("somebody cancelled it", "cancelled"),
     EndCause.SITE_SETUP: ("the site's SITE_SETUP ended it before the program began", "SITE_SETUP failed"),
+    EndCause.FILES: ("a file, directory, module or container that it names cannot be used", "unusable file"),
     EndCause.SIGNAL: ("a signal killed it", "signal"),
 }
 
@@ -101,7 +104,13 @@ _LIMIT_CAUSES: Final = frozenset({EndCause.TIME, EndCause.MEMORY, EndCause.LIMIT
 _TAGS_WITH_CAUSES: Final = {
     f"{state}/{cause}": (state, cause)
     for state, causes in {
-        JobState.FAILED: (*sorted(_LIMIT_CAUSES), EndCause.NODE, EndCause.PREEMPTED, EndCause.SITE_SETUP),
+        JobState.FAILED: (
+            *sorted(_LIMIT_CAUSES),
+            EndCause.NODE,
+            EndCause.PREEMPTED,
+            EndCause.SITE_SETUP,
+            EndCause.FILES,
+        ),
         JobState.REMOVED: (EndCause.DEPENDENCY,),
     }.items()
     for cause in causes

@@ -1,6 +1,6 @@
 # LINES: prints lines of states. A batch system tells only that a job was killed (265: by PBS); of
-# one that killed itself, because SITE_SETUP failed or it could not use its directory, prints the
-# reason.
+# one that killed itself, because SITE_SETUP failed or it could not use its directory or its files,
+# prints the reason.
 gpe_explain() {
   [ -n "$1" ] || return 0
   gpe_asked='^[^ ]+ [^ ]+ (exit=(137|265)|(exit=[0-9]+ )?signal=9)( |$)'

@@ -9,9 +9,8 @@ gpe_enter_container() { # the same directory and environment, in the image gpe_c
     case $gpe_place in
     *[,:\"\\]* | *'
 '*)
-      printf '%s cannot be bound in a container: its name has , : " \\ or a line end\n' \
-        "$gpe_place" >&2
-      exit 125
+      gpe_place="$gpe_place cannot be bound in a container"
+      gpe_fail "directory $gpe_place: its name has , : \" \\ or a line end"
       ;;
     esac
   done

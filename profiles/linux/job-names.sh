@@ -21,5 +21,5 @@ gpe_link_output() {
     esac
     gpe_rest=${gpe_rest#?}
   done
-  ln -sfn -- "$gpe_name$gpe_rest" "$1" || exit 125
+  ln -sfn -- "$gpe_name$gpe_rest" "$1" || gpe_fail "link $1 to $gpe_name$gpe_rest cannot be made"
 }

@@ -18,7 +18,7 @@ gpe_run_mpi() {
       gpe_quote "$gpe_word"
       printf ' %s' "$gpe_quoted"
     done >> "$gpe_program"
-  ) || exit 125
+  ) || gpe_fail "file $gpe_program cannot be written"
   eval "exec env --$gpe_mpi"' mpirun -n "${gpe_processes:-1}" sh "$gpe_program"'
 }
 # NAME=VALUE... --: sets gpe_mpi to the quoted variables that control mpirun itself.

@@ -2,7 +2,6 @@
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # For a job of BLAH, which asks for copies of its files or for another directory. It calls gpe_stage
 # in a shell of its own, with the environment of the node: that of the job is for its program alone.
-# 125 is the exit status of a file that cannot be used.
 #   IWD       the directory to run in; empty: this one
 #   SOURCE    what is copied to PROGRAM; empty: nothing
 #   BACK      where the new and changed files of this directory go; empty: nowhere
@@ -14,6 +13,7 @@ gpe_stage() {
   gpe_iwd=$1 gpe_source=$2 gpe_back=$3 gpe_searched=$4 gpe_n=$5
   shift 5
   gpe_own=${0%/*} gpe_to=.
+  gpe_setup_mark=$gpe_own/setup # for gpe_fail
   gpe_begin_copy
   while [ "$gpe_n" -gt 0 ]; do
     gpe_copy_input "$1"
@@ -21,7 +21,7 @@ gpe_stage() {
     gpe_n=$((gpe_n - 1))
   done
   gpe_copy -RH
-  [ -z "$gpe_iwd" ] || cd -- "$gpe_iwd" || gpe_give_up "$gpe_iwd cannot be entered"
+  [ -z "$gpe_iwd" ] || cd -- "$gpe_iwd" || gpe_fail "directory $gpe_iwd cannot be entered"
   gpe_outputs=$1
   shift
   [ "$gpe_outputs" -gt 0 ] || [ -n "$gpe_back" ] || gpe_run_staged "$@"
@@ -72,10 +72,6 @@ $0 == "/" { listed = 1; next }
 !listed { known[$0]; next }
 !($0 in known) { print $0 " is left behind: transfer_output_files does not name it" }'
 }
-gpe_give_up() { # MESSAGE
-  printf 'the job cannot go on: %s\n' "$1" >&2
-  exit 125
-}
 # VARIABLE=VALUE... -- PROGRAM ARGUMENT...: in place of this shell.
 gpe_run_staged() {
   gpe_read_environment ${gpe_searched:+"PATH=$gpe_searched:$PATH"} "$@"
@@ -83,35 +79,35 @@ gpe_run_staged() {
   shift "$gpe_n"
   if [ -n "$gpe_source" ]; then
     mkdir -p -- "${1%/*}" && cp -- "$gpe_source" "$1" && chmod u+rx -- "$1" ||
-      gpe_give_up "$gpe_source cannot be copied"
+      gpe_fail "program $gpe_source cannot be copied"
   fi
   (PATH=${gpe_searched:+$gpe_searched:}$PATH && command -v -- "$1") > /dev/null ||
-    gpe_give_up "$1 is not found"
+    gpe_fail "program $1 is not found"
   eval "exec $gpe_words"' "$@"'
 }
 # The files to be copied to the directory gpe_to by the next gpe_copy are on descriptor 4.
 gpe_begin_copy() {
-  command exec 4> "$gpe_own/copied" || gpe_give_up "$gpe_own cannot be written to"
+  command exec 4> "$gpe_own/copied" || gpe_fail "file $gpe_own/copied cannot be written"
 }
 # OPTION: by one program. Two files of a name, of which the later one counts, are refused by cp, and
 # then it copies one after the other.
 gpe_copy() {
   exec 4>&-
-  [ ! -s "$gpe_own/copied" ] || xargs -0 sh -c '
+  [ ! -s "$gpe_own/copied" ] || gpe_why=$(xargs -0 sh -c '
 option=$0 to=$1
 shift
 cp "$option" -- "$@" "$to/" 2> /dev/null && exit
 for file; do
   cp "$option" -- "$file" "$to/" && continue
-  printf "the job cannot go on: %s cannot be copied to %s\n" "$file" "$to" >&2
+  printf "file %s cannot be copied to %s" "$file" "$to"
   exit 255
-done' "$1" "$gpe_to" < "$gpe_own/copied" || exit 125
+done' "$1" "$gpe_to" < "$gpe_own/copied") || gpe_fail "${gpe_why:-file cannot be copied}"
   gpe_begin_copy
 }
 gpe_copy_input() { # FILE
   case $1 in */) ;; *) gpe_add_input "$1" && return ;; esac
   gpe_copy -RH
-  [ -d "$1" ] && [ -r "$1" ] && [ -x "$1" ] || gpe_give_up "$1 cannot be copied"
+  [ -d "$1" ] && [ -r "$1" ] && [ -x "$1" ] || gpe_fail "file $1 cannot be copied"
   for gpe_file in "$1".[!.]* "$1"..?* "$1"*; do
     [ ! -e "$gpe_file" ] && [ ! -h "$gpe_file" ] || gpe_add_input "$gpe_file"
   done
@@ -124,11 +120,11 @@ gpe_add_input() { # FILE: never over our own files, nor through a link that was 
 }
 gpe_copy_output() { # NAME TARGET
   if [ -d "$1" ]; then
-    mkdir -p -- "$2" && cp -R -- "${1%/}/." "$2/" || gpe_give_up "$1 cannot be copied to $2"
+    mkdir -p -- "$2" && cp -R -- "${1%/}/." "$2/" || gpe_fail "file $1 cannot be copied to $2"
   elif [ ! -f "$1" ]; then
     printf 'there is no output file %s\n' "$1" >&2
   elif [ "${1##*/}" != "${2##*/}" ]; then
-    cp -- "$1" "$2" || gpe_give_up "$1 cannot be copied to $2"
+    cp -- "$1" "$2" || gpe_fail "file $1 cannot be copied to $2"
   else
     [ "$gpe_to" = "${2%/*}" ] || gpe_copy -L
     gpe_to=${2%/*}
@@ -147,7 +143,7 @@ gpe_record_files() {
   gpe_begin_copy
   mkdir -p "$gpe_own/old" && gpe_for_each gpe_record_file &&
     gpe_print_identities > "$gpe_own/old_files" ||
-    gpe_give_up "the names of its files cannot be recorded"
+    gpe_fail "the names of its files cannot be recorded"
   : > "$gpe_own/old_mark"
   # Wait until a new file is newer than the mark, as the file system may count time in seconds. Then
   # a file that the job changes is newer, too.

@@ -14,8 +14,8 @@
 # program's own shell); gpe_exit is the exit status for the batch system, if it is another one;
 # gpe_submit_directory names the variables for the directory of the submission.
 # kill -s KILL "$$": a job that cannot begin, or cannot record its end, dies by a signal: an exit
-# status would be taken for the program's, by the batch system, too. 125 is the exit status of a
-# file, directory, module or container that the user has named and that cannot be used.
+# status would be taken for the program's, by the batch system, too. One that cannot use what the
+# user has named says so in .gpe/failure (gpe_fail).
 # The batch system's own output goes to /dev/null (slurm: --output=/dev/null), as it would read a %
 # or $ in the name of a file as its own; what this shell prints is in .gpe/output.
 gpe_begin_job() { # NAME=VALUE...
@@ -66,7 +66,7 @@ gpe_enter_task() {      # of an array: a directory of its own for the files of i
 gpe_open_record() {
   command exec > .gpe/output 2>&1 || kill -s KILL "$$"
   trap gpe_end_early EXIT
-  [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] ||
+  [ ! -e .gpe_exit_status ] && [ ! -e .gpe/limit ] && [ ! -e .gpe/failure ] ||
     rm -f .gpe_exit_status .gpe/limit .gpe/failure .gpe/usage
   # room for the end, which is written over it: the job may fill its disk
   printf '0\n' > .gpe/exit_status.new || kill -s KILL "$$"
@@ -114,16 +114,27 @@ gpe_write_node_file() {
   gpe_add_task_suffix "$GPE_NODE_FILE"
   GPE_NODE_FILE=$gpe_file
   export GPE_NODE_FILE
-  (gpe_print_nodes > "$GPE_NODE_FILE") || exit 125
+  (gpe_print_nodes > "$GPE_NODE_FILE") || gpe_fail "NODE_FILE $GPE_NODE_FILE cannot be written"
 }
 gpe_make_tmp_dir() {
-  gpe_tmp=$(mktemp -d "$GPE_TMP_DIR/gpe.XXXXXX") || gpe_end_job 125
+  gpe_tmp=$(mktemp -d "$GPE_TMP_DIR/gpe.XXXXXX") ||
+    (gpe_fail "no directory can be made in TMP_DIR $GPE_TMP_DIR") || gpe_end_job
   export TMPDIR="$gpe_tmp"
+}
+# REASON: ends the program's own shell, as a file, directory, module or container that the user has
+# named cannot be used. The exit status alone might be the program's.
+gpe_fail() {
+  printf 'the job cannot go on: %s\n' "$1" >&2
+  gpe_failure=${gpe_setup_mark:-$GPE_WORKING_DIRECTORY/.gpe/setup}
+  gpe_failure=${gpe_failure%setup}failure
+  printf '%s\n' "$(printf %s "$1" | LC_ALL=C tr '[:cntrl:]' ' ')" > "$gpe_failure" ||
+    [ -e "$gpe_failure" ] || exit 137
+  exit 125
 }
 # In the site's own shell: what SITE_SETUP and SITE_CLEANUP do to it does not harm the record.
 gpe_begin_site() {
   gpe_survive
-  printf 'SITE_SETUP\n' > "$gpe_setup_mark" || exit 125
+  printf 'SITE_SETUP\n' > "$gpe_setup_mark" || gpe_fail "file $gpe_setup_mark cannot be written"
 }
 gpe_end_setup() {
   set +euC
@@ -149,7 +160,8 @@ gpe_open_program() { # NAME=VALUE...
   # shellcheck disable=SC3013
   [ . -ef "${gpe_setup_mark%/.gpe/setup}" ] || gpe_directory=${gpe_directory:-$PWD}
   # shellcheck disable=SC3067  # every sh of Linux has -O
-  command cd -- "$GPE_WORKING_DIRECTORY" && [ -O . ] || exit 125
+  command cd -- "$GPE_WORKING_DIRECTORY" && [ -O . ] ||
+    gpe_fail "working directory $GPE_WORKING_DIRECTORY cannot be used"
   [ -z "$GPE_NODE_FILE" ] || gpe_write_node_file
   gpe_open_files "${gpe_stdin:-/dev/null}" "${gpe_stdout:-stdout}" "${gpe_stderr:-stderr}"
   [ -z "$gpe_directory" ] || gpe_enter_directory
@@ -158,7 +170,7 @@ gpe_open_program() { # NAME=VALUE...
 # Most scripts begin with cd $PBS_O_WORKDIR or its like, where the user submitted. Its value is
 # changed here alone: FIND_JOB finds a job by what the submission has.
 gpe_enter_directory() {
-  command cd -- "$gpe_directory" || exit 125
+  command cd -- "$gpe_directory" || gpe_fail "directory $gpe_directory cannot be entered"
   for gpe_name in ${gpe_submit_directory:-}; do export "$gpe_name=$PWD"; done
 }
 # The program gets XCPU, which it may handle, and KILL five seconds later. A lower limit of the site
@@ -178,17 +190,18 @@ gpe_open_files() { # STDIN STDOUT STDERR
   [ -z "$gpe_stdout_name" ] || gpe_link_output "$gpe_stdout" "$gpe_stdout_name"
   [ -z "$gpe_stderr_name" ] || gpe_link_output "$gpe_stderr" "$gpe_stderr_name"
   if [ -z "$gpe_append" ]; then
-    command exec 2> "$gpe_stderr" < "$1" || exit 125
+    command exec 2> "$gpe_stderr"
   else
-    command exec 2>> "$gpe_stderr" < "$1" || exit 125
-  fi
+    command exec 2>> "$gpe_stderr"
+  fi || gpe_fail "STDERR $gpe_stderr cannot be written"
+  command exec < "$1" || gpe_fail "STDIN $1 cannot be read"
   if [ "$gpe_stdout" = "$gpe_stderr" ]; then
     command exec >&2
   elif [ -z "$gpe_append" ]; then
-    command exec > "$gpe_stdout" || exit 125
+    command exec > "$gpe_stdout"
   else
-    command exec >> "$gpe_stdout" || exit 125
-  fi
+    command exec >> "$gpe_stdout"
+  fi || gpe_fail "STDOUT $gpe_stdout cannot be written"
 }
 # FILE: sets gpe_file to it; in a task, to that of the task, unless it is a device.
 gpe_add_task_suffix() {
@@ -196,7 +209,9 @@ gpe_add_task_suffix() {
   case ${1#/dev/shm} in /dev/*) ;; *) gpe_file=$1${gpe_task:+.$gpe_task} ;; esac
 }
 gpe_load_modules() { # MODULES, with blanks between them
-  for gpe_module in $1; do module load "$gpe_module" || exit 125; done
+  for gpe_module in $1; do
+    module load "$gpe_module" || gpe_fail "module $gpe_module cannot be loaded"
+  done
 }
 gpe_run() { # NAME=VALUE... -- PROGRAM ARGUMENT...
   gpe_read_environment "$@"
@@ -248,8 +263,9 @@ gpe_end_job() { # [STATUS]
   if [ -s "$gpe_setup_mark" ]; then
     printf 'SITE_SETUP of the profile ended with exit status %s, %s\n' "$gpe_status" \
       'before the program began: see .gpe/output' > .gpe/failure
-    gpe_status=137 # for the batch system, too, this is no exit status of the program
   fi
+  # for the batch system, too, this is no exit status of the program
+  [ ! -e .gpe/failure ] || gpe_status=137
   [ -z "${gpe_tmp:-}" ] || gpe_remove_tmp_dir
   gpe_measure 2> /dev/null
   # 1<>: over the byte that is there, so that a full disk does not lose it

@@ -23,7 +23,8 @@ gpe_record() {
     printf '%s removed%s\n' "$1" "$gpe_used"
   elif [ -e "$gpe_dir/.gpe/failure" ] && [ -s "$gpe_dir/.gpe_exit_status" ]; then
     read -r gpe_why < "$gpe_dir/.gpe/failure"
-    printf '%s exited/setup exit=137%s reason=%s\n' "$1" "$gpe_used" "$gpe_why"
+    case $gpe_why in 'SITE_SETUP of '*) gpe_code=setup ;; *) gpe_code=files ;; esac
+    printf '%s exited/%s exit=137%s reason=%s\n' "$1" "$gpe_code" "$gpe_used" "$gpe_why"
   elif [ -s "$gpe_dir/.gpe_exit_status" ] && read -r gpe_code < "$gpe_dir/.gpe_exit_status"; then
     printf '%s exited exit=%s%s\n' "$1" "$gpe_code" "$gpe_used"
   else

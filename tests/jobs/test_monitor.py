@@ -292,6 +292,7 @@ def test_the_words_of_tags() -> None:
         "FAILED/NODE": (F, EndCause.NODE),
         "FAILED/PREEMPTED": (F, EndCause.PREEMPTED),
         "FAILED/SITE_SETUP": (F, EndCause.SITE_SETUP),
+        "FAILED/FILES": (F, EndCause.FILES),
         "REMOVED/DEPENDENCY": (JobState.REMOVED, EndCause.DEPENDENCY),
         "HELD/SUSPENDED": (JobState.HELD, None),
     }

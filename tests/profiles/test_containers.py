@@ -189,7 +189,10 @@ def test_a_directory_that_cannot_be_bound(linux: Target, programs: Path, tmp_pat
     install(programs, "apptainer")
     (tmp_path / name).mkdir()
     job = linux.start(CONTAINER="x.sif", DIRECTORY=str(tmp_path / name))
-    assert job.wait().exit == 125
+    status = job.wait()
+    place = str(tmp_path / name).replace("\n", " ")  # a reason is one line
+    assert status.state == "FAILED/FILES"
+    assert (status.reason or "").startswith(f"directory {place} cannot be bound")
     assert "cannot be bound" in job.read("stderr")
     assert not (programs / "log").exists()
 

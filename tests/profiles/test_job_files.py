@@ -53,7 +53,9 @@ def test_an_absolute_path_and_a_directory(linux: Target, tmp_path: Path) -> None
 
 def test_a_file_of_nodes_that_cannot_be_written(linux: Target) -> None:
     job = linux.start(**script("touch begun"), NODE_FILE="no/such/directory/x", WALLTIME="600")
-    assert job.wait().exit == 125
+    status = job.wait()
+    reason = f"NODE_FILE {job.directory}/no/such/directory/x cannot be written"
+    assert (status.state, status.reason) == ("FAILED/FILES", reason)
     assert "no/such/directory/x" in job.read(".gpe/output")
     assert not (job.directory / "begun").exists()
 
@@ -104,7 +106,9 @@ def test_it_is_removed_after_abort_and_after_the_wall_time(linux: Target, scratc
 
 def test_a_directory_that_is_missing(linux: Target, tmp_path: Path) -> None:
     job = linux.start(**script("touch begun"), TMP_DIR=f"{tmp_path}/missing", WALLTIME="600")
-    assert job.wait().exit == 125
+    status = job.wait()
+    reason = f"no directory can be made in TMP_DIR {tmp_path}/missing"
+    assert (status.state, status.reason) == ("FAILED/FILES", reason)
     assert f"{tmp_path}/missing" in job.read(".gpe/output")
     assert not (job.directory / "begun").exists()
 

@@ -115,9 +115,12 @@ def test_the_directory_and_the_script_are_for_the_owner_alone(linux: Target) -> 
 
 
 @pytest.mark.parametrize("name", ["STDIN", "STDOUT", "STDERR"])
-def test_a_file_that_cannot_be_opened_ends_the_job_with_125(linux: Target, name: str) -> None:
+def test_a_file_that_cannot_be_opened_ends_the_job(linux: Target, name: str) -> None:
     job = linux.start(**{name: "no/such/directory/x"})
-    assert job.wait().exit == 125
+    status = job.wait()
+    verb = "read" if name == "STDIN" else "written"
+    reason = f"{name} no/such/directory/x cannot be {verb}"
+    assert (status.state, status.exit, status.reason) == ("FAILED/FILES", None, reason)
     where = ".gpe/output" if name == "STDERR" else "stderr"
     assert "no/such/directory/x" in job.read(where)
 

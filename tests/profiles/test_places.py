@@ -161,7 +161,8 @@ def test_the_program_runs_elsewhere(linux: Target, tmp_path: Path) -> None:
 
 def test_elsewhere_is_nowhere(linux: Target) -> None:
     job = linux.start(EXECUTABLE="pwd", DIRECTORY="/no/such/directory")
-    assert job.wait().exit == 125
+    status = job.wait()
+    assert (status.state, status.reason) == ("FAILED/FILES", "directory /no/such/directory cannot be entered")
     assert "/no/such/directory" in job.read("stderr")
 
 

@@ -243,12 +243,20 @@ def test_modules_that_users_may_choose(site: Site) -> None:
     </idb:Field>""",
     )
     module = site.tmp_path / "commands/module"
-    module.write_text('#!/bin/sh\necho "$@" >> "$STAND_INS/modules"\n[ "$2" = gcc ]\n')
+    text = '#!/bin/sh\necho "$@" >> "$STAND_INS/modules"\n[ "$2" = gcc ]\n'
+    module.write_text(text)
     module.chmod(0o700)
     job = site.submit(MODULES="gcc")
     assert job.run() == 0
     assert site.submit().run() == 0
-    assert site.submit(MODULES="gcc openmpi/4.1").run() == 125
+    job = site.submit(MODULES="gcc openmpi/4.1")
+    assert job.run() == 137  # for the batch system, too, it is no exit status of the program
+    assert job.read(".gpe/failure") == "module openmpi/4.1 cannot be loaded\n"
+    (job.directory / ".gpe_exit_status").unlink()  # the node of this run failed before it had written it
+    module.write_text("#!/bin/sh\n")
+    assert job.run() == 0
+    assert not (job.directory / ".gpe/failure").exists()
+    module.write_text(text)
     loaded = (site.tmp_path / "commands/modules").read_text().splitlines()
     assert loaded == ["load gcc", "load gcc", "load openmpi/4.1"]
     for value in ("intel", "gcc;id", "gcc\nid", "-x", "gcc $(id)"):

@@ -35,7 +35,7 @@ class Site:
         shell = str(programs / "sh")  # busybox is a shell by this name
         return Target(profile, shell, home, self.tmp_path / "jobs", path=[programs])
 
-    def run(
+    def start(
         self,
         setup: str = "",
         cleanup: str = "",
@@ -44,7 +44,17 @@ class Site:
         **fields: str,
     ) -> Job:
         target = self.target(setup, cleanup)
-        job = target.start(directory, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), **fields)
+        return target.start(directory, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), **fields)
+
+    def run(
+        self,
+        setup: str = "",
+        cleanup: str = "",
+        text: str = "echo run; exit 7",
+        directory: Path | None = None,
+        **fields: str,
+    ) -> Job:
+        job = self.start(setup, cleanup, text, directory, **fields)
         job.wait()
         return job
 
@@ -91,6 +101,34 @@ def test_a_setup_that_ends_its_shell_is_no_exit_code_of_the_program(site: Site, 
     assert not (job.directory / "stdout").exists()
     assert job.id in job.target.statuses()  # it is told as ended, once
     assert job.target.statuses() == {}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"STDIN": "no\n\033/in"}, "STDIN no  /in cannot be read"),
+        ({"STDOUT": "no/out"}, "STDOUT no/out cannot be written"),
+        ({"STDERR": "no/err", "APPEND_OUTPUT": "true"}, "STDERR no/err cannot be written"),
+        ({"DIRECTORY": "/no/such"}, "directory /no/such cannot be entered"),
+        ({"TMP_DIR": "/no/such"}, "no directory can be made in TMP_DIR /no/such"),
+        ({"ARRAY": "1-2", "STDIN": "no/in"}, "STDIN no/in cannot be read"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_used_is_no_exit_code_of_the_program(
+    site: Site, fields: dict[str, str], reason: str
+) -> None:
+    for setup in ("", "set -eu"):
+        job = site.start(setup, text="touch begun", **fields)
+        ended = wait_for(job, all_ended) if "ARRAY" in fields else {job.id: job.wait()}
+        for status in ended.values():
+            assert (status.state, status.exit, status.reason) == ("FAILED/FILES", None, reason)
+        assert not (job.directory / "begun").exists()
+
+
+@pytest.mark.parametrize("setup", ["", ":"])
+def test_an_exit_code_of_the_program_is_its_own(site: Site, setup: str) -> None:
+    assert site.run(setup, text="exit 125").status().end == ("DONE", 125)
 
 
 def test_a_missing_file_in_the_setup(site: Site) -> None:

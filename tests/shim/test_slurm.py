@@ -147,6 +147,7 @@ def test_causes_and_usage() -> None:
         EndCause.DEPENDENCY: "FAILED",
         EndCause.USER: "FAILED",
         EndCause.SITE_SETUP: "FAILED",
+        EndCause.FILES: "FAILED",
         EndCause.SIGNAL: "FAILED",
     }
 

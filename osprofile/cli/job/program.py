@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 _SHELLS: Final = frozenset({"sh", "ash", "bash", "busybox", "dash", "ksh", "mksh", "zsh"})
 _PATH_CHANGING_FIELDS: Final = ("CONTAINER", "MODULES", "SETUP", "SITE_SETUP")
 """With one of these, a program may be found that is not on this process's PATH."""
-_MISSING_FILE_HINT: Final = (
-    "the nodes may have it; if not, the job ends with 125, and the program does not run"
-)
+_MISSING_FILE_HINT: Final = "the nodes may have it; if not, the job fails, and the program does not run"
 _SHELL_CHARACTERS: Final = compile_late(r"[\s|&;<>$`(){}*?]")
 _HEAD_SIZE: Final = 1 << 16
 """Bytes of a file that tell whether it is a script."""

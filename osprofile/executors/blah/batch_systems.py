@@ -64,8 +64,8 @@ _RETRY_PAUSES: Final = (2.0, 5.0, 10.0, 20.0)
 _ABORT_LATER_STATUS: Final = 2
 """ABORT's exit status if the batch system does not answer."""
 _REMOVAL_BATCH_SIZE: Final = 25
-_NOT_BEGUN: Final = ("/no-directory", "/setup")
-"""The ends of native states of jobs that could not begin: the profiles' explain.sh prints them."""
+_NOT_BEGUN: Final = ("/files", "/no-directory", "/setup")
+"""The ends of native states of jobs that could not begin: the profiles' record.sh and explain.sh print them."""
 
 
 @final

@@ -3,7 +3,7 @@
 QUEUED    1
 RUNNING   2   with WorkerNode
 REMOVED   3
-DONE      4   with ExitCode; without one, or if it is 125 (the program was not run), as FAILED
+DONE      4   with ExitCode; without one as FAILED
 FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: without them HTCondor
               would count a job that a limit or the system ended as a success
 HELD      2   if it has begun and the batch system has suspended it: HTCondor would cancel it
@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
 from osprofile.executors.blah.messages import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
-from osprofile.executors.failures import UNUSABLE_FILES_CODE, describe_start_failure
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
@@ -103,20 +102,13 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
 def explain_end(status: JobStatus) -> str:
     """Return why a job ended; empty if its program ended by itself, and nobody said why."""
     reason = join_lines(status.reason)
-    if _has_exit_code(status):
-        return reason
-    return describe_start_failure(status) or reason or status.describe_end()
-
-
-def _has_exit_code(status: JobStatus) -> bool:
-    """Return whether a job's exit code is that of its program; 126 and 127 may be, as staging looks for the program."""
-    return status.has_exited and status.exit_code != UNUSABLE_FILES_CODE
+    return reason or ("" if status.has_exited else status.describe_end())
 
 
 def _describe_exit(status: JobStatus) -> dict[str, Constant]:
     """Return the attributes that say how a job ended."""
     if status.state not in {JobState.DONE, JobState.FAILED}:
         return {}
-    if _has_exit_code(status) and status.exit_code is not None:
+    if status.has_exited and status.exit_code is not None:
         return {"ExitCode": status.exit_code}
     return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.caller_environment import split_variables
 from osprofile.executors.digits import parse_digits
-from osprofile.executors.failures import make_refusal
+from osprofile.executors.failures import RUN_IN_DIRECTORY, make_refusal
 from osprofile.jobs.fields import FIELD_BY_ATTRIBUTE, JobDescription
 from osprofile.jobs.request import MULTI_PROCESS_APPLICATION
 from osprofile.text import quote_value
@@ -22,8 +22,8 @@ from osprofile.text import quote_value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_RUN_IN_DIRECTORY: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
-"""Runs a program in a directory below the home directory; its exit code is 125 if it cannot."""
+_RUN_IN_DIRECTORY: Final = f"cd && {RUN_IN_DIRECTORY}"
+"""Runs a program in a directory below the home directory."""
 _MAX_NUMBER: Final = 999_999_999
 _MAX_PORT: Final = 65535
 _MAX_AUTH_NUMBER: Final = 2**31 - 1

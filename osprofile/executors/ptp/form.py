@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.caller_environment import split_variables
 from osprofile.errors import NotFoundError, ValueRefusedError
 from osprofile.executors.digits import parse_digits
+from osprofile.executors.failures import RUN_IN_DIRECTORY
 from osprofile.executors.ptp.attributes import (
     MAX_INTEGER,
     NUMBER_TYPES,
@@ -33,10 +34,6 @@ if TYPE_CHECKING:
 
     from osprofile import Profile
     from osprofile.jobs.profiles import JobField
-
-RUN_IN_DIRECTORY: Final = ("-c", 'cd -- "$1" || exit 125; shift; exec "$@"', "sh")
-"""Arguments of `sh`, before the directory, the program and its arguments. They run a program in the
-client's working directory if the profile has no field for that; the exit code is 125 if they cannot."""
 
 DIRECTORY_FIELD: Final = "DIRECTORY"
 """The field for the directory where the program runs: an absolute path, which jobs may share."""
@@ -320,7 +317,7 @@ class _ProtocolAttributes:
         arguments = tuple(self.arguments)
         directory = self.texts.get("workingDir")
         if change_directory and directory and executable and not executable.startswith("-"):
-            arguments = (*RUN_IN_DIRECTORY, directory, executable, *arguments)
+            arguments = ("-c", RUN_IN_DIRECTORY, "sh", directory, executable, *arguments)
             executable = "sh"
         return JobDescription(
             executable=executable,

@@ -65,7 +65,7 @@ def test_each_cause_has_its_texts(cause: EndCause) -> None:
     assert cause.label
     lines = ["sh: 1: sim: not found"]
     assert explain_failure(status(cause=cause), lines)
-    is_exact = cause is not EndCause.SIGNAL
+    is_exact = cause not in {EndCause.SIGNAL, EndCause.FILES}
     assert (explain_failure(status(cause=cause), lines) == explain_failure(status(cause=cause))) == is_exact
 
 
@@ -171,6 +171,32 @@ def test_errors_of_the_sites_own_lines(machine: Machine) -> None:
     assert end_of(machine, "true") == [
         "likely cause: the site's own lines before the program failed: report this to the site"
     ]
+
+
+def test_what_cannot_be_used_has_a_reason(machine: Machine) -> None:
+    """Such a job has no exit code; one that a program ends with, 125 too, is the program's."""
+    bad = machine.root / "a:b"
+    bad.mkdir()
+    field = '<idb:Field name="MODULES"><idb:Default/></idb:Field>'
+    machine.add("here", f"<idb:Template>{field}</idb:Template>")
+    for words, reason, cause in (
+        (("--stdin", "/no/in"), "STDIN /no/in cannot be read", ""),
+        (("--directory", "/no/such"), "directory /no/such cannot be entered", ""),
+        (("--set", "MODULES=gcc"), "module gcc cannot be loaded", "the command module is not defined on "),
+        (("--container", "x.sif", "--directory", str(bad)), f"directory {bad} cannot be bound", ""),
+    ):
+        job = machine.run("job", "submit", "-p", "here", *words, "true").out.strip()
+        ended = machine.run("job", "wait", job)
+        assert (ended.code, reason in ended.err) == (125, True)
+        shown = json.loads(machine.run("job", "show", "--json", job).out)[0]
+        assert (shown["state"], shown["cause"], shown["exit_code"]) == ("FAILED", "FILES", None)
+        assert shown["reason"].startswith(reason)
+        assert shown["likely_cause"].startswith(cause or "a file, directory, module or container that it")
+        assert f"reason          {reason}" in machine.run("job", "show", job).out
+    job = machine.submit("sh", "-c", "exit 125")
+    assert machine.run("job", "wait", job).code == 125
+    shown = json.loads(machine.run("job", "show", "--json", job).out)[0]
+    assert (shown["state"], shown["cause"], shown["exit_code"]) == ("DONE", None, 125)
 
 
 def test_output_that_is_gone(machine: Machine) -> None:

@@ -257,9 +257,10 @@ def test_a_file_or_directory_that_is_missing_is_a_warning(
     machine: Machine, here: Path, words: tuple[str, ...], said: str
 ) -> None:
     ended = run(machine, *words)
-    hint = "the nodes may have it; if not, the job ends with 125, and the program does not run"
+    hint = "the nodes may have it; if not, the job fails, and the program does not run"
     assert ended.code == 125
-    assert ended.err == f"{WARNING}{said.format(here)}\n    hint: {hint}\n"
+    assert ended.err.startswith(f"{WARNING}{said.format(here)}\n    hint: {hint}\nincarnate: job ")
+    assert ended.err.endswith((" cannot be entered)\n", " cannot be read)\n", " cannot be written)\n"))
     ended = machine.run("job", "submit", "-p", "here", "--host", "far", *words)
     assert WARNING not in ended.err
 

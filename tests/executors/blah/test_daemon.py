@@ -282,18 +282,20 @@ async def test_ends(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "attributes",
+    ("attributes", "reason"),
     [
-        {"In": "none"},
-        {"Cmd": "none"},
-        {"Cmd": "none", "StageCmd": False},
-        {"Cmd": "no-such-command", "StageCmd": False},
-        {"TransferInput": "none"},
-        {"Out": "none/out"},
+        ({"In": "none"}, "STDIN HOME/none cannot be read"),
+        ({"Cmd": "none"}, "program HOME/none cannot be copied"),
+        ({"Cmd": "none", "StageCmd": False}, "program none is not found"),
+        ({"Cmd": "no-such-command", "StageCmd": False}, "program no-such-command is not found"),
+        ({"TransferInput": "none"}, "file HOME/none cannot be copied to ."),
+        ({"Out": "none/out"}, "STDOUT HOME/none/out cannot be written"),
     ],
     ids=str,
 )
-async def test_a_program_that_was_not_run_has_no_exit_code(home: Path, attributes: dict[str, Any]) -> None:
+async def test_a_program_that_was_not_run_has_no_exit_code(
+    home: Path, attributes: dict[str, Any], reason: str
+) -> None:
     """HTCondor would take it for the program's own; there is a reason."""
     async with GridManager(*QUICK) as client:
         values = {"Cmd": "/bin/true", "Iwd": str(home), "GridType": "linux", **attributes}
@@ -301,8 +303,17 @@ async def test_a_program_that_was_not_run_has_no_exit_code(home: Path, attribute
     assert {name: value for name, value in found.items() if name.startswith("Exit")} == {
         "ExitBySignal": "true",
         "ExitSignal": "9",
-        "ExitReason": '"exit code 125: its files, or its directory, cannot be used"',
+        "ExitReason": f'"{reason.replace("HOME", str(home))}"',
     }
+
+
+@pytest.mark.parametrize("attributes", [{}, {"TransferInput": "in"}], ids=str)
+async def test_any_exit_code_is_the_programs(home: Path, attributes: dict[str, str]) -> None:
+    """A job script that cannot use a file ends its program's shell with 125, and says so in a file of the job."""
+    (home / "in").write_text("")
+    async with GridManager(*QUICK) as client:
+        found = await client.ended(await client.submit(job(home, "exit 125", **attributes)))
+    assert {name: value for name, value in found.items() if name.startswith("Exit")} == {"ExitCode": "125"}
 
 
 async def test_the_whole_life_of_a_job(home: Path) -> None:

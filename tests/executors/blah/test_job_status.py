@@ -48,12 +48,16 @@ TOLD: dict[str, tuple[JobStatus, str]] = {
         '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; ExitReason = "by itself" ]',
     ),
     "its program was not run": (
-        JobStatus("1", JobState.DONE, exit_code=125),
-        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "exit code 125: its files, or its directory, cannot be used" ]',  # noqa: E501
+        JobStatus("1", JobState.FAILED, signal=9, cause=EndCause.FILES, reason="STDIN x cannot be read"),
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "STDIN x cannot be read" ]',
     ),
-    "its program was not run, and Slurm says that it ended with a code": (
+    "its program was not run, and why is not known": (
+        JobStatus("1", JobState.FAILED, signal=9, cause=EndCause.FILES),
+        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "a file, directory, module or container that it names cannot be used" ]',  # noqa: E501
+    ),
+    "a code that env has, too": (
         JobStatus("1", JobState.DONE, exit_code=125, reason="NonZeroExitCode"),
-        '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1"; ExitReason = "exit code 125: its files, or its directory, cannot be used" ]',  # noqa: E501
+        '[ ExitCode = 125; JobStatus = 4; BatchJobId = "1"; ExitReason = "NonZeroExitCode" ]',
     ),
     "a code that a shell script may have": (
         JobStatus("1", JobState.DONE, exit_code=127),

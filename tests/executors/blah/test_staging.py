@@ -75,6 +75,12 @@ class Place:
             (self.iwd / name).write_text(text)
 
     @property
+    def failure(self) -> str:
+        """What the job says cannot be used."""
+        path = self.there / ".gpe/failure"
+        return path.read_text() if path.exists() else ""
+
+    @property
     def files(self) -> dict[str, str]:
         """What the client has in its directory."""
         return {path.name: path.read_text() for path in self.iwd.iterdir() if path.is_file()}
@@ -246,6 +252,13 @@ def test_what_cannot_be_brought_ends_the_job(place: Place, name: str) -> None:
     done = place.run("echo ran", TransferInput=name)
     assert (done.returncode, done.stdout) == (125, "")
     assert f"{place.iwd}/{name} cannot be copied" in done.stderr
+    assert place.failure.startswith(f"file {place.iwd}/{name} cannot be copied")
+
+
+def test_any_exit_status_is_the_programs(place: Place) -> None:
+    place.write(a="a")
+    assert place.run("exit 125", TransferInput="a").returncode == 125
+    assert not place.failure
 
 
 def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
@@ -254,7 +267,8 @@ def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
     (place.iwd / "new" / "new").mkdir()  # no file can be written there, by root neither
     done = place.run("echo x > new", TransferInput="a")
     assert done.returncode == 125
-    assert "the job cannot go on: ./new cannot be copied to " in done.stderr
+    assert "the job cannot go on: file ./new cannot be copied to " in done.stderr
+    assert place.failure == f"file ./new cannot be copied to {place.iwd}\n"
 
 
 SIGNALLED = {

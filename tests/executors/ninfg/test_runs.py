@@ -137,9 +137,10 @@ def test_a_directory_below_the_home(machine: Machine, tmp_path: Path) -> None:
     with machine.session() as client:
         assert client.run(shell("pwd", work_directory="it's mine", **pairs)) == "DONE"
         assert out.read_text() == f"{machine.root}/home/it's mine\n"
-        job = client.create(shell("pwd", work_directory="/no/such", **pairs))
-        assert client.wait(job) == "FAILED"
-        assert client.texts[job] == "exit code 125: its files, or its directory, cannot be used"
+        for name in ("/no/such", "no/such"):
+            job = client.create(shell("pwd", work_directory=name, **pairs))
+            assert client.wait(job) == "FAILED"
+            assert client.texts[job].endswith(f" cannot be used: directory {name} cannot be entered")
 
 
 def test_staging(machine: Machine, tmp_path: Path) -> None:

@@ -226,8 +226,9 @@ def test_how_programs_end(place: Place) -> None:
     """A program that was not run has failed, as for Ninf-G's client; any other exit code is the program's."""
     stories = [
         (("execName=/no/such/program",), "FAILED", "processExitCode", "127"),
-        (("execName=true", "workingDir=/no/such"), "FAILED", "processExitCode", "125"),
-        (("execName=true", "workingDir=no/such"), "FAILED", "processExitCode", "125"),
+        (("execName=true", "workingDir=/no/such"), "FAILED", "processSignalName", "SIGKILL"),
+        (("execName=true", "workingDir=no/such"), "FAILED", "processSignalName", "SIGKILL"),
+        (shell("exit 125"), "DONE", "processExitCode", "125"),
         (shell("exit 3"), "DONE", "processExitCode", "3"),
         (shell("kill -9 $$"), "FAILED", "processSignalName", "SIGKILL"),
     ]
@@ -235,6 +236,9 @@ def test_how_programs_end(place: Place) -> None:
         for number, (words, status, attribute, value) in enumerate(stories):
             job = live.submit(*words, sub_id=f"JOB_{number}")
             assert live.wait(job)["jobStatus"] == status
+            if status == "FAILED" and "true" in words[0]:
+                directory = words[1].partition("=")[2]
+                assert live.job(job)["jobStatusMessage"] == f"directory {directory} cannot be entered"
             if value == "3":
                 assert live.job(job)["jobStatusMessage"] == "NonZeroExitCode"
             assert live.process_of(job)[attribute] == value

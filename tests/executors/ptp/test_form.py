@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import osprofile
 from osprofile.errors import OSProfileError, ValueRefusedError
-from osprofile.executors.ptp.form import PROTOCOL_ATTRIBUTES, RUN_IN_DIRECTORY, SubmissionForm
+from osprofile.executors.failures import RUN_IN_DIRECTORY
+from osprofile.executors.ptp.form import PROTOCOL_ATTRIBUTES, SubmissionForm
 from osprofile.jobs.fields import JobDescription
 from osprofile.jobs.request import build_request
 from osprofile.profile.repository import Repository
@@ -195,7 +196,7 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
     (
         "workingDir below the job's own directory, which no field can say",
         ["workingDir=w", "execName=a.out", "progArgs=x"],
-        {"executable": "sh", "arguments": (*RUN_IN_DIRECTORY, "w", "a.out", "x")},
+        {"executable": "sh", "arguments": ("-c", RUN_IN_DIRECTORY, "sh", "w", "a.out", "x")},
     ),
     ("what looks like an option", ["workingDir=w", "execName=-x"], {"executable": "-x"}),
     ("what is for others", ["launchedByPTP=true", "debugStopInMain=true"], {}),
@@ -272,7 +273,7 @@ def test_the_clients_directory_with_older_templates(settable: str | None) -> Non
         body += " <DIRECTORY>"
     form = SubmissionForm(profile(template("START", invocation(body), fields)))
     found = describe(form, "workingDir=/w", "execName=a", "progArgs=x")
-    assert (found.executable, found.arguments) == ("sh", (*RUN_IN_DIRECTORY, "/w", "a", "x"))
+    assert (found.executable, found.arguments) == ("sh", ("-c", RUN_IN_DIRECTORY, "sh", "/w", "a", "x"))
     assert "DIRECTORY" not in found.fields
 
 
@@ -333,10 +334,10 @@ def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
     program.write_text('#!/bin/sh\npwd\nprintf "[%s]" "$@"\n')
     program.chmod(0o700)
     for path in (str(program), "./my program"):
-        words = ["sh", *RUN_IN_DIRECTORY, str(directory), path, "a b", "", "$(id)"]
+        words = ["sh", "-c", RUN_IN_DIRECTORY, "sh", str(directory), path, "a b", "", "$(id)"]
         found = subprocess.run(words, capture_output=True, text=True, check=True)
         assert found.stdout == f"{directory}\n[a b][][$(id)]"
-    words = ["sh", *RUN_IN_DIRECTORY, str(tmp_path / "none"), str(program)]
+    words = ["sh", "-c", RUN_IN_DIRECTORY, "sh", str(tmp_path / "none"), str(program)]
     assert subprocess.run(words, capture_output=True, check=False).returncode != 0
 
 
