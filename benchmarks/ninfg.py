@@ -8,7 +8,7 @@ servers, which are no package of a distribution, the one that needs no grid is f
 
 Beside it (Ninf-G 5.0.0, built from source; one sshd on loopback, load 14, in pairs, each after the job before has ended): 0.13
 of its time to the running executable, 68 ms against 550, and 0.22 to ACTIVE, 108 ms against 501. It runs an ssh for each job;
-ours keeps the connection. The first job of a server, which loads the profile and connects: 2 and 3.5 times its time.
+ours keeps the connection. The first job of a server, which loads the profile and connects, takes twice as long as its.
 """
 
 from __future__ import annotations
