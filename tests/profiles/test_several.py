@@ -31,6 +31,7 @@ from osprofile.profile.repository import Repository
 from tests.profiles.conftest import CUT, DASH, PROFILES, quoted
 from tests.profiles.test_crashes import COMMANDS, SHIM
 from tests.profiles.test_site_setup import SHELLS
+from tests.strategies import document
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -481,10 +482,12 @@ async def test_jobs_of_this_machine(shell: str, tmp_path: Path, monkeypatch: pyt
     (programs / "sh").symlink_to(path)
     for name, value in {"HOME": tmp_path, "PATH": f"{programs}:{os.environ['PATH']}"}.items():
         monkeypatch.setenv(name, str(value))
+    site = tmp_path / "site.xml"
+    site.write_text(document(name="site", extends="linux", root=str(tmp_path / "jobs")))
     go = tmp_path / "go"
     words = ["-c", f"until [ -e {go} ]; do sleep 0.1; done; kill -s INT $$; sleep 9"]
     jobs = [JobDescription(executable="/bin/sh", arguments=words)] * 4
-    async with TargetSystem(Repository([PROFILES]).load("linux"), {"USER_NAME": "me"}) as target:
+    async with TargetSystem(Repository([PROFILES]).load_file(site), {"USER_NAME": "me"}) as target:
         ids = [await target.submit(jobs[0]), *await asyncio.gather(*map(target.submit, jobs[1:]))]
         directories = [Path(await target.find_job_directory(job_id)) for job_id in ids]
         locks = {(directory / ".gpe/lock").read_text().rstrip() for directory in directories}

@@ -77,7 +77,7 @@ def test_many_jobs_are_counted_in_one_line(machine: Machine) -> None:
 
 def test_the_attempt_that_runs_is_shown(machine: Machine) -> None:
     words = ("--walltime", "1", "--retry", "TIME: walltime*60", "--key", "k")
-    job_id = machine.submit(*words, "sh", "-c", "sleep 2; exit 3")
+    job_id = machine.submit(*words, "sh", "-c", "sleep 8; exit 3")  # long enough to be shown
     code, screen, _ = on_terminal("job", "wait", job_id, stream="stderr", columns=200)
     attempt = machine.run_json("show", "k~2")[0]["id"]
     assert (code, attempt != job_id) == (3, True)

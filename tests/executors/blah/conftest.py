@@ -17,8 +17,11 @@ __all__ = ["toy"]
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the daemon's directory, a home with a record of its own."""
+def home(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the daemon's directory, a home with a record of its own; jobs of `linux` work in another one."""
+    site = tmp_path_factory.mktemp("site")
+    write_profile(site, "linux", root=site)
+    monkeypatch.setenv("OSPROFILE_PATH", str(site))
     for name in ("HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.chdir(tmp_path)
