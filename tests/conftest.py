@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import importlib
 import inspect
 import os
 import signal
@@ -76,6 +77,27 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
     asyncio.run(main())
     return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Have each worker import a part of the tests first, and find the bytecode of the others: else each compiles all."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    unwanted = {*session.config.getini("norecursedirs")}
+    top = session.config.rootpath
+    files = sorted(
+        file
+        for directory in session.config.getini("testpaths")
+        if directory in session.config.args
+        for file in (top / directory).rglob("test_*.py")
+        if unwanted.isdisjoint(file.relative_to(top).parts)
+    )
+    worker = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    for file in files[worker :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
+        # what fails fails again as it is collected, which tells why
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(".".join(file.relative_to(top).with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
