@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.conftest import run_process
+from tests.lint.conftest import PARENTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 PROFILE = """\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
-  xmlns:ext="urn:osprofile:extension" name="site" extends="linux">
+  xmlns:ext="urn:osprofile:extension" name="site" extends="base">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="HOLD">
@@ -28,6 +29,12 @@ hold -w<WHY>
   </idb:Template>
 </osp:Profile>
 """
+
+
+@pytest.fixture(autouse=True)
+def _small_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inherit little: shellcheck needs seconds for the scripts of a bundled profile, which `make lint` reads."""
+    monkeypatch.setenv("OSPROFILE_PATH", str(PARENTS))
 
 
 @pytest.fixture

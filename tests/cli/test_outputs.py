@@ -17,6 +17,7 @@ from osprofile.cli.common import GROUPS, VERBS, list_verbs
 from osprofile.cli.options import Option, read_parameters
 from osprofile.jobs.fields import OPTION_GROUPS
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
+from tests.lint.conftest import PARENTS
 
 if TYPE_CHECKING:
     from pytest_regressions.file_regression import FileRegressionFixture
@@ -85,7 +86,8 @@ OUTPUTS: dict[str, list[tuple[str, ...]]] = {
         ("lint", "bad.xml"),
         ("lint", "bad.xml", "--select", "OSP3"),
         ("lint", "bad.xml", "--ignore", "OSP3,OSP6"),
-        ("lint", "bad.xml", "--shellcheck"),
+        # of a parent with few scripts: shellcheck needs seconds for those of the bundled one
+        ("lint", "bad.xml", "--shellcheck", "--profiles", "parents"),
         ("lint", "bad.xml", "--json"),
         ("lint", "bad.xml", "--format", "github"),
         ("lint", "bad.xml", "--format", "sarif"),
@@ -273,6 +275,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "refused.csv").write_text("name,gpus,walltime\nfirst,1,\nthe second,,0\n\nthird,,1h\n")
     (folder / "malformed.csv").write_text('name,walltime\nfirst,soon\nsecond,10:00\n"third"x\n')
     (folder / "malformed.jsonl").write_text('{"nme": "first"}\n{"gpus": 1.5}\n{"name": "x"\n')
+    shutil.copytree(PARENTS, folder / "parents")
+    parent = (PARENTS / "base.xml").read_text().replace('name="base"', 'name="linux"')
+    (folder / "parents/linux.xml").write_text(parent)
     (folder / "sites").mkdir()
     (folder / "sites/local.xml").write_text(LOCAL)
     (folder / "there").mkdir()
