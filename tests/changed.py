@@ -66,7 +66,10 @@ def find_place(path: Path, places: dict[str, str] | dict[str, tuple[str, ...]]) 
 
 def read_imports(path: Path) -> Iterator[str]:
     """Yield the modules that a file may import, at its top or later: `a.b` and `a.b.c` for `from a.b import c`."""
-    for node in ast.walk(ast.parse((ROOT / path).read_bytes())):
+    statements: list[ast.AST] = [ast.parse((ROOT / path).read_bytes())]
+    for node in statements:  # `ast.walk` would go through the expressions, too
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            statements += getattr(node, block, ())
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
