@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +12,7 @@ from osprofile.shim import scontrol
 from tests.waiting import wait_until
 
 if TYPE_CHECKING:
-    from tests.shim.conftest import Place
+    from tests.shim.conftest import Ended, Place
 
 SLURM = [
     # Toil
@@ -49,11 +50,16 @@ SLURM = [
 ]  # fmt: skip
 
 
+def run(place: Place, command: str) -> Ended:
+    """Run a command by bash where it needs a shell, else in a fork, which takes a third of the time."""
+    return place.shell(command) if {*"$;|"} & {*command} else place.run(*shlex.split(command))
+
+
 def test_what_programs_ask(place: Place) -> None:
     place.ok("sbatch", "-J", "one", "-t", "5", "-c2", "--mem=100", "--wrap", "sleep 1000")
     wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n")
     for command, pattern in SLURM:
-        ended = place.shell(command)
+        ended = run(place, command)
         assert (ended.code, ended.err) == (0, ""), command
         assert re.fullmatch(pattern, ended.out), (command, ended.out)
     for command, code, text in (
@@ -64,7 +70,7 @@ def test_what_programs_ask(place: Place) -> None:
         ("sinfo -o %W", 2, "'%W' is not supported"),
         ("srun hostname", 2, "not inside a job"),
     ):
-        ended = place.shell(command)
+        ended = run(place, command)
         assert (ended.code, text in ended.err) == (code, True), (command, ended)
 
 
