@@ -197,11 +197,14 @@ def test_the_signal_before_the_time_limit(lab_of: Callable[[str], Lab]) -> None:
     lab = lab_of("slurm")
     saves = "trap 'echo saved; exit 3' USR1; echo begun; while sleep 0.1; do :; done"
     fields = {"WALLTIME": "60", "LIMIT_SIGNAL": "USR1@50"}
-    jobs = [lab.start(**script(text), **fields) for text in (saves, "echo begun; exec sleep 60")]
+    ends = "echo begun; exec sleep 60"
+    jobs = [lab.start(**script(text), **fields) for text in (saves, ends)]
+    passed = lab.start("--context", "PASSED=--signal=b:usr1@50", **script(ends), WALLTIME="60")
     first, second = (job.wait() for job in jobs)
     assert (first.state, jobs[0].read("stdout")) == ("DONE", "begun\nsaved\n")
-    assert (second.state, jobs[1].read(".gpe_exit_status")) == ("FAILED/TIME", "138\n")
-    assert "ended by USR1, which it got before its time limit" in second.line
+    for job, end in ((jobs[1], second), (passed, passed.wait())):
+        assert (end.state, job.read(".gpe_exit_status")) == ("FAILED/TIME", "138\n")
+        assert "ended by USR1, which it got before its time limit" in end.line
 
 
 SAVES = """echo x >> runs; [ "$(wc -l < runs)" -lt 2 ] || { cat saved; exit 4; }
