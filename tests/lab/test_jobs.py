@@ -15,7 +15,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import NODE, PROFILES, USER, call
 from tests.profiles.conftest import quoted
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def test_a_heterogeneous_job(lab_of: Callable[[str], Lab]) -> None:
 
 def test_a_job_that_ignores_term_is_aborted_too(lab: Lab) -> None:
     job = lab.start(**script("trap '' TERM; touch up; sleep 60 & wait; wait"))
-    job.wait("RUNNING")
+    wait_until((job.directory / "up").exists)
     lab.ok("ABORT", JOB_ID=job.id)
     assert job.wait("REMOVED")
 
@@ -156,12 +156,12 @@ def test_linux_as_the_user(lab_of: Callable[[str], Lab]) -> None:
     linux = lab_of("linux")
     job = linux.start(**script("id -un; sleep 60"))
     assert job.status().state == "RUNNING"
+    wait_for_file(job.directory / "stdout", f"{USER}\n")
     linux.ok("HOLD", JOB_ID=job.id)
     assert job.status().state == "HELD"
     linux.ok("RESUME", JOB_ID=job.id)
     linux.ok("ABORT", JOB_ID=job.id)
     assert job.status().state == "REMOVED"
-    assert job.read("stdout") == f"{USER}\n"
 
 
 def test_a_job_whose_answer_was_lost_is_found_again(lab_of: Callable[[str], Lab], directory: Path) -> None:
