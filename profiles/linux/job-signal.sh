@@ -2,6 +2,8 @@
 # shellcheck disable=SC2034,SC2154  # job.sh has them
 # For a job whose program gets the signal gpe_signal before its time limit: the process of the
 # program alone, which may pass it on to others.
+# trap of zsh and gpe_note_limit need it in capitals
+gpe_signal=$(printf '%s\n' "$gpe_signal" | tr '[:lower:]' '[:upper:]')
 gpe_signal=${gpe_signal#SIG}
 gpe_keep_pid() { # FILE: the program's own shell, which it replaces, leaves its process id there
   gpe_pid_file=$1 gpe_then=${gpe_enter:-:} gpe_enter=gpe_write_pid

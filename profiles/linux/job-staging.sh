@@ -24,10 +24,9 @@ gpe_stage() {
   [ -z "$gpe_iwd" ] || cd -- "$gpe_iwd" || gpe_fail "directory $gpe_iwd cannot be entered"
   gpe_outputs=$1
   shift
-  [ "$gpe_outputs" -gt 0 ] || [ -n "$gpe_back" ] || gpe_run_staged "$@"
+  [ "$gpe_outputs" -gt 0 ] || [ -n "$gpe_back" ] || gpe_run_staged exec "$@"
   if [ -n "$gpe_back" ]; then gpe_record_files; else ls -A > "$gpe_own/old_names"; fi
-  gpe_take_signals
-  (shift "$((gpe_outputs * 2))" && gpe_run_staged "$@")
+  gpe_run_staged '' "$@"
   gpe_keep_status
   [ -z "$gpe_signaled" ] || [ "$gpe_status" -le 128 ] || exit "$gpe_status"
   gpe_copy_back "$@"
@@ -72,18 +71,22 @@ $0 == "/" { listed = 1; next }
 !listed { known[$0]; next }
 !($0 in known) { print $0 " is left behind: transfer_output_files does not name it" }'
 }
-# VARIABLE=VALUE... -- PROGRAM ARGUMENT...: in place of this shell.
+# exec [NAME TARGET]... VARIABLE=VALUE... -- PROGRAM ARGUMENT...: in place of this shell; with ''
+# for exec, as a command of it. It is in no subshell: that of ksh93 ends by a signal that arrives as
+# it forks, with its number as the exit status, and the program runs on.
 gpe_run_staged() {
-  gpe_read_environment ${gpe_searched:+"PATH=$gpe_searched:$PATH"} "$@"
-  [ -z "$gpe_searched" ] || gpe_n=$((gpe_n - 1))
-  shift "$gpe_n"
+  gpe_exec=$1
+  shift "$((1 + 2 * gpe_outputs))"
+  gpe_read_environment "PATH=${gpe_searched:+$gpe_searched:}$PATH" "$@"
+  shift "$((gpe_n - 1))"
   if [ -n "$gpe_source" ]; then
     mkdir -p -- "${1%/*}" && cp -- "$gpe_source" "$1" && chmod u+rx -- "$1" ||
       gpe_fail "program $gpe_source cannot be copied"
   fi
   (PATH=${gpe_searched:+$gpe_searched:}$PATH && command -v -- "$1") > /dev/null ||
     gpe_fail "program $1 is not found"
-  eval "exec $gpe_words"' "$@"'
+  [ -n "$gpe_exec" ] || gpe_take_signals
+  eval "$gpe_exec $gpe_words"' "$@"'
 }
 # The files to be copied to the directory gpe_to by the next gpe_copy are on descriptor 4.
 gpe_begin_copy() {

@@ -49,7 +49,7 @@ KINDS = {
     "signal 9": Kind("kill -s KILL $$", ("FAILED", None, 9, False)),
     "signal 15": Kind("kill -s TERM $$", ("FAILED", None, 15, False)),
     "over the time limit": Kind("exec sleep 600", ("FAILED", None, None, True), walltime=60),
-    "held and released": Kind("sleep 1; exit 4", ("DONE", 4, None, False), (HOLD, RELEASE)),
+    "held and released": Kind("sleep 5; exit 4", ("DONE", 4, None, False), (HOLD, RELEASE)),
     "cancelled before it ran": Kind("exec sleep 600", ("REMOVED", None, None, False), (HOLD, ABORT)),
     "cancelled running": Kind("exec sleep 600", ("REMOVED", None, None, False), (ABORT,)),
 }

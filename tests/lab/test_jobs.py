@@ -15,7 +15,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import NODE, PROFILES, USER, call
 from tests.profiles.conftest import quoted
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def test_a_heterogeneous_job(lab_of: Callable[[str], Lab]) -> None:
 
 def test_a_job_that_ignores_term_is_aborted_too(lab: Lab) -> None:
     job = lab.start(**script("trap '' TERM; touch up; sleep 60 & wait; wait"))
-    job.wait("RUNNING")
+    wait_until((job.directory / "up").exists)
     lab.ok("ABORT", JOB_ID=job.id)
     assert job.wait("REMOVED")
 
@@ -156,12 +156,12 @@ def test_linux_as_the_user(lab_of: Callable[[str], Lab]) -> None:
     linux = lab_of("linux")
     job = linux.start(**script("id -un; sleep 60"))
     assert job.status().state == "RUNNING"
+    wait_for_file(job.directory / "stdout", f"{USER}\n")
     linux.ok("HOLD", JOB_ID=job.id)
     assert job.status().state == "HELD"
     linux.ok("RESUME", JOB_ID=job.id)
     linux.ok("ABORT", JOB_ID=job.id)
     assert job.status().state == "REMOVED"
-    assert job.read("stdout") == f"{USER}\n"
 
 
 def test_a_job_whose_answer_was_lost_is_found_again(lab_of: Callable[[str], Lab], directory: Path) -> None:
@@ -197,11 +197,14 @@ def test_the_signal_before_the_time_limit(lab_of: Callable[[str], Lab]) -> None:
     lab = lab_of("slurm")
     saves = "trap 'echo saved; exit 3' USR1; echo begun; while sleep 0.1; do :; done"
     fields = {"WALLTIME": "60", "LIMIT_SIGNAL": "USR1@50"}
-    jobs = [lab.start(**script(text), **fields) for text in (saves, "echo begun; exec sleep 60")]
+    ends = "echo begun; exec sleep 60"
+    jobs = [lab.start(**script(text), **fields) for text in (saves, ends)]
+    passed = lab.start("--context", "PASSED=--signal=b:usr1@50", **script(ends), WALLTIME="60")
     first, second = (job.wait() for job in jobs)
     assert (first.state, jobs[0].read("stdout")) == ("DONE", "begun\nsaved\n")
-    assert (second.state, jobs[1].read(".gpe_exit_status")) == ("FAILED/TIME", "138\n")
-    assert "ended by USR1, which it got before its time limit" in second.line
+    for job, end in ((jobs[1], second), (passed, passed.wait())):
+        assert (end.state, job.read(".gpe_exit_status")) == ("FAILED/TIME", "138\n")
+        assert "ended by USR1, which it got before its time limit" in end.line
 
 
 SAVES = """echo x >> runs; [ "$(wc -l < runs)" -lt 2 ] || { cat saved; exit 4; }

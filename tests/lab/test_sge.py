@@ -20,7 +20,7 @@ from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, SHELLS, USER
 from tests.lab.test_jobs import known, script
 from tests.profiles.conftest import ENDED
-from tests.waiting import PATIENCE, wait_until
+from tests.waiting import PATIENCE, wait_for_file, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -251,6 +251,7 @@ def test_a_running_job_is_suspended_resumed_and_aborted(sge: Lab) -> None:
     job = sge.start(**script("trap '' TERM; echo up; sleep 60 & wait; wait"))
     host = job.wait("RUNNING").line.rpartition("host=")[2].partition(" ")[0]
     assert host == os.uname().nodename.partition(".")[0]
+    wait_for_file(job.directory / "stdout", "up\n")
     assert sge.ok("RESUME", JOB_ID=job.id) == ""
     for _ in range(2):
         assert sge.ok("HOLD", JOB_ID=job.id) == ""
@@ -259,7 +260,6 @@ def test_a_running_job_is_suspended_resumed_and_aborted(sge: Lab) -> None:
     assert job.wait("RUNNING")
     assert sge.ok("ABORT", JOB_ID=job.id) == ""
     job.wait("REMOVED")
-    assert job.read("stdout") == "up\n"
 
 
 def test_a_job_that_cannot_run_says_why(sge: Lab, sge_request: Callable[[str], None], tmp_path: Path) -> None:

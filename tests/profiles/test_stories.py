@@ -613,24 +613,25 @@ def test_the_batch_system_s_own_variable_names_the_directory_of_the_job(
     assert run(system, text, DIRECTORY=str(place)).read("stdout") == f"{place}\n"
 
 
-@pytest.mark.parametrize("field", ["", "INT@60"])
+@pytest.mark.parametrize("passed", ["", "B:INT@60", "B:sigint@60", "b:int"])
 @pytest.mark.parametrize(("setup", "array"), [("", ""), (":", ""), ("", "1-2")])
 def test_slurm_s_signal_for_the_script_reaches_the_program(
-    make: Callable[[str], System], setup: str, array: str, field: str
+    make: Callable[[str], System], setup: str, array: str, passed: str
 ) -> None:
+    """Passed on as it is written, or by the field."""
     system = make("slurm")
     target = system.target
     text = "trap 'echo got it; exit 7' INT; : > ready; while sleep 0.02; do :; done"
     context = {
         "USER_NAME": "me",
         "WORKING_DIRECTORY": str(target.directory()),
-        "PASSED": "--hold" if field else "--signal=B:INT@60\n--hold",
+        "PASSED": f"--signal={passed}\n--hold" if passed else "--hold",
     }
     if setup:
         target.profile = load_site("slurm", SITE_SETUP=setup)
-    fields = {**script(text), "ARRAY": array, "LIMIT_SIGNAL": field}
+    fields = {**script(text), "ARRAY": array, "LIMIT_SIGNAL": "" if passed else "INT@60"}
     start = incarnate(target.profile, "START", fields=fields, context=context)
-    assert "#SBATCH --signal=B:INT@60\n" in start.text
+    assert f"#SBATCH --signal={passed or 'B:INT@60'}\n" in start.text
     target.deploy(start.static_scripts)
     done = target.sh(start.text)
     job = Job(target, done.stdout.split()[-1], Path(context["WORKING_DIRECTORY"]))

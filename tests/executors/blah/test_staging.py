@@ -289,6 +289,18 @@ def test_a_signal_for_the_whole_job(place: Place, text: str) -> None:
     assert (process.returncode, place.files) == SIGNALLED[text]
 
 
+def test_a_signal_before_the_program_begins(place: Place, tmp_path: Path) -> None:
+    """It ends the job: its number is no exit status of the program."""
+    (tmp_path / "bin").mkdir()
+    copying = tmp_path / "bin" / "cp"
+    copying.write_text(f'#!/bin/sh\n[ "$1" != -- ] || kill -s TERM 0\nexec {shutil.which("cp")} "$@"\n')
+    copying.chmod(0o755)
+    place.write(a="a")
+    done = place.run("echo ran", path=f"{tmp_path}/bin:{os.environ['PATH']}", TransferInput="a")
+    assert done.returncode in {-signal.SIGTERM, 128 + signal.SIGTERM}
+    assert done.stdout == ""
+
+
 SIGNALS = (
     "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "SEGV", "PIPE", "ALRM", "USR1", "USR2", "TERM",
     "XCPU", "XFSZ", "VTALRM", "PROF", "SYS",
