@@ -92,7 +92,11 @@ def test_the_states_are_told_once_and_in_order(executor: JobExecutor) -> None:
     [
         (lambda: make_job("-c", 'kill -s KILL "$$"'), 128 + signal.SIGKILL, "signal 9"),
         (lambda: make_job("60", executable="/bin/sleep", attributes=HALF_A_SECOND), ..., "wall time of 1 s"),
-        (lambda: make_job("-c", ":", directory=Path("/no/missing")), 125, "missing"),
+        (
+            lambda: make_job("-c", ":", directory=Path("/no/missing")),
+            128 + signal.SIGKILL,
+            "missing cannot be entered",
+        ),
         (lambda: make_job(executable="/no/such program"), 127, ""),
         (lambda: make_job("-c", ":", pre_launch=Path("/no/missing.sh")), ..., "missing.sh: No such file"),
     ],
