@@ -79,6 +79,7 @@ def compare_long_lists(root: Path, count: int) -> bool:
     held = [
         compare(Promise(what, "reading the rows", limit), process([*words, *options]), peer, count)
         for what, options, limit in (
+            # the aims are 1.5 and 3: each row becomes text, a line or an object with all that is known
             (f"job list of {LONG} jobs", (), 2.8),
             ("the same with --json", ("--json",), 4.5),
         )

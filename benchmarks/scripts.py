@@ -29,6 +29,7 @@ import osprofile
 
 PROGRAMS = 10
 BEGIN_LIMIT = 14
+"""The aim is 5: what the programs take that START runs before the job's own is printed, and is most of it."""
 POLL_LIMITS = {400: 16, 4000: 8}
 """For so many jobs, how many times as long as a loop of the shell a poll may take."""
 TASKS = 1000
