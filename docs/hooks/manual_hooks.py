@@ -29,7 +29,7 @@ TABLES = {
     "<!-- other options -->": native_options.format_other_options,
 }
 EFFECTS_MARK = re.compile(r"^<!-- effects: ([A-Z_ ]+) -->$", re.MULTILINE)
-BOOSTS = {"tasks/": 5, "tasks/many.md": 2, "tasks/efficiency.md": 2, "tasks/retry.md": 2}
+BOOSTS = {"tasks/": 5, "tasks/many.md": 2, "tasks/efficiency.md": 2, "tasks/retry.md": 1}
 """How much more a hit in a page counts than elsewhere, for the manual's search, by the beginning of its path.
 
 Less in "Many jobs", as the search takes the word a for the beginning of another one, such as array or asked.

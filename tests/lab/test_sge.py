@@ -182,7 +182,7 @@ def test_a_reservation_runs_its_jobs(sge: Lab) -> None:
 
 
 def test_gpus_are_counted_once_for_all_slots_of_a_node(sge: Lab) -> None:
-    job = sge.start(GPUS="3", CPUS="4", **script("sleep 60"))
+    job = sge.start(GPUS="3", CPUS="4", **script("sleep 600"))
     job.wait("RUNNING")
     wait_until(lambda: "hc:gpu=1.000000" in commands("qhost -F gpu"))
     other = sge.start(GPUS="2")
