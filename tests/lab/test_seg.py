@@ -280,8 +280,8 @@ def test_faults(name: str, tmp_path: Path) -> None:
 RECORD = "{0}:job_log:{0}:{1}:{2}:0:NONE:r:master:h:0:1024:{0}:0:sge:r:a:u::d:sge:w\n"
 
 
-def sides(log: Log, directory: Path, seconds: float = 3.0) -> tuple[str, str]:
-    """Give what each says in so many seconds; the original may be stuck then."""
+def sides(log: Log, directory: Path, least: int) -> tuple[str, str]:
+    """Return what each says: the original in three seconds, as it may be stuck then; ours, this number of bytes at least."""
     logs = directory / "logs"
     logs.mkdir()
     for file, text in log.files.items():
@@ -289,17 +289,14 @@ def sides(log: Log, directory: Path, seconds: float = 3.0) -> tuple[str, str]:
     whole = log.source in ("pbs", "lsf", "job_manager")
     path = logs if whole else logs / next(iter(log.files))
     (directory / f"globus-{log.source}.conf").write_text(f"log_path={path}\n")
-    environment = {
-        **os.environ, "TZ": "UTC", "SEG_CONF_DIR": str(directory), "JOB_MANAGER_SEG_LOG_PATH": str(path)
-    }  # fmt: skip
-    said = []
-    for words in (["unshare", "-m", "sh", "-c", MOUNTED, str(directory)], [str(OURS)]):
-        program = subprocess.Popen(
-            [*words, "-s", log.source, "-t", str(log.since)], env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        said.append(_read_for(program, seconds).decode())
-    return said[0], said[1]
+    place = f"JOB_MANAGER_SEG_LOG_PATH={path}"
+    program = subprocess.Popen(
+        ["env", place, "TZ=UTC", "unshare", "-m", "sh", "-c", MOUNTED, str(directory), "-s", log.source, "-t", str(log.since)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    theirs = _read_for(program, 3.0)
+    ours = stream(["env", place, str(OURS)], log, directory, QUIET, least)
+    return theirs.decode(), ours.decode()
 
 
 def test_fault_sge_reads_the_oldest_file_twice(tmp_path: Path) -> None:
@@ -309,7 +306,7 @@ def test_fault_sge_reads_the_oldest_file_twice(tmp_path: Path) -> None:
         "reporting.0": RECORD.format(BEGIN + 1, "delivered", 1),
     }
     first, second = f"001;{BEGIN + 1};1.0;2;0\n", f"001;{BEGIN + 9};2.0;2;0\n"
-    theirs, ours = sides(Log("sge", files), tmp_path)
+    theirs, ours = sides(Log("sge", files), tmp_path, len(first + second))
     assert theirs.count(first) == 2
     assert ours == first + second
 
@@ -317,25 +314,25 @@ def test_fault_sge_reads_the_oldest_file_twice(tmp_path: Path) -> None:
 def test_fault_sge_stalls_at_a_long_line(tmp_path: Path) -> None:
     """seg.md, "Faults": a line of 4096 bytes or more."""
     lines = f"# {'x' * 5000}\n" + RECORD.format(BEGIN, "delivered", 1)
-    theirs, ours = sides(Log("sge", {"reporting": lines}), tmp_path)
-    assert theirs == ""
-    assert ours == f"001;{BEGIN};1.0;2;0\n"
+    expected = f"001;{BEGIN};1.0;2;0\n"
+    assert sides(Log("sge", {"reporting": lines}), tmp_path, len(expected)) == ("", expected)
 
 
 def test_fault_job_managers_malformed_line(tmp_path: Path) -> None:
     """seg.md, "Faults": one malformed line stalls it, and leaks."""
     good = "001;{};{};2;0\n"
     lines = good.format(BEGIN, 1) + "junk\n" + good.format(BEGIN + 1, 2)
-    _, ours = sides(Log("job_manager", {"20200203": lines}), tmp_path)
-    assert ours == good.format(BEGIN, 1) + good.format(BEGIN + 1, 2)
+    expected = good.format(BEGIN, 1) + good.format(BEGIN + 1, 2)
+    assert sides(Log("job_manager", {"20200203": lines}), tmp_path, len(expected))[1] == expected
 
 
 @pytest.mark.parametrize("line", [JOB.format(BEGIN, "7" * 40), f'"{"K" * 80}" "7.0" {BEGIN} 4 1\n'])
 def test_fault_lsf_overruns_its_stack(line: str, tmp_path: Path) -> None:
     """seg.md, "Faults": a job id over 31 characters, a kind over 63; the next line is told."""
     log = Log("lsf", {"lsb.events": line + JOB.format(BEGIN + 1, 6)})
-    _, ours = sides(log, tmp_path)
-    assert ours.endswith(f"001;{BEGIN + 1};6;1;0\n")
+    last = f"001;{BEGIN + 1};6;1;0\n"
+    _, ours = sides(log, tmp_path, len(last) * (1 + ("JOB_NEW" in line)))
+    assert ours.endswith(last)
     assert ours.count("\n") == 1 + ("JOB_NEW" in line)
 
 
