@@ -33,6 +33,7 @@ BOOSTS = {"tasks/": 5, "tasks/many.md": 2, "tasks/efficiency.md": 2, "tasks/retr
 """How much more a hit in a page counts than elsewhere, for the manual's search, by the beginning of its path.
 
 Less in "Many jobs", as the search takes the word a for the beginning of another one, such as array or asked.
+Less in "Retry with more", too, where a heading is "Arrays".
 """
 TABLE_MARKS = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
 
