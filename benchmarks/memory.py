@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from blah import Client
 from events import condor
 from facility import open_resource
+from ninfg import list_request_lines
 from paired import heading
 from ptp import BASE, read_groups
 from record import PROFILE
@@ -107,11 +108,7 @@ def measure_ninfg(root: Path) -> None:
     assert server.stdout is not None  # noqa: S101
     idle = settle(server.pid)
     for number in range(JOBS):
-        lines = [
-            f"JOB_CREATE {number + 1}", "hostname localhost", "port 0", "jobmanager bench", "client_name localhost",
-            "executable_path /bin/true", "backend NORMAL", "count 1", "staging false", "argument x",
-            f"work_directory {root}", "redirect_enable false", "status_polling 0", "refresh_credential 0", "JOB_CREATE_END",
-        ]  # fmt: skip
+        lines = list_request_lines(number + 1, "localhost", "/bin/true", "x", root)
         server.stdin.write("".join(f"{line}\r\n" for line in lines).encode())
         if (reply := server.stdout.readline()) != b"S\r\n":
             raise RuntimeError(reply)

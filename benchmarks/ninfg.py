@@ -36,6 +36,15 @@ PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:i
 """
 
 
+def list_request_lines(number: int, host: str, program: str, argument: object, directory: Path) -> list[str]:
+    """Return the lines of JOB_CREATE for a job of the profile `bench`."""
+    return [
+        f"JOB_CREATE {number}", f"hostname {host}", "port 0", "jobmanager bench", "client_name localhost",
+        f"executable_path {program}", "backend NORMAL", "count 1", "staging false", f"argument {argument}",
+        f"work_directory {directory}", "redirect_enable false", "status_polling 0", "refresh_credential 0", "JOB_CREATE_END",
+    ]  # fmt: skip
+
+
 class Server:
     """A server whose jobs open a named pipe, here or on a host that a template SHELL reaches; it must leave nothing."""
 
@@ -81,12 +90,7 @@ class Server:
     def _create(self) -> float:
         """Request a job; return when its last byte was sent."""
         self._number += 1
-        lines = [
-            f"JOB_CREATE {self._number}", f"hostname {self._host}", "port 0", "jobmanager bench",
-            "client_name localhost", f"executable_path {PROGRAM}", "backend NORMAL", "count 1",
-            "staging false", f"argument {self.pipe}", f"work_directory {self.pipe.parent}",
-            "redirect_enable false", "status_polling 0", "refresh_credential 0", "JOB_CREATE_END",
-        ]  # fmt: skip
+        lines = list_request_lines(self._number, self._host, PROGRAM, self.pipe, self.pipe.parent)
         begin = time.perf_counter()
         self._send(*lines)
         return begin

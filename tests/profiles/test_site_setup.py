@@ -35,17 +35,6 @@ class Site:
         shell = str(programs / "sh")  # busybox is a shell by this name
         return Target(profile, shell, home, self.tmp_path / "jobs", path=[programs])
 
-    def start(
-        self,
-        setup: str = "",
-        cleanup: str = "",
-        text: str = "echo run; exit 7",
-        directory: Path | None = None,
-        **fields: str,
-    ) -> Job:
-        target = self.target(setup, cleanup)
-        return target.start(directory, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), **fields)
-
     def run(
         self,
         setup: str = "",
@@ -54,7 +43,8 @@ class Site:
         directory: Path | None = None,
         **fields: str,
     ) -> Job:
-        job = self.start(setup, cleanup, text, directory, **fields)
+        target = self.target(setup, cleanup)
+        job = target.start(directory, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), **fields)
         job.wait()
         return job
 
@@ -119,7 +109,7 @@ def test_what_cannot_be_used_is_no_exit_code_of_the_program(
     site: Site, fields: dict[str, str], reason: str
 ) -> None:
     for setup in ("", "set -eu"):
-        job = site.start(setup, text="touch begun", **fields)
+        job = site.target(setup).start(EXECUTABLE="/bin/touch", ARGUMENTS="begun", **fields)
         ended = wait_for(job, all_ended) if "ARRAY" in fields else {job.id: job.wait()}
         for status in ended.values():
             assert (status.state, status.exit, status.reason) == ("FAILED/FILES", None, reason)
