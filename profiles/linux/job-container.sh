@@ -9,8 +9,8 @@ gpe_enter_container() { # the same directory and environment, in the image gpe_c
     case $gpe_place in
     *[,:\"\\]* | *'
 '*)
-      gpe_place="$gpe_place cannot be bound in a container"
-      gpe_fail "directory $gpe_place: its name has , : \" \\ or a line end"
+      gpe_fail "directory $gpe_place cannot be bound in a container: \
+its name has , : \" \\ or a line end"
       ;;
     esac
   done
