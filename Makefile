@@ -16,6 +16,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 # Else each command, and each worker of pytest, compiles what it imports.
 export PYTHONDONTWRITEBYTECODE =
+# To compile all that is installed takes half of the time; what is used is compiled at its first use.
+INSTALL := -m pip install -q --no-compile
 # measure BIN,NAMES: runs benchmarks; a promise is broken only if a second measurement says so, too.
 measure = for name in $(2); do \
   $(1)/python benchmarks/$$name.py $(BENCH) || { echo "$$name.py once more:"; $(1)/python benchmarks/$$name.py $(BENCH); } || exit 1; done
@@ -29,18 +31,18 @@ $(BIN)/python:
 
 # The demo needs the package alone; the rest needs the tools of pyproject.toml's `dev`.
 $(VENV)/.run: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python $(INSTALL) -e .
 	@touch $@
 
 # Dependency groups (PEP 735) need pip 25.1.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q 'pip>=25.1'
-	$(BIN)/python -m pip install -q -e . --group dev
+	$(BIN)/python $(INSTALL) 'pip>=25.1'
+	$(BIN)/python $(INSTALL) -e . --group dev
 	@touch $@ $(VENV)/.run
 
 # The browser itself is not among the packages of Python: CHROMIUM is its path.
 $(VENV)/.browser: $(VENV)/.dev
-	$(BIN)/python -m pip install -q --group browser
+	$(BIN)/python $(INSTALL) --group browser
 	@touch $@
 
 # An environment of their own: these projects install much, and pin much.
@@ -48,9 +50,9 @@ PLUGINS := .venv-plugins
 EXTRAS  := functions,psij,parsl,snakemake,dask,toil,aiida,facility,mcp
 $(PLUGINS)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(PLUGINS)
-	$(PLUGINS)/bin/python -m pip install -q 'pip>=25.1'
-	$(PLUGINS)/bin/python -m pip install -q -e '.[$(EXTRAS)]' --group plugins
-	$(PLUGINS)/bin/python -m pip install -q --upgrade --no-warn-conflicts --target $(PLUGINS)/provider --group provider
+	$(PLUGINS)/bin/python $(INSTALL) 'pip>=25.1'
+	$(PLUGINS)/bin/python $(INSTALL) -e '.[$(EXTRAS)]' --group plugins
+	$(PLUGINS)/bin/python $(INSTALL) --upgrade --no-warn-conflicts --target $(PLUGINS)/provider --group provider
 	@touch $@
 
 demo: $(VENV)/.run

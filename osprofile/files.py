@@ -146,6 +146,11 @@ def have_settled(stamps: Iterable[Stamp], begin: float) -> bool:
     return latest < (begin - SETTLING_TIME) * 1e9
 
 
+def join_with_lengths(parts: Iterable[bytes]) -> bytes:
+    """Return bytes that differ for any two sequences of parts: each part after its length."""
+    return b"".join(b"%d %b" % (len(part), part) for part in parts)
+
+
 def compute_digest(data: bytes) -> str:
     """Return the SHA-256 of some bytes, in hex."""
     # hashlib is faster, but to import it takes a quarter of the time that the interpreter takes to start.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
-from weakref import finalize
+from weakref import WeakKeyDictionary, finalize
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
@@ -210,6 +210,8 @@ _MAX_SPECIALISED = 64
 _PLANS: dict[int, dict[tuple[str, str, str | None], Plan]] = {}
 """The plans of each profile, by its `id`, until the profile is deleted: a `WeakKeyDictionary` takes 0.3 us per
 look-up, a twentieth of an incarnation. A plan must not refer to its profile: neither would ever be deleted."""
+
+_STATIC_SCRIPTS: WeakKeyDictionary[Profile, tuple[Mapping[str, StaticScript], str]] = WeakKeyDictionary()
 
 
 def plan_static_scripts(profile: Profile) -> Plan:
@@ -592,15 +594,7 @@ class _PlanCompiler:
         """
         if self.script_folder:
             return
-        scripts: dict[str, StaticScript] = {}
-        for _, script in self.profile.list_static_scripts():
-            first = scripts.setdefault(script.file_name, script)
-            if first.body.text != script.body.text:
-                message = f"two static scripts are written to the same file {script.file_name}"
-                hint = f"the other one is at {first.location}; give one of them another fileName"
-                location = script.element.locate_attribute("fileName")
-                raise InvalidProfileError([Problem("OSP504", message, location, hint)])
-        self.script_folder = compute_folder_name({name: s.body.text for name, s in scripts.items()})
+        scripts, self.script_folder = _list_static_scripts(self.profile)
         for name, script in scripts.items():
             key = self.add_step(evaluate.CONSTANT, f"FILE_NAME of {name}", f"{self.script_folder}/{name}")
             path = self.compile_bin_body("STATIC_SCRIPT", {"FILE_NAME": key})
@@ -620,6 +614,26 @@ class _PlanCompiler:
             message = f"the variation {variation!r} of BIN runs or names static scripts and cannot be one"
             raise InvalidProfileError([Problem("OSP502", message, invocation.location, "give it a Body")])
         return self.compile_body(template, invocation, invocation.body, engine_keys)
+
+
+def _list_static_scripts(profile: Profile) -> tuple[Mapping[str, StaticScript], str]:
+    """Return the static scripts of a profile by their file names, and the name of their folder.
+
+    They are the same for all plans of a profile, and kept as long as it. Raises `InvalidProfileError`.
+    """
+    if (known := _STATIC_SCRIPTS.get(profile)) is not None:
+        return known
+    scripts: dict[str, StaticScript] = {}
+    for _, script in profile.list_static_scripts():
+        first = scripts.setdefault(script.file_name, script)
+        if first.body.text != script.body.text:
+            message = f"two static scripts are written to the same file {script.file_name}"
+            hint = f"the other one is at {first.location}; give one of them another fileName"
+            location = script.element.locate_attribute("fileName")
+            raise InvalidProfileError([Problem("OSP504", message, location, hint)])
+    found = scripts, compute_folder_name({name: s.body.text for name, s in scripts.items()})
+    _STATIC_SCRIPTS[profile] = found
+    return found
 
 
 def _is_engine_field(template: Template, name: str) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
-from osprofile.files import compute_digest
+from osprofile.files import compute_digest, join_with_lengths
 from osprofile.late import NamedTuple
 from osprofile.text import quote_shell_word
 
@@ -50,7 +50,8 @@ def compute_folder_name(bodies: Mapping[str, str]) -> str:
     All profiles of a user share one directory. With the digest as its name a folder never changes its
     content: another profile, or another version of this one, cannot replace a script that a job is about to run.
     """
-    return compute_digest(repr(sorted(bodies.items())).encode())[:16]
+    parts = (part.encode() for item in sorted(bodies.items()) for part in item)
+    return compute_digest(join_with_lengths(parts))[:16]
 
 
 def hide_folder(text: str, folder: str) -> str:

@@ -17,7 +17,7 @@ import stat
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, OSProfileError, Problem
-from osprofile.files import atomic_write, compute_digest
+from osprofile.files import atomic_write, compute_digest, join_with_lengths
 from osprofile.incarnation.evaluate import is_integer
 from osprofile.incarnation.field_rules import (
     format_range,
@@ -315,7 +315,7 @@ def _get_path(name: str, record: str) -> str:
 def _compute_digest(profile: Profile) -> str:
     """Return a text that differs for two versions of a profile: of the bytes of all its files."""
     sources = (source.data for document in profile.documents for source in document.sources)
-    return compute_digest(b"".join(b"%d %b" % (len(data), data) for data in sources))
+    return compute_digest(join_with_lengths(sources))
 
 
 def _read_digest(path: str) -> str:

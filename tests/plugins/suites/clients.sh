@@ -12,7 +12,6 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 # The user's profiles, but not the user's home, below which jobs work.
 export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work"
-export PYTHONDONTWRITEBYTECODE=1
 
 # write NAME SYSTEM [OPTION...]: writes stand-ins
 write() {
@@ -35,7 +34,7 @@ install_and_run() {
   shift 2
   "$python" -m venv "$environment"
   # shellcheck disable=SC2086 # several words
-  "$environment/bin/pip" install -q $packages > "$work/pip" 2>&1 || { cat "$work/pip" >&2; exit 1; }
+  "$environment/bin/pip" install -q --no-compile $packages > "$work/pip" 2>&1 || { cat "$work/pip" >&2; exit 1; }
   run "$environment/bin/python" "$@"
 }
 

@@ -3,7 +3,7 @@
 
 # The user's profiles, but neither the user's record of jobs nor the user's home, below which jobs work.
 export XDG_CONFIG_HOME="${XDG_CONFIG_HOME:-$HOME/.config}" HOME="$work" OSPROFILE_STORE="$work/jobs.db"
-export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 PYTHONDONTWRITEBYTECODE=1
+export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
 
 # remove_jobs: removes the jobs that are still there, and prints their ids
 remove_jobs() {
@@ -24,7 +24,7 @@ trap 'remove_jobs; exit 129' HUP INT TERM
 
 # install PACKAGE...: installs what the tests need beside the peer
 install() {
-  "$python" -m pip install -q --disable-pip-version-check --target "$work/site" "$@" > "$work/pip.out" 2>&1 ||
+  "$python" -m pip install -q --no-compile --disable-pip-version-check --target "$work/site" "$@" > "$work/pip.out" 2>&1 ||
     { cat "$work/pip.out" >&2; exit 1; }
 }
 

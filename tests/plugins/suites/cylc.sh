@@ -12,7 +12,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 cd -- "$work"
 python3 -m venv venv
-venv/bin/pip install -q --disable-pip-version-check 'cylc-flow==8.5.*' -e "$root" > pip.log 2>&1 || { cat pip.log; exit 1; }
+venv/bin/pip install -q --no-compile --disable-pip-version-check 'cylc-flow==8.5.*' -e "$root" > pip.log 2>&1 || { cat pip.log; exit 1; }
 export HOME="$work/home" PATH="$work/venv/bin:$PATH" OSPROFILE_STORE="$work/jobs.db"
 mkdir -p home/.cylc/flow home/cylc-run/flow profiles/site
 cat > profiles/site/profile.xml << EOF
