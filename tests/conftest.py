@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.again import pytest_sessionfinish  # noqa: F401  # a hook
+from tests.bundled_documents import keep_bundled_documents
 from tests.hunting import HUNT, rounds
 from tests.waiting import PATIENCE, end_processes
 
@@ -35,6 +36,7 @@ gc.set_threshold(
 # Where no bytecode is written, every command that tests start compiles osprofile, and every worker all tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+keep_bundled_documents()
 settings.register_profile(
     "osprofile",
     deadline=None,

@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from tests.bundled_documents import keep_bundled_documents
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO
@@ -184,7 +186,10 @@ def _serve(path: str) -> tuple[bytes, list[int]] | None:
     """Fork a process for each connection until standard input is closed; in such a process, return what to run."""
     for name in _PRELOADED:
         import_module(name)
-    import_module("osprofile").load("slurm")  # what is made once for all profiles: the schema, patterns
+    keep_bundled_documents()
+    import_module("osprofile").load(
+        "slurm"
+    )  # what is made once for all profiles: the schema, patterns, three documents
     gc.freeze()  # a collection would copy the pages of what is shared
     with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)

@@ -12,11 +12,14 @@ main() {
   read_jobs $ids ${ids:+$kept} || exit 2
   [ -z "$kept" ] || { send_kept_cancels & }
   # shellcheck disable=SC2046,SC2086
-  set -- $(print_tasks $ids)
-  # the others are told all the same
-  [ "$#" -eq 0 ] || read_ended "$@" || jobs="$jobs
+  set -- ${ids:+$(print_tasks $ids)}
+  # shellcheck disable=SC2086
+  read_ended "$@" || {
+    jobs="$jobs
 $(printf '%s away reason=what the batch system knows of its end cannot be asked now\n' $missing)"
-  states=$(print_states "$@")
+    lines=$(print_lines "$@") # the others are told all the same
+  }
+  states=$(print_states)
   if [ -n "$states" ]; then
     printf '%s\n' "$states"
     exit
@@ -47,37 +50,17 @@ is_to_cancel() ( # ID: in a shell of its own, as this enters the job's directory
   found=$(gpe_find) && [ -n "$found" ] || exit
   case $1 in "$found" | "$found"[_.]* | "${found%%\[]*}["*) ;; *) exit 1 ;; esac # or a task of it
 )
-# [ID...]: prints the states: by the job's own record, if it has ended and left one, else by the
-# line. The batch system knows best that a limit ended the job; the job itself may have ended by any
-# signal, or by none. A removal ended it unless it ended by itself. A list may have thousands of
-# lines: awk prints those that need no look into the job's directory, and those of foreign jobs.
+# Prints the states: by the job's own record, if it has ended and left one, else by its line. There
+# may be thousands: awk prints those that need no look into the job's directory, and those of
+# foreign jobs.
 print_states() {
-  lines=$(print_lines "$@" | mark_foreign)
-  ends=$(
-    IFS=$newline # a loop with "read" takes one byte at a time
-    for line in $(printf '%s\n' "$lines" | grep -vE '^(live|limit|foreign) '); do
-      unset IFS
-      meaning=${line%% *} line=${line#* }
-      id=${line%% *} line=${line#"${line%% *}"} line=${line# }
-      case $meaning in
-      removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
-      ended)
-        # C of Torque tells no end, or the signal, of a task that was removed with its array
-        case "$line " in
-        *' exit=137 '* | *' exit=143 '* | *' exit=265 '* | *' exit=271 '*) own='' ;;
-        *' signal=9 '* | *' signal=15 '*) own='' ;;
-        *' exit='* | *' signal='*) own=own ;;
-        *) own='' ;;
-        esac
-        gpe_record "$id" $own || printf '?%s\n' "$line"
-        ;;
-      *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
-      esac
-    done
-  )
+  lines=$(print_marked)
+  ends=$(print_ends)
   {
     printf '%s\n' "$lines" = "$ends"
-    gpe_explain "$(printf '%s\n' "$ends" | sed -n 's/^?//p')"
+    case $newline$ends in
+    *"$newline?"*) gpe_explain "$(printf '%s\n' "$ends" | sed -n 's/^?//p')" ;;
+    esac
   } | awk '
 function get(line, name) {
   if (!match(line, " " name "=[^ ]+")) return ""
@@ -113,15 +96,37 @@ in_ends {
 }
 END { for (i = 1; i <= n; i++) if (told[ids[i]] != "") print told[ids[i]] }'
 }
-newline='
-'
-# In lines of print_lines, the word in front becomes foreign for a job that has no link of ours, so
-# that it left nothing here: a batch system may list thousands of these.
-mark_foreign() {
+# Prints the states of jobs that have ended; ? is in front of what the batch system alone tells. It
+# knows best that a limit ended a job; the job itself may have ended by any signal, or by none. A
+# removal ended it unless it ended by itself.
+print_ends() {
+  IFS=$newline # a loop with "read" takes one byte at a time
+  for line in $(printf '%s\n' "$lines" | grep -vE '^(live|limit|foreign) '); do
+    unset IFS
+    meaning=${line%% *} line=${line#* }
+    id=${line%% *} line=${line#"${line%% *}"} line=${line# }
+    case $meaning in
+    removal) gpe_knows_end "$id" && gpe_record "$id" || printf '%s\n' "$line" ;;
+    ended)
+      # C of Torque tells no end, or the signal, of a task that was removed with its array
+      case "$line " in
+      *' exit=137 '* | *' exit=143 '* | *' exit=265 '* | *' exit=271 '*) own='' ;;
+      *' signal=9 '* | *' signal=15 '*) own='' ;;
+      *' exit='* | *' signal='*) own=own ;;
+      *) own='' ;;
+      esac
+      gpe_record "$id" $own || printf '?%s\n' "$line"
+      ;;
+    *) gpe_record "$id" || [ -z "$line" ] || printf '?%s\n' "$line" ;;
+    esac
+  done
+}
+# Prints lines; the word in front becomes foreign for a job that has no link of ours, so that it
+# left nothing here: a batch system may list thousands of these.
+print_marked() {
   {
     ls -- "$gpe_jobs" 2> /dev/null
-    printf '=\n'
-    cat
+    printf '%s\n' = "$lines"
   } | awk '
 !in_lines { if ($0 == "=") in_lines = 1; else ours[$0]; next }
 {

@@ -9,13 +9,17 @@ read_jobs() {
   jobs=$(printf '%s\n' "$jobs" | grep -E -e "^($gpe_id_pattern) +[^ ]") || :
   gpe_complete_ids
 }
-read_ended() { # [ID...]: adds to jobs the lines of those that are not in the list: missing
-  missing=$(print_lines "$@" | awk '$1 == "none" { print $2 }')
-  [ -n "$missing" ] || return 0
+# [ID...]: sets lines to what print_lines prints, after the history was asked for those that are not
+# in the list: missing.
+read_ended() {
+  lines=$(print_lines "$@")
+  case $newline$lines in *"${newline}none "*) ;; *) return 0 ;; esac
+  missing=$(printf '%s\n' "$lines" | awk '$1 == "none" { print $2 }')
   # shellcheck disable=SC2086
   ended=$(gpe_list_ended $missing) || return
   jobs="$jobs
 $ended"
+  lines=$(print_lines "$@")
 }
 print_live() { # ID: prints it, or its tasks, if they have not ended
   # shellcheck disable=SC2046
@@ -52,7 +56,7 @@ print_lines() {
   {
     printf '%s\n' "$jobs" | awk 'NF > 1 && !seen[$2]++ { print $2 }' | while read -r word; do
       why=${word#"${word%%/*}"}
-      printf '%s %s\n' "$(get_meaning "${word%%/*}" "${why#/}")" "$word"
+      print_meaning "${word%%/*}" "${why#/}" "$word"
     done
     printf '%s\n' = "$jobs" = "$@"
   } | awk -v all="$(($# == 0))" '
@@ -64,22 +68,27 @@ part == 1 && NF > 1 {
 }
 part == 2 { print $1 in line ? line[$1] : "none " $1 }'
 }
-# STATE SUBSTATE; away and forgotten: the history does not answer, or does not know the job.
-get_meaning() {
+# STATE SUBSTATE WORD: prints what the word means, and the word; away and forgotten: the history
+# does not answer, or does not know the job.
+print_meaning() {
+  meaning=ended
   if [ "$1" = away ] || [ "$1" = forgotten ]; then
-    echo unknown
-    return
-  fi
-  gpe_has_ended "$@"
-  case $? in
-  1) echo live && return ;;
-  2) echo open && return ;; # only the job's own record knows
-  esac
-  if gpe_is_limit "$@"; then
-    echo limit
-  elif gpe_is_removal "$@"; then
-    echo removal
+    meaning=unknown
   else
-    echo ended
+    gpe_has_ended "$1" "$2"
+    case $? in
+    1) meaning=live ;;
+    2) meaning=open ;; # only the job's own record knows
+    *)
+      if gpe_is_limit "$1" "$2"; then
+        meaning=limit
+      elif gpe_is_removal "$1" "$2"; then
+        meaning=removal
+      fi
+      ;;
+    esac
   fi
+  printf '%s %s\n' "$meaning" "$3"
 }
+newline='
+'

@@ -220,6 +220,31 @@ async def test_a_shell_that_is_killed_during_a_script(victim: str) -> None:
     await pool.close()
 
 
+async def test_an_idle_connection_ends_as_the_next_script_comes(tmp_path: Path) -> None:
+    """What it said before, while nothing ran, is why."""
+    connection = f"""cd {tmp_path}
+        {{
+          until [ -e down ]; do sleep 0.02; done
+          kill -s STOP $$
+          echo "No route to host" >&2
+          touch said
+          until [ -e go ]; do sleep 0.02; done
+          kill -s KILL $$
+        }} &
+        exec sh -s"""
+    pool = ShellSessionPool(lambda: ["sh", "-c", connection])
+    assert (await run_one(pool, "echo a")).stdout == b"a\n"
+    (tmp_path / "down").touch()
+    await wait_until_async((tmp_path / "said").exists)
+    await asyncio.sleep(0.1)  # it is read
+    following = asyncio.create_task(run_one(pool, "touch ran"))
+    await asyncio.sleep(0)
+    (tmp_path / "go").touch()
+    assert await following == ProcessResult(255, b"", b"No route to host\n")
+    assert not (tmp_path / "ran").exists()
+    await pool.close()
+
+
 async def test_an_idle_shell_is_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(shell_session, "IDLE_TIME", 0.3)
     log = tmp_path / "log"

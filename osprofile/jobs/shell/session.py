@@ -32,6 +32,7 @@ _CONNECTION_FAILED_STATUS: Final = 255
 """ssh's exit status if the connection fails."""
 _SHELL_NAME: Final = re.compile(r"[A-Za-z0-9_/.+-]*sh")
 _STREAMS: Final = (1, 2)  # the descriptors of its output and error output
+_MAX_IDLE_WORDS: Final = 1000
 _MAX_MARK_SIZE: Final = 100  # at least the length of a mark
 
 
@@ -86,6 +87,8 @@ class ShellSession(asyncio.SubprocessProtocol):
         """Of the script that runs; None while the shell is free."""
         self._has_begun = False
         """Whether a script has begun. Until then, an error is one of the connection, and nothing has run."""
+        self._idle_words = b""
+        """What came on stderr while no script ran: why the connection ends, if it ends before the next one begins."""
         self._ended = self._loop.create_future()
 
     @classmethod
@@ -143,6 +146,8 @@ class ShellSession(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Collect output, and find its end."""
         if self._result is None or self._result.done():
+            if fd == _STREAMS[1]:
+                self._idle_words = (self._idle_words + data)[-_MAX_IDLE_WORDS:]
             return
         output = self._outputs[fd]
         old_size = len(output)
@@ -169,6 +174,7 @@ class ShellSession(asyncio.SubprocessProtocol):
     def _set_result(self, future: asyncio.Future[ProcessResult]) -> None:
         """Set the result of a script that has ended, unless it is set."""
         if future is self._result and not future.done():
+            self._idle_words = b""
             stdout, stderr = (self._get_output(stream) for stream in _STREAMS)
             future.set_result(ProcessResult(self._ends[1][1], stdout, stderr))
 
@@ -194,7 +200,10 @@ class ShellSession(asyncio.SubprocessProtocol):
         returncode = self._transport.get_returncode()
         self._transport.close()
         if self._result is not None and not self._result.done():
-            result = process.result_from_returncode(returncode or 0, self._get_output(1), self._get_output(2))
+            stdout, stderr = (self._get_output(stream) for stream in _STREAMS)
+            if self._begin not in self._outputs[_STREAMS[1]]:
+                stderr = self._idle_words + stderr
+            result = process.result_from_returncode(returncode or 0, stdout, stderr)
             if self._has_begun or not result.exit_code:  # it was cut off, whatever ended the shell
                 result = ProcessResult(_CONNECTION_FAILED_STATUS, result.stdout, result.stderr)
             self._result.set_result(result)
