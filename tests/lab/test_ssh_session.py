@@ -104,6 +104,7 @@ def test_a_connection_that_is_cut_anywhere_in_a_submission(
     root = f"{SHARED}/{USER}/cut-{os.getpid()}-{profile.name}"
 
     async def main() -> None:
+        await submit_cut(target_of, server, "first", f"{root}-first")  # installs the programs, perhaps
         whole, was_cut = await submit_cut(target_of, server, "whole", f"{root}-whole")
         assert not was_cut
         points, cut_count = rounds(POINTS * 2, POINTS), 0
