@@ -187,9 +187,8 @@ def _serve(path: str) -> tuple[bytes, list[int]] | None:
     for name in _PRELOADED:
         import_module(name)
     keep_bundled_documents()
-    import_module("osprofile").load(
-        "slurm"
-    )  # what is made once for all profiles: the schema, patterns, three documents
+    # what is made once for all profiles: the schema, patterns, three documents
+    import_module("osprofile").load("slurm")
     gc.freeze()  # a collection would copy the pages of what is shared
     with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)

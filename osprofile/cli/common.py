@@ -163,7 +163,7 @@ def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
 
 
 def _warn_of_list(option: str, name: str, value: str) -> None:
-    """Say that `A=1,B=2` sets one name, where sbatch's `--export` has two; names are in capitals, or neither is."""
+    """Print a warning that `A=1,B=2` sets one name; `--export` of sbatch has two; names are in capitals, or neither is."""
     others = [word.partition("=")[0] for word in value.split(",")[1:] if "=" in word]
     others = [other for other in others if other.isidentifier() and other.isupper() == name.isupper()]
     if others:

@@ -212,6 +212,7 @@ _PLANS: dict[int, dict[tuple[str, str, str | None], Plan]] = {}
 look-up, a twentieth of an incarnation. A plan must not refer to its profile: neither would ever be deleted."""
 
 _STATIC_SCRIPTS: WeakKeyDictionary[Profile, tuple[Mapping[str, StaticScript], str]] = WeakKeyDictionary()
+"""What `_list_static_scripts` returned: to put them together takes longer than to compile a short template."""
 
 
 def plan_static_scripts(profile: Profile) -> Plan:
