@@ -251,7 +251,7 @@ def read_directives(
     """Return the directives of a script: the comments that begin with `prefix`, up to its first command line.
 
     With `is_everywhere`, those after it, too. `format_where(line)` begins the messages about a line. Raises `UsageError`
-    for an open quote.
+    for an open quote, and where a directive continues one.
     """
     directives = []
     lines = iter(enumerate(script.split("\n"), 1))
@@ -265,11 +265,12 @@ def read_directives(
             if prefix == "#SBATCH":  # sbatch continues no line: it drops the backslash
                 rest = rest.removesuffix("\\")
             while prefix == "#PBS" and rest.rstrip().endswith("\\"):  # which qsub drops, with the line end
-                rest = rest.rstrip()[:-1] + next(lines, (0, ""))[1]
-                if prefix in rest:
+                continuation = next(lines, (0, ""))[1]
+                if continuation.lstrip(_BLANKS).startswith(prefix):
                     raise UsageError(
                         f"{where}the line that continues it begins with {prefix}", hint="leave that out"
                     )
+                rest = rest.rstrip()[:-1] + continuation
             directives.append(Directive(where, split_words(rest, where)))
     return directives
 

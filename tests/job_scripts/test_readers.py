@@ -35,6 +35,8 @@ def read(prefix: str, header: str) -> ScriptRequest:
         ("#PBS -q @", None),
         ("#PBS -q workq@", None),
         ("#PBS -N abc \\\n#PBS -A acct", None),
+        ("#PBS -N abc \\\n  #PBS -A acct", None),
+        ("#PBS -A a#PBS \\\n-N abc", {"name": "abc", "project": "a#PBS"}),
         ("#PBS -u bob", None),
         ("#PBS -W depend=afterok:1,umask=22", {"after_ok": ["1"]}),
     ],
