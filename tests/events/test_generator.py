@@ -211,7 +211,7 @@ def test_input_that_was_never_open(tmp_path: Path) -> None:
     fork_log(tmp_path / "log", 1)
     command = [*SEG, "-s", "fork", "-t", str(WHEN), "--log-path", str(tmp_path / "log")]
     words = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
-    done = subprocess.run(words, capture_output=True, check=False, timeout=60, env=environment())
+    done = subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE, env=environment())
     assert (done.returncode, done.stderr) == (0, b"")
 
 

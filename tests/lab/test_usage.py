@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -125,10 +126,11 @@ def test_how_long_a_job_ran(site: Path, profile: str) -> None:
             await target.files.delete_path(await target.find_job_directory(job))
             return usage
 
+    began = time.monotonic()
     status = asyncio.run(main())
     assert status.elapsed is not None
     assert status.ended is not None
-    assert 3 <= status.elapsed < 6
+    assert 3 <= status.elapsed <= time.monotonic() - began + 1  # whole seconds
 
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "sge"])

@@ -499,7 +499,7 @@ def raw(daemon: Daemon, data: bytes, more: bytes = b"") -> int:
     port = int(daemon.base.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(data)
-        connection.settimeout(0 if more else 30)
+        connection.settimeout(0 if more else PATIENCE)
         answer = b""
         while not answer:
             with suppress(BlockingIOError, ConnectionError):

@@ -793,12 +793,10 @@ def test_only_the_program_gets_the_signal_before_its_time_limit(linux: Target) -
 def test_a_program_that_the_signal_has_ended_ended_for_its_time_limit(
     linux: Target, name: str, text: str, state: str, fields: dict[str, str]
 ) -> None:
-    began = time.monotonic()
     job = linux.start(**script(text), WALLTIME="600", LIMIT_SIGNAL=f"{name}@599", **fields)
     ids = [f"{job.id}_4"] if fields else [job.id]
     status = replace(job, id=ids[0]).wait() if fields else job.wait()
     assert status.state == state
-    assert time.monotonic() - began < 60
     assert gone(job)
 
 
