@@ -75,7 +75,7 @@ changed: $(VENV)/.dev
 	tests=$$($(BIN)/python -m tests.changed) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
 test: $(VENV)/.dev
-	@echo "make test: about 7 minutes on 2 cores$(if $(HUNT),; more with hunts at length); make check: a quick part in one"
+	@echo "make test: 6 to 12 minutes on 2 cores, by their speed$(if $(HUNT),; more with hunts at length); make check: a quick part in one"
 	exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
