@@ -19,7 +19,7 @@ from toil.batchSystems.abstractBatchSystem import (
     InsufficientSystemResources,
     UpdatedBatchJobInfo,
 )
-from toil.common import Config
+from toil.common import Config, get_default_config_path
 from toil.job import JobDescription
 
 import osprofile
@@ -41,6 +41,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # of Toil
 EXAMPLE = ROOT / "docs/examples/toil_example.py"
 PAGE = "docs/plugins/toil.md"
 REASON = BatchJobExitReason
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _toil_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Toil keeps the home that it finds first, where it writes its configuration: none of a test's own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        get_default_config_path()
 
 
 @pytest.fixture
