@@ -19,7 +19,7 @@ from osprofile.jobs.shell.process import ProcessResult
 from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.shell.session import ShellSession, ShellSessionPool, build_request, find_shell
 from tests.hunting import rounds
-from tests.waiting import wait_until, wait_until_async
+from tests.waiting import wait_for_file, wait_until, wait_until_async
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh93", "mksh", "yash") if shutil.which(shell)]
 
@@ -276,6 +276,21 @@ async def test_words_of_the_login_and_of_processes_that_were_left(shell: str, tm
     os.kill(int(quiet.stdout), signal.SIGTERM)
     await pool.close()
     assert (tmp_path / "begun").read_text() == "x\n" * 2
+
+
+@pytest.mark.parametrize("turns", range(1, 8))
+async def test_a_start_that_is_cancelled_leaves_nothing_open(tmp_path: Path, turns: int) -> None:
+    """Though only the first process is killed, and its child has the pipes."""
+    opened = os.listdir("/proc/self/fd")
+    pool = ShellSessionPool(lambda: ["sh", "-c", f"(: > {tmp_path}/begun); sh -s; :"])
+    task = asyncio.ensure_future(run_one(pool, "sleep 600"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    wait_for_file(tmp_path / "begun")  # while the loop stands still
+    task.cancel()
+    await asyncio.wait((task,))
+    await pool.close()
+    await wait_until_async(lambda: os.listdir("/proc/self/fd") == opened)
 
 
 async def test_a_session_is_closed_while_a_process_holds_its_output(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Final, TypeVar, final
+from typing import TYPE_CHECKING, Final, TypeVar, cast, final
 
 from osprofile.errors import OSProfileError, OutputError, ScriptError, ScriptTimeoutError
 from osprofile.jobs.shell.loop import has_loop, interruptible, pause, shield
@@ -144,6 +144,35 @@ async def run_process(
         if exit_descriptor is not None:
             os.close(exit_descriptor)
     return result_from_returncode(process.returncode, get_output(process.stdout), get_output(process.stderr))
+
+
+async def start_subprocess(
+    protocol: asyncio.SubprocessProtocol, command: Sequence[str], *, stderr: int | None = subprocess.PIPE
+) -> asyncio.SubprocessTransport:
+    """Start a command in a session of its own, with pipes to its input and output; a start that is cancelled leaves none open.
+
+    asyncio then kills the process, but not what that has started, which would wait for its input: asyncio leaves open what
+    it connects after that.
+    """
+    connection_made = protocol.connection_made
+
+    def note_connection(transport: asyncio.BaseTransport) -> None:
+        connection_made(transport)
+        if transport.is_closing():
+            close_pipes(cast("asyncio.SubprocessTransport", transport))
+
+    protocol.connection_made = note_connection  # type: ignore[method-assign]
+    transport, _ = await asyncio.get_running_loop().subprocess_exec(
+        lambda: protocol, *command, stderr=stderr, env=get_environment(), start_new_session=True
+    )
+    return transport
+
+
+def close_pipes(transport: asyncio.SubprocessTransport) -> None:
+    """Close the pipes to a process."""
+    for stream in range(3):
+        if (pipe := transport.get_pipe_transport(stream)) is not None:
+            pipe.close()
 
 
 @contextlib.contextmanager

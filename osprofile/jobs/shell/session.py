@@ -94,11 +94,9 @@ class ShellSession(asyncio.SubprocessProtocol):
     @classmethod
     async def open(cls, command: Sequence[str], shell: str) -> ShellSession:
         """Start the command. Raises `ScriptError` if it cannot be started."""
-        loop = asyncio.get_running_loop()
+        session = cls(shell)
         try:
-            _, session = await loop.subprocess_exec(
-                lambda: cls(shell), *command, env=process.get_environment(), start_new_session=True
-            )
+            await process.start_subprocess(session, command)
         except OSError as error:
             raise process.build_start_error(command, error) from None
         return session
@@ -219,9 +217,7 @@ class ShellSession(asyncio.SubprocessProtocol):
         except ProcessLookupError:
             pass
         except PermissionError:
-            for stream in (0, *_STREAMS):
-                if (pipe := self._transport.get_pipe_transport(stream)) is not None:
-                    pipe.close()
+            process.close_pipes(self._transport)
             return False
         return True
 

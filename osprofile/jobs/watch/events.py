@@ -33,6 +33,7 @@ from osprofile.events.tail import open_regular_file
 from osprofile.files import atomic_write
 from osprofile.jobs.record.names import format_target_name
 from osprofile.jobs.shell.output import get_output_pattern
+from osprofile.jobs.shell.process import start_subprocess
 from osprofile.jobs.shell.scripts import find_shell_variation, get_template_command
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.late import compile_late
@@ -175,16 +176,13 @@ class EventListener:
         since = self._latest_timestamp if self._passed_lines else self.resume_timestamp
         self._repeated_lines = self._passed_lines.copy()
         command = [*self._command, "-t", str(since)]
+        loop = asyncio.get_running_loop()
+        streams = asyncio.subprocess.SubprocessStreamProtocol(MAX_LINE_LENGTH, loop)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=MAX_LINE_LENGTH,
-                start_new_session=True,
-            )
+            transport = await start_subprocess(streams, command, stderr=None)
         except OSError as error:
             return f"the event generator {command[0]} cannot be started: {error.strerror}"
+        process = asyncio.subprocess.Process(transport, streams, loop)
         self._started_at = time.monotonic()
         try:
             assert process.stdout is not None  # noqa: S101  # PIPE
