@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +42,15 @@ async def wait_until_async(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
+
+
+async def cancel_after_turns(task: asyncio.Future[Any], turns: int, begun: Path) -> None:
+    """Cancel a task after so many turns of the event loop; before, wait for the file of its process while the loop stands still."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    wait_for_file(begun)
+    task.cancel()
+    await asyncio.wait((task,))
 
 
 def end_processes(directory: Path) -> None:

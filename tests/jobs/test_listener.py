@@ -25,7 +25,7 @@ from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.watch import events as module
 from osprofile.jobs.watch.events import EventListener, parse_event
 from tests.hunting import rounds
-from tests.waiting import wait_for_file, wait_until_async
+from tests.waiting import cancel_after_turns, wait_until_async
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Hashable
@@ -389,10 +389,6 @@ async def test_a_start_that_is_cancelled_leaves_nothing_open(tmp_path: Path, tur
     opened = os.listdir("/proc/self/fd")
     words = write_generator(tmp_path, f"(: > {tmp_path}/begun; cat; : > {tmp_path}/ended); :")
     task = asyncio.ensure_future(EventListener(words, lambda _: None).run())
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    wait_for_file(tmp_path / "begun")  # while the loop stands still
-    task.cancel()
-    await asyncio.wait((task,))
+    await cancel_after_turns(task, turns, tmp_path / "begun")
     await wait_until_async(lambda: os.listdir("/proc/self/fd") == opened)
     await wait_until_async((tmp_path / "ended").exists)

@@ -19,7 +19,7 @@ from osprofile.jobs.shell.process import ProcessResult
 from osprofile.jobs.shell.scripts import wrap_script
 from osprofile.jobs.shell.session import ShellSession, ShellSessionPool, build_request, find_shell
 from tests.hunting import rounds
-from tests.waiting import wait_for_file, wait_until, wait_until_async
+from tests.waiting import cancel_after_turns, wait_until, wait_until_async
 
 SHELLS = [shell for shell in ("dash", "bash", "busybox", "ksh93", "mksh", "yash") if shutil.which(shell)]
 
@@ -284,11 +284,7 @@ async def test_a_start_that_is_cancelled_leaves_nothing_open(tmp_path: Path, tur
     opened = os.listdir("/proc/self/fd")
     pool = ShellSessionPool(lambda: ["sh", "-c", f"(: > {tmp_path}/begun); sh -s; :"])
     task = asyncio.ensure_future(run_one(pool, "sleep 600"))
-    for _ in range(turns):
-        await asyncio.sleep(0)
-    wait_for_file(tmp_path / "begun")  # while the loop stands still
-    task.cancel()
-    await asyncio.wait((task,))
+    await cancel_after_turns(task, turns, tmp_path / "begun")
     await pool.close()
     await wait_until_async(lambda: os.listdir("/proc/self/fd") == opened)
 
