@@ -1,5 +1,5 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
-# make check   a quick part of the tests of every package: one minute
+# make check   a quick part of the tests of every package: one to two minutes
 # make changed  ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; with HUNT=1 their hunts at length, as before a release
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine; with OAR=1, FLUX=1, PBS=1, these, too
@@ -65,7 +65,7 @@ picture: $(VENV)/.dev
 
 # quick.txt: files of every package that take a minute; tests/quick.py chooses them. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
-	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
+	@echo "make check: a quick part of the tests, one to two minutes; make test runs them all"
 	exec $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $$(cut -d ' ' -f 1 tests/quick.txt) $(PYTEST)
 
 changed: $(VENV)/.dev
@@ -75,7 +75,7 @@ changed: $(VENV)/.dev
 	tests=$$($(BIN)/python -m tests.changed) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
 test: $(VENV)/.dev
-	@echo "make test: 6 to 12 minutes on 2 cores, by their speed$(if $(HUNT),; more with hunts at length); make check: a quick part in one"
+	@echo "make test: 6 to 12 minutes on 2 cores, by their speed$(if $(HUNT),; more with hunts at length); make check: a quick part in one or two"
 	exec $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
